@@ -1,0 +1,1 @@
+"""The vocabulary and the machine: programs, chips, plans, schedules, simulation."""

@@ -1,0 +1,43 @@
+"""The one interval convention of the project: half-open, integer, ``[start, stop)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """``[start, stop)``; empty when ``stop <= start``. Units are those of whoever holds it."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return max(0, self.stop - self.start)
+
+    def __contains__(self, point: int) -> bool:
+        return self.start <= point < self.stop
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether some integer lies in both."""
+        return max(self.start, other.start) < min(self.stop, other.stop)
+
+
+def hull(intervals: Iterable[Interval]) -> Interval:
+    """The smallest interval around all the non-empty ``intervals`` (``[0, 0)`` for none)."""
+    solid = [i for i in intervals if len(i)]
+    if not solid:
+        return Interval(0, 0)
+    return Interval(min(i.start for i in solid), max(i.stop for i in solid))
+
+
+def merged(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
+    """The same points as ``intervals``, as sorted intervals that neither touch nor overlap."""
+    result: list[Interval] = []
+    for interval in sorted(i for i in intervals if len(i)):
+        if result and interval.start <= result[-1].stop:
+            result[-1] = Interval(result[-1].start, max(result[-1].stop, interval.stop))
+        else:
+            result.append(interval)
+    return tuple(result)

@@ -1,0 +1,132 @@
+"""What runs in which order, and when each transfer is issued.
+
+A schedule is the program with its ops cut into *steps*. Steps are numbered in linear order, arms
+one after another: a step's number is its *position*. At a position the order of events is fixed:
+wait for the loads that are due, issue the loads that are due later, compute, issue stores, wait for
+the stores that are due. So a transfer is described by two positions alone, and packing needs no
+clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from chipmodel.interval import Interval
+from chipmodel.work import WHOLE, Share
+
+Direction = Literal["load", "store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A share of a tensor or of an op's weight block.
+
+    ``name`` is the tensor's name, or the op's name where ``weights`` is set.
+    """
+
+    name: str
+    share: Share = WHOLE
+    weights: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A part, and the buffer in SharedMemory that holds it."""
+
+    part: Part
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An op, or one part of it: output ``rows`` by output ``channels`` of its work."""
+
+    position: int
+    op: str
+    rows: Interval
+    channels: Interval
+    cycles: int
+    reads: tuple[Operand, ...]
+    writes: tuple[Operand, ...]
+    label: str
+    """What people read: the op's name, and which part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepArm:
+    name: str
+    body: tuple[StepNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepIf:
+    """The arms' steps; ``condition`` names the buffer of the tensor that decides, if any."""
+
+    name: str
+    arms: tuple[StepArm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepLoop:
+    name: str
+    trips: int
+    body: tuple[StepNode, ...]
+
+
+StepNode = Step | StepIf | StepLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One DMA transfer between Psram and a buffer in SharedMemory.
+
+    A load is issued at position ``issue`` and has arrived before the compute of ``due``. A store is
+    issued after the compute of ``issue`` and its buffer is free after the wait of ``due``.
+    """
+
+    name: str
+    direction: Direction
+    part: Part
+    buffer: str
+    bytes: int
+    issue: int
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSpec:
+    """A buffer to be: its size, and the positions that it is kept for beside those that touch it."""
+
+    name: str
+    bytes: int
+    held: Interval = Interval(0, 0)
+    kind: Literal["tensor", "weights", "stripe"] = "tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """``transfers`` are in the order of issue among those of one position and direction."""
+
+    body: tuple[StepNode, ...]
+    transfers: tuple[Transfer, ...]
+    buffers: Mapping[str, BufferSpec]
+    streamer: str
+    striped: tuple[str, ...] = ()
+    """Ops that run in row stripes because their operands do not fit together."""
+    spilled: tuple[str, ...] = ()
+    """Tensors that leave SharedMemory between two uses and come back."""
+
+
+def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
+    """Every step below ``body`` in linear order."""
+    for node in body:
+        match node:
+            case Step():
+                yield node
+            case StepIf():
+                for arm in node.arms:
+                    yield from steps(arm.body)
+            case StepLoop():
+                yield from steps(node.body)

@@ -1,0 +1,1 @@
+"""Psram and DMA timing, and the streamers that decide when each transfer is issued."""

@@ -1,0 +1,1 @@
+"""Trace and Solved in, terminal summary, trace files and one self-contained HTML page out."""

@@ -1,0 +1,1 @@
+"""Files and built-in networks in, Program out."""

@@ -1,0 +1,1 @@
+"""Builders of published networks, one file a family."""

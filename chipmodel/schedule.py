@@ -56,20 +56,26 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepArm:
+    """The steps of one arm, in order; they may be none."""
+
     name: str
     body: tuple[StepNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StepIf:
-    """The arms' steps; ``condition`` names the buffer of the tensor that decides, if any."""
+    """The arms' steps. ``condition`` is the tensor that decides, where it is in SharedMemory; a tensor
+    in Psram or a decision from outside is None."""
 
     name: str
     arms: tuple[StepArm, ...]
+    condition: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StepLoop:
+    """Steps that run ``trips`` times."""
+
     name: str
     trips: int
     body: tuple[StepNode, ...]

@@ -160,7 +160,7 @@ class ProgramBuilder:
             name=name,
             kind=kind,
             work=work,
-            inputs=tuple(dict.fromkeys(v.name for v in inputs)),
+            inputs=tuple(v.name for v in inputs),
             outputs=tuple(v.name for v in values),
             weights=tuple(weights),
             dtype=inputs[0].dtype if inputs else dtype,
@@ -339,9 +339,7 @@ class ProgramBuilder:
             in_bytes=sum(v.bytes for v in distinct.values()),
             out_bytes=out_bytes,
             rows=max(1, rows if rows is not None else prod(shapes[0][:-1])),
-            broadcast=tuple(
-                i for i, v in enumerate(distinct.values()) if 2 * v.bytes <= out_bytes // len(shapes)
-            ),
+            broadcast=tuple(i for i, v in enumerate(inputs) if 2 * v.bytes <= out_bytes // len(shapes)),
         )
         return self.emit(
             kind, name, work, inputs, shapes, weights=weights, in_place=in_place, outputs=outputs
@@ -408,8 +406,9 @@ def _image(x: Value, place: Place | None) -> tuple[int, int, int, int]:
             return n, c, length, 1
         case _:
             raise BadInput(
-                f"{x.name!r} has shape {list(x.shape)}; convolution and pooling take [N, C, H, W] or [N, C, L]",
+                f"{x.name!r} has shape {list(x.shape)}",
                 where=place,
+                mend="convolution and pooling take [N, C, H, W] or [N, C, L]",
             )
 
 

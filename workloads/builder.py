@@ -317,6 +317,29 @@ class ProgramBuilder:
             kind, name, inputs, shapes, rows=rows, weights=weights, in_place=in_place, outputs=outputs
         )[0]
 
+    def elementwise(
+        self,
+        kind: str,
+        name: str,
+        inputs: Sequence[Value],
+        *,
+        weights: Sequence[str] = (),
+        in_place: bool = False,
+        outputs: Sequence[str] | None = None,
+    ) -> Value:
+        """Element-wise work on operands that are broadcast against each other by NumPy's rules."""
+        shape = broadcast_shape(name, [v.shape for v in inputs], self.place)
+        return self.vectors(
+            kind,
+            name,
+            inputs,
+            [shape],
+            weights=weights,
+            in_place=in_place,
+            broadcast=[i for i, v in enumerate(inputs) if v.elements < prod(shape)],
+            outputs=outputs,
+        )[0]
+
     def vectors(
         self,
         kind: str,
@@ -327,13 +350,14 @@ class ProgramBuilder:
         rows: int | None = None,
         weights: Sequence[str] = (),
         in_place: bool = False,
+        broadcast: Sequence[int] = (),
         outputs: Sequence[str] | None = None,
     ) -> tuple[Value, ...]:
         """The same with any number of outputs (a split, say)."""
         dtype = inputs[0].dtype if inputs else self.dtype
         elements = sum(prod(s) for s in shapes)
         out_bytes = sum(tensor_bytes(s, dtype) for s in shapes)
-        distinct = {v.name: v for v in inputs}
+        distinct = {v.name: v for v in inputs}  # an operand read twice is fetched once
         work = Vector(
             elements=elements,
             in_bytes=sum(v.bytes for v in distinct.values()),
@@ -371,6 +395,19 @@ class ProgramBuilder:
         )
 
 
+def broadcast_shape(
+    name: str, shapes: Sequence[tuple[int, ...]], place: Place | None = None
+) -> tuple[int, ...]:
+    """NumPy's rule: aligned at the last axis, sizes equal or 1."""
+    result: list[int] = []
+    for axis in range(max(len(s) for s in shapes), 0, -1):
+        sizes = {s[-axis] for s in shapes if len(s) >= axis} - {1}
+        if len(sizes) > 1:
+            raise BadInput(f"{name!r}: cannot broadcast {' with '.join(map(str, shapes))}", where=place)
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
 def matmul_work(
     name: str, a: tuple[int, ...], b: tuple[int, ...], place: Place | None = None
 ) -> tuple[tuple[int, ...], Matmul]:
@@ -379,13 +416,8 @@ def matmul_work(
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
         raise BadInput(f"{name!r}: inner sizes {left[-1]} and {right[-2]} differ", where=place)
-    lead: list[int] = []
-    for i in range(max(len(left), len(right)) - 2, 0, -1):
-        x = left[-2 - i] if len(left) >= 2 + i else 1
-        y = right[-2 - i] if len(right) >= 2 + i else 1
-        if 1 not in (x, y) and x != y:
-            raise BadInput(f"{name!r}: cannot broadcast {a} with {b}", where=place)
-        lead.append(max(x, y))
+    batched = max(len(left), len(right)) > 2
+    lead = broadcast_shape(name, [left[:-2], right[:-2]], place) if batched else ()
     shape = (*lead, *(left[-2:-1] if len(a) > 1 else ()), *(right[-1:] if len(b) > 1 else ()))
     shared = prod(right[:-2]) == 1
     return shape or (1,), Matmul(left[-2], left[-1], right[-1], max(1, prod(lead)), shared)
@@ -468,4 +500,6 @@ def _window(
             where=place,
             mend="check kernel, stride, padding and the input's shape",
         )
-    return Window(image[2], image[3], *sizes, *kernel, *stride, *pads, *dilation, transposed)
+    return Window(
+        image[2], image[3], sizes[0], sizes[1], *kernel, *stride, *pads, *dilation, transposed=transposed
+    )

@@ -363,7 +363,7 @@ class ProgramBuilder:
             in_bytes=sum(v.bytes for v in distinct.values()),
             out_bytes=out_bytes,
             rows=max(1, rows if rows is not None else prod(shapes[0][:-1])),
-            broadcast=tuple(i for i, v in enumerate(inputs) if 2 * v.bytes <= out_bytes // len(shapes)),
+            broadcast=tuple(broadcast),
         )
         return self.emit(
             kind, name, work, inputs, shapes, weights=weights, in_place=in_place, outputs=outputs

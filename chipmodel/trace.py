@@ -12,6 +12,8 @@ Cause = Literal["", "weights", "input", "output", "nothing issued", "finished"]
 """Why a unit waited: for a weight block, for a tensor to be loaded, for a store to end, for somebody
 to issue a transfer, or because all of its work was done. Empty for a busy unit."""
 
+Kind = Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -25,7 +27,7 @@ class Event:
     """A step's label or a transfer's name."""
     op: str
     """The op that the step or transfer belongs to."""
-    kind: Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
+    kind: Kind
     bytes: int = 0
     position: int = -1
     """The step computed, or waited for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
@@ -102,6 +102,24 @@ class ProgramBuilder:
         self._weights[name] = Weight(name, size, elements)
         return name
 
+    def raw(self, name: str, size: int) -> Value:
+        """A tensor of which only its ``size`` in bytes is known; it counts as a flat vector."""
+        bits = DTYPE_BITS[self.dtype]
+        dtype = self.dtype if size * 8 % bits == 0 else "uint8"
+        value = self.tensor(name, (size * 8 // DTYPE_BITS[dtype],), dtype)
+        self._tensors[name] = Tensor(name, size, (), dtype)
+        return value
+
+    def raw_input(self, name: str, size: int) -> Value:
+        """Declare an input of the program by its size in bytes."""
+        self._inputs.append(name)
+        return self.raw(name, size)
+
+    def raw_weight(self, name: str, size: int, elements: int | None = None) -> str:
+        """Declare a constant of ``size`` bytes in Psram; an element each byte unless said otherwise."""
+        self._weights[name] = Weight(name, size, size if elements is None else elements)
+        return name
+
     # -- blocks --------------------------------------------------------------------------------
 
     @contextmanager
@@ -125,6 +143,25 @@ class ProgramBuilder:
         """Append a loop whose body was collected with ``block``."""
         self._append(Loop(name, trips, tuple(body), tuple(carried), self.place))
 
+    def override(self, *, cycles: int | None = None, weight_bytes: int | None = None) -> None:
+        """Give the op that was appended last the user's own cycles, or bytes of all of its weights."""
+        op = self._blocks[-1][-1]
+        if not isinstance(op, Op):
+            raise TypeError("only an op has cycles and weights")
+        weights = op.weights
+        if weight_bytes is not None:
+            elements = sum(self._weights.pop(w).elements for w in weights)
+            weights = (self.raw_weight(f"{op.name}.weights", weight_bytes, elements or None),)
+        self._blocks[-1][-1] = replace(op, cycles=op.cycles if cycles is None else cycles, weights=weights)
+
+    def rename(self, body: list[Node], old: str, new: str) -> None:
+        """Let what ``body`` defines as ``old`` be ``new``, in all of ``body``: an arm's result."""
+        tensor = self._tensors.pop(old)
+        known = self._tensors.setdefault(new, replace(tensor, name=new))
+        if known.bytes != tensor.bytes:
+            raise ValueError(f"{old} and {new} differ in size")
+        body[:] = [_renamed(node, old, new) for node in body]
+
     def _append(self, node: Node) -> None:
         if node.name in self._names:
             raise BadInput(
@@ -147,15 +184,17 @@ class ProgramBuilder:
         *,
         weights: Sequence[str] = (),
         outputs: Sequence[str] | None = None,
-        out_dtype: str | None = None,
+        out_dtype: str | Sequence[str] | None = None,
         cycles: int | None = None,
         in_place: bool = False,
         gathers: bool = False,
     ) -> tuple[Value, ...]:
-        """Append one op; its outputs are named after it unless ``outputs`` says otherwise."""
+        """Append one op; its outputs are named after it unless ``outputs`` says otherwise. Without
+        ``out_dtype``, for all of them or one each, they have the element type of the first input."""
         names = outputs or ([name] if len(shapes) == 1 else [f"{name}:{i}" for i in range(len(shapes))])
-        dtype = out_dtype or (inputs[0].dtype if inputs else self.dtype)
-        values = tuple(self.tensor(n, s, dtype) for n, s in zip(names, shapes, strict=True))
+        dtype = inputs[0].dtype if inputs else self.dtype
+        dtypes = [out_dtype] * len(shapes) if isinstance(out_dtype, str) else out_dtype or [dtype] * len(shapes)
+        values = tuple(self.tensor(*each) for each in zip(names, shapes, dtypes, strict=True))
         op = Op(
             name=name,
             kind=kind,
@@ -163,7 +202,7 @@ class ProgramBuilder:
             inputs=tuple(v.name for v in inputs),
             outputs=tuple(v.name for v in values),
             weights=tuple(weights),
-            dtype=inputs[0].dtype if inputs else dtype,
+            dtype=inputs[0].dtype if inputs else dtypes[0],
             cycles=cycles,
             overwrites=inputs[0].name if in_place and inputs else None,
             gathers=gathers,
@@ -188,6 +227,7 @@ class ProgramBuilder:
         output_pad: int | tuple[int, int] = 0,
         outputs: Sequence[str] | None = None,
         weights: Sequence[str] | None = None,
+        weight_dtype: str | None = None,
     ) -> Value:
         """1-D or 2-D convolution. A 1-D one takes the first of each pair. ``weights`` names
         constants declared already; otherwise a weight (and bias) of the right size is declared."""
@@ -196,6 +236,7 @@ class ProgramBuilder:
             raise BadInput(
                 f"{name!r}: {groups} groups do not divide {image[1]} input and {out_c} output channels",
                 where=self.place,
+                mend="take a number of groups that divides both",
             )
         one_d = len(x.shape) == 3
         kernel, stride, dilation, output_pad = (
@@ -210,7 +251,11 @@ class ProgramBuilder:
         work = Conv(window, image[1], out_c, groups, image[0])
         if weights is None:
             weights = [
-                self.weight(f"{name}.weight", out_c * (image[1] // groups) * kernel[0] * kernel[1], x.dtype)
+                self.weight(
+                    f"{name}.weight",
+                    out_c * (image[1] // groups) * kernel[0] * kernel[1],
+                    weight_dtype or x.dtype,
+                )
             ]
             if bias:
                 weights.append(self.weight(f"{name}.bias", out_c, bias_dtype(x.dtype)))
@@ -255,11 +300,12 @@ class ProgramBuilder:
         bias: bool = True,
         outputs: Sequence[str] | None = None,
         weights: Sequence[str] | None = None,
+        weight_dtype: str | None = None,
     ) -> Value:
         """The last axis of ``x`` times a (inner x features) weight matrix."""
         inner = x.shape[-1]
         if weights is None:
-            weights = [self.weight(f"{name}.weight", inner * features, x.dtype)]
+            weights = [self.weight(f"{name}.weight", inner * features, weight_dtype or x.dtype)]
             if bias:
                 weights.append(self.weight(f"{name}.bias", features, bias_dtype(x.dtype)))
         work = Matmul(max(1, x.elements // max(1, inner)), inner, features)
@@ -281,6 +327,7 @@ class ProgramBuilder:
         directions: int = 1,
         outputs: Sequence[str] | None = None,
         weights: Sequence[str] | None = None,
+        weight_dtype: str | None = None,
     ) -> Value:
         """``x`` is (steps, batch, inputs), as in ONNX; the result (steps, directions, batch, hidden)."""
         steps, batch, inputs = x.shape
@@ -288,7 +335,7 @@ class ProgramBuilder:
         if weights is None:
             matrix = directions * gates * hidden * (inputs + hidden)
             weights = [
-                self.weight(f"{name}.weight", matrix, x.dtype),
+                self.weight(f"{name}.weight", matrix, weight_dtype or x.dtype),
                 self.weight(f"{name}.bias", directions * 2 * gates * hidden, bias_dtype(x.dtype)),
             ]
         work = Recurrent(steps, inputs, hidden, gates, directions, batch)
@@ -369,12 +416,36 @@ class ProgramBuilder:
             kind, name, work, inputs, shapes, weights=weights, in_place=in_place, outputs=outputs
         )
 
+    def custom(
+        self,
+        name: str,
+        inputs: Sequence[Value],
+        outputs: Sequence[Value],
+        *,
+        rows: int = 1,
+        weights: Sequence[str] = (),
+    ) -> None:
+        """Work that is known only by its bytes; ``outputs`` were declared by ``tensor`` or ``raw``."""
+        work = Vector(
+            elements=sum(v.elements for v in outputs),
+            in_bytes=sum({v.name: v.bytes for v in inputs}.values()),
+            out_bytes=sum(v.bytes for v in outputs),
+            rows=rows,
+        )
+        dtype = (inputs[0] if inputs else outputs[0]).dtype
+        names = (tuple(v.name for v in inputs), tuple(v.name for v in outputs))
+        self._append(Op(name, "custom", work, *names, tuple(weights), dtype, place=self.place))
+
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
         """A view: no op, no bytes moved. One ``-1`` is inferred."""
         known = prod(d for d in shape if d != -1)
         sizes = tuple(x.elements // known if d == -1 and known else d for d in shape)
         if list(shape).count(-1) > 1 or prod(sizes) != x.elements:
-            raise BadInput(f"cannot view {x.shape} as {tuple(shape)}", where=self.place)
+            raise BadInput(
+                f"cannot view {list(x.shape)} as {list(shape)}",
+                where=self.place,
+                mend=f"both shapes must hold {x.elements} elements; one size may be -1",
+            )
         return Value(x.name, sizes, x.dtype)
 
     def flatten(self, x: Value) -> Value:
@@ -395,6 +466,24 @@ class ProgramBuilder:
         )
 
 
+def _renamed(node: Node, old: str, new: str) -> Node:
+    def names(given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(new if name == old else name for name in given)
+
+    match node:
+        case Op():
+            overwrites = new if node.overwrites == old else node.overwrites
+            return replace(
+                node, inputs=names(node.inputs), outputs=names(node.outputs), overwrites=overwrites
+            )
+        case If():
+            arms = tuple(replace(a, body=tuple(_renamed(n, old, new) for n in a.body)) for a in node.arms)
+            return replace(node, arms=arms, condition=new if node.condition == old else node.condition)
+        case Loop():
+            body = tuple(_renamed(n, old, new) for n in node.body)
+            return replace(node, body=body, carried=names(node.carried))
+
+
 def broadcast_shape(
     name: str, shapes: Sequence[tuple[int, ...]], place: Place | None = None
 ) -> tuple[int, ...]:
@@ -403,7 +492,11 @@ def broadcast_shape(
     for axis in range(max(len(s) for s in shapes), 0, -1):
         sizes = {s[-axis] for s in shapes if len(s) >= axis} - {1}
         if len(sizes) > 1:
-            raise BadInput(f"{name!r}: cannot broadcast {' with '.join(map(str, shapes))}", where=place)
+            raise BadInput(
+                f"{name!r}: cannot broadcast {' with '.join(str(list(s)) for s in shapes)}",
+                where=place,
+                mend="sizes, aligned at the last axis, must be equal or 1",
+            )
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
@@ -415,7 +508,11 @@ def matmul_work(
     left = a if len(a) > 1 else (1, *a)
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
-        raise BadInput(f"{name!r}: inner sizes {left[-1]} and {right[-2]} differ", where=place)
+        raise BadInput(
+            f"{name!r}: inner sizes {left[-1]} and {right[-2]} of {list(a)} and {list(b)} differ",
+            where=place,
+            mend="the last axis of the left must be as long as the last but one of the right",
+        )
     batched = max(len(left), len(right)) > 2
     lead = broadcast_shape(name, [left[:-2], right[:-2]], place) if batched else ()
     shape = (*lead, *(left[-2:-1] if len(a) > 1 else ()), *(right[-1:] if len(b) > 1 else ()))

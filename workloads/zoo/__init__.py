@@ -1,1 +1,76 @@
-"""Builders of published networks, one file a family."""
+"""Published networks, built layer by layer as their reference implementations are.
+
+BatchNorm is folded into the convolution or dense layer before it (one bias a channel), activations
+are fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1.
+Importing this package loads the catalogue alone; a network's family file is loaded when it is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chipmodel.errors import BadInput
+from chipmodel.near import shown, suggest
+from chipmodel.program import Program
+from workloads.builder import ProgramBuilder
+from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo.network import Figure, Network, Option, Setting
+
+__all__ = ["Figure", "Network", "Option", "Setting", "build", "networks", "parse_zoo_url"]
+
+SCHEME = "zoo:"
+DEFAULT_DTYPE = "int8"
+
+_BY_NAME: Mapping[str, Network] = {network.name: network for network in CATALOGUE}
+_NO_OPTIONS: Mapping[str, str] = {}
+
+
+def networks() -> tuple[Network, ...]:
+    """Every built-in network, sorted by name."""
+    return tuple(sorted(CATALOGUE, key=lambda network: network.name))
+
+
+def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
+    """The program of a built-in network; ``dtype`` is that of activations and weights, int8 by default.
+
+    Raises BadInput for an unknown network, an unknown option, a value out of its range or a dtype
+    that does not exist.
+    """
+    network = _BY_NAME.get(name)
+    if network is None:
+        raise BadInput(
+            f"there is no built-in network {shown(name)}",
+            mend=suggest(name, sorted(_BY_NAME), "the built-in networks are"),
+        )
+    values = network.read_options(options)
+    net = ProgramBuilder(network.name, dtype or DEFAULT_DTYPE, network.source)
+    changed = [f"{k}={v}" for k, v in values.items() if v != network.options[k].default]
+    if changed:
+        net.notes.append(f"built with {', '.join(changed)}: the published figures do not apply")
+    network.build(net, **values)
+    return net.build()
+
+
+def parse_zoo_url(url: str) -> tuple[str, dict[str, str]]:
+    """``zoo:NAME?key=value&key=value`` as the name and the options, neither checked for existence.
+
+    Raises BadInput for anything else, and for an option given twice.
+    """
+    if not url.startswith(SCHEME):
+        raise _bad_url(url, f"does not start with {SCHEME!r}")
+    name, mark, query = url[len(SCHEME) :].partition("?")
+    if not name:
+        raise _bad_url(url, "names no network")
+    options: dict[str, str] = {}
+    for pair in query.split("&") if mark else ():
+        key, equals, value = pair.partition("=")
+        if not (key and equals and value):
+            raise _bad_url(url, f"has {pair!r} where key=value should be")
+        if key in options:
+            raise _bad_url(url, f"gives the option {key!r} twice")
+        options[key] = value
+    return name, options
+
+
+def _bad_url(url: str, problem: str) -> BadInput:
+    return BadInput(f"{shown(url)} {problem}", mend="write zoo:NAME or zoo:NAME?key=value&key=value")

@@ -1,0 +1,138 @@
+"""The instruction stream that the chip's sequencer runs, with addresses: what a plan file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from chipmodel.errors import BadInput
+from chipmodel.interval import Interval
+from chipmodel.schedule import Direction, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A part at an address in SharedMemory; ``bytes`` is the size of its buffer."""
+
+    part: Part
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DmaStart:
+    """Queue a transfer of ``bytes`` between Psram and SharedMemory at ``at.offset``."""
+
+    name: str
+    direction: Direction
+    bytes: int
+    at: Located
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class DmaWait:
+    """Go on when the latest transfer of this name has ended. ``op`` is who waits."""
+
+    name: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Run output ``rows`` by ``channels`` of ``op`` on the NPU for ``cycles``, and wait for its end."""
+
+    label: str
+    op: str
+    position: int
+    rows: Interval
+    channels: Interval
+    cycles: int
+    reads: tuple[Located, ...]
+    writes: tuple[Located, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchArm:
+    """One arm's commands; they may be none."""
+
+    name: str
+    body: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Run exactly one of the arms. ``condition`` is read from SharedMemory where it lies there."""
+
+    name: str
+    arms: tuple[BranchArm, ...]
+    condition: Located | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Run ``body`` ``trips`` times."""
+
+    name: str
+    trips: int
+    body: tuple[Command, ...]
+
+
+Command = DmaStart | DmaWait | Compute | Branch | Repeat
+
+
+def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
+    """Every command below ``commands``, branches and loops themselves included."""
+    for command in commands:
+        yield command
+        match command:
+            case Branch():
+                for arm in command.arms:
+                    yield from walk(arm.body)
+            case Repeat():
+                yield from walk(command.body)
+            case _:
+                pass
+
+
+def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:
+    """The decision at each branch (an arm's name) and loop (its trips): ``choices`` where they
+    speak, else the first arm and the loop's own trips. Raises BadInput for a choice that is not
+    there to be made."""
+    path: dict[str, str] = {}
+    for command in walk(commands):
+        match command:
+            case Branch():
+                path[command.name] = _arm(command, choices)
+            case Repeat():
+                path[command.name] = _trips(command, choices)
+            case _:
+                pass
+    for name in choices:
+        if name not in path:
+            known = ", ".join(path) or "none in this workload"
+            raise BadInput(f"--path names {name!r}, which is no if or loop", mend=f"there are: {known}")
+    return path
+
+
+def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
+    names = [arm.name for arm in branch.arms]
+    chosen = choices.get(branch.name, names[0])
+    if chosen not in names:
+        raise BadInput(
+            f"--path {branch.name}={chosen}: the if has no such arm", mend=f"one of {', '.join(names)}"
+        )
+    return chosen
+
+
+def _trips(loop: Repeat, choices: Mapping[str, str]) -> str:
+    chosen = choices.get(loop.name, str(loop.trips))
+    if not chosen.isascii() or not chosen.isdigit() or int(chosen) > MOST_TRIPS:
+        raise BadInput(
+            f"--path {loop.name}={chosen}: a loop takes a number of trips",
+            mend=f"0 to {MOST_TRIPS:,}, as in --path {loop.name}=3",
+        )
+    return chosen
+
+
+MOST_TRIPS = 1_000_000

@@ -1,0 +1,166 @@
+"""What an abstract machine's memories hold: the facts that ``verify`` reasons with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from chipmodel.commands import DmaStart, Located
+from chipmodel.work import WHOLE, Share
+
+Key = tuple[str, bool, int]
+"""Name, whether it is an op's weights, and offset."""
+Shares = frozenset[Share]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Shares of one thing at one place in SharedMemory, ``stop`` past the end of its buffer."""
+
+    start: int
+    stop: int
+    shares: Shares
+
+
+@dataclass
+class MemoryState:
+    """``psram`` lists the tensors that lie there complete; ``partial`` those being stored.
+
+    ``written`` is the definition in progress of each tensor; a share that is written again begins a
+    new definition, and every copy of the old one is stale.
+    """
+
+    psram: frozenset[str]
+    held: dict[Key, Held] = field(default_factory=dict[Key, Held])
+    partial: dict[str, Shares] = field(default_factory=dict[str, Shares])
+    written: dict[str, Shares] = field(default_factory=dict[str, Shares])
+    under_way: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+
+    def copy(self) -> MemoryState:
+        """An independent copy; the values themselves are frozen."""
+        return MemoryState(
+            self.psram, dict(self.held), dict(self.partial), dict(self.written), dict(self.under_way)
+        )
+
+    def same_as(self, other: MemoryState) -> bool:
+        """Whether both states know the same facts."""
+        return (
+            self.psram == other.psram
+            and self.held == other.held
+            and self.partial == other.partial
+            and self.written == other.written
+            and self.under_way == other.under_way
+        )
+
+    def common(self, other: MemoryState) -> MemoryState:
+        """The facts that hold in both."""
+        return MemoryState(
+            self.psram & other.psram,
+            {k: v for k, v in self.held.items() if other.held.get(k) == v},
+            {k: v for k, v in self.partial.items() if other.partial.get(k) == v},
+            {k: v for k, v in self.written.items() if other.written.get(k) == v},
+            {k: v for k, v in self.under_way.items() if other.under_way.get(k) == v},
+        )
+
+    def in_psram(self, name: str) -> bool:
+        """Whether the newest definition of ``name`` is completely in Psram."""
+        return name in self.psram
+
+    def missing(self, place: Located) -> str | None:
+        """What keeps ``place.part`` from being read there, in words."""
+        part = place.part
+        for start in self.under_way.values():
+            if start.direction == "load" and _meet(start.at, place):
+                return f"reads {part.name!r} at {place.offset} while {start.name!r} is under way"
+        held = self.held.get((part.name, part.weights, place.offset))
+        if held is None:
+            return f"{part.name!r} is not at {place.offset}"
+        if part.share in held.shares or _complete(held.shares):
+            return None
+        return f"{part.name!r} at {place.offset} is not complete"
+
+    def start(self, start: DmaStart) -> list[str]:
+        """Begin a transfer; a load's target holds nothing until it has been waited for."""
+        faults = self._collisions(start.at, f"transfer {start.name!r}", reading=start.direction == "store")
+        if start.name in self.under_way:
+            faults.append(f"transfer {start.name!r} starts again before anybody waited for it")
+        if start.direction == "load":
+            self._forget(start.at)
+        self.under_way[start.name] = start
+        return faults
+
+    def wait(self, name: str) -> list[str]:
+        """End a transfer: what it moved has arrived."""
+        start = self.under_way.pop(name, None)
+        if start is None:
+            return [f"something waits for transfer {name!r}, which is not under way"]
+        part = start.at.part
+        if start.direction == "load":
+            key = (part.name, part.weights, start.at.offset)
+            self.held[key] = Held(start.at.offset, start.at.offset + start.at.bytes, frozenset({part.share}))
+            return []
+        shares = _added(self.partial.get(part.name, frozenset()), part.share)
+        self.partial[part.name] = shares
+        if _complete(shares):
+            self.psram |= {part.name}
+        return []
+
+    def write(self, place: Located, who: str, accumulates: bool) -> list[str]:
+        """A step writes ``place.part``. ``accumulates`` where the buffer holds the whole tensor, so
+        that its parts add up; a smaller buffer holds the latest part alone."""
+        part = place.part
+        faults = self._collisions(place, who, reading=False)
+        written = self.written.get(part.name, frozenset())
+        if part.share in written or _complete(written):
+            faults += self._redefine(part.name, who)
+            written = frozenset()
+        self.written[part.name] = _added(written, part.share)
+        key = (part.name, False, place.offset)
+        before = self.held.get(key) if accumulates else None
+        self._forget(place)
+        shares = _added(before.shares if before else frozenset(), part.share)
+        self.held[key] = Held(place.offset, place.offset + place.bytes, shares)
+        return faults
+
+    def _redefine(self, name: str, who: str) -> list[str]:
+        """Every copy of the old value is stale from now on."""
+        self.held = {k: v for k, v in self.held.items() if k[0] != name or k[1]}
+        self.psram -= {name}
+        self.partial.pop(name, None)
+        return [
+            f"{who} writes {name!r} anew while {start.name!r} is under way"
+            for start in self.under_way.values()
+            if start.at.part.name == name and not start.at.part.weights
+        ]
+
+    def _collisions(self, place: Located, who: str, reading: bool) -> list[str]:
+        """Transfers under way that ``place`` may not meet; a store may be read beside."""
+        return [
+            f"{who} touches bytes [{place.offset}, {place.offset + place.bytes}) while {start.name!r} "
+            f"is under way there"
+            for start in self.under_way.values()
+            if _meet(start.at, place) and not (reading and start.direction == "store")
+        ]
+
+    def _forget(self, place: Located) -> None:
+        stop = place.offset + place.bytes
+        self.held = {k: v for k, v in self.held.items() if v.stop <= place.offset or stop <= v.start}
+
+
+def _meet(a: Located, b: Located) -> bool:
+    return max(a.offset, b.offset) < min(a.offset + a.bytes, b.offset + b.bytes)
+
+
+def _added(shares: Shares, share: Share) -> Shares:
+    """``shares`` with one more; a complete set is written as the whole, however it was cut."""
+    more = shares | {share}
+    return frozenset({WHOLE}) if _complete(more) else more
+
+
+def _complete(shares: Shares) -> bool:
+    if WHOLE in shares:
+        return True
+    area = sum(
+        (Fraction(len(s.rows) * len(s.channels), s.of_rows * s.of_channels) for s in shares), Fraction(0)
+    )
+    return area == 1

@@ -1,0 +1,74 @@
+"""NPU cycles of an op or a part of one.
+
+MAC work is padded to the array's shape and divided by the MACs per cycle; work without MACs is its
+bytes through the NPU's ports on SharedMemory, or a window's elements through the array.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from chipmodel.chip import Npu
+from chipmodel.program import DTYPE_BITS, Op
+from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
+
+
+def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
+    """Core cycles of ``rows`` output rows by ``channels`` output channels of ``op``."""
+    if op.cycles is not None:
+        return ceil(Fraction(op.cycles * rows * channels, op.work.rows * op.work.channels))
+    whole = rows == op.work.rows and channels == op.work.channels
+    return work_cycles(npu, op.work if whole else op.work.part(rows, channels), op.dtype)
+
+
+def work_cycles(npu: Npu, work: Work, dtype: str) -> int:
+    """Core cycles of all of ``work`` on operands of ``dtype``; at least 1."""
+    if isinstance(work, Vector):
+        ports = max(work.in_bytes / npu.read_bytes_per_cycle, work.out_bytes / npu.write_bytes_per_cycle)
+        return max(1, ceil(ports))
+    return max(1, ceil(padded_macs(npu, work) / macs_per_cycle(npu, dtype)))
+
+
+def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:
+    """Types of up to 8, 16 and more bits each run at one rate; float types at their width's."""
+    bits = DTYPE_BITS[dtype]
+    return npu.macs_per_cycle[8 if bits <= 8 else 16 if bits <= 16 else 32]
+
+
+def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
+    """Multiply-accumulates (or window elements) once every axis is padded to the array."""
+    in_lanes, out_lanes, columns = npu.array
+    match work:
+        case Conv() if work.depthwise:
+            # One input channel feeds each output channel, so the other input lanes stand idle.
+            return work.batch * in_lanes * _pad(work.out_c, out_lanes) * _positions(work.window, columns)
+        case Conv():
+            in_c = _pad(work.in_c // work.groups, in_lanes)
+            out_c = _pad(work.out_c // work.groups, out_lanes)
+            return work.batch * work.groups * in_c * out_c * _positions(work.window, columns)
+        case Pool():
+            return work.batch * in_lanes * _pad(work.channels, out_lanes) * _positions(work.window, columns)
+        case Matmul():
+            # hardware.md: rows, inner and columns of a matmul are padded to 2, 8 and 4 on LUNA.
+            inner = _pad(work.inner, in_lanes)
+            return work.batch * _pad(work.rows_, out_lanes) * inner * _pad(work.cols, columns)
+        case Recurrent():
+            inner = _pad(work.inputs, in_lanes) + _pad(work.hidden, in_lanes)
+            gate_rows = _pad(work.gates * work.hidden, columns)
+            return work.steps * work.directions * _pad(work.batch, out_lanes) * inner * gate_rows
+
+
+def _positions(window: Window, columns: int) -> int:
+    """Kernel taps over all output positions, columns padded to the array's.
+
+    A 1-D window is one column wide; its length is laid along the array's columns instead.
+    """
+    high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
+    if window.in_w == 1 and window.kernel_w == 1:
+        high, wide = wide, high
+    return high * _pad(wide, columns) * window.kernel_h * window.kernel_w
+
+
+def _pad(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple

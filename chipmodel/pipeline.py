@@ -1,0 +1,120 @@
+"""The whole way from a program to a simulated, checked plan.
+
+Each stage is a pure function; this file only calls them in order, and repeats schedule and solve with
+fewer bytes where the packer's fragmentation does not leave the streamer's budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chipmodel.bound import lower_bound_cycles
+from chipmodel.chip import Chip
+from chipmodel.commands import Command
+from chipmodel.errors import DoesNotFit
+from chipmodel.liveness import liveness
+from chipmodel.lower import lower
+from chipmodel.plan import Problem, Solved, check
+from chipmodel.program import Program
+from chipmodel.result import Attempt, Result
+from chipmodel.schedule import Schedule
+from chipmodel.simulate import simulate
+from chipmodel.trace import Trace
+from dma.stream import stream
+from solvers.registry import solve
+
+ROUNDS = 16
+"""Rounds of schedule and solve; each gives up at least 1/64 of the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A schedule with its offsets, and the rounds that led to it."""
+
+    schedule: Schedule
+    problem: Problem
+    solved: Solved
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return lower(self.schedule, self.solved.plan)
+
+
+def plan(program: Program, chip: Chip, packer: str, streamer: str, spill: bool = True) -> Planned:
+    """The first plan that fits SharedMemory, or else the one with the smallest peak.
+
+    Raises DoesNotFit where the first round finds no schedule at all.
+    """
+    capacity = chip.shared_memory.bytes
+    budget = capacity
+    best: Planned | None = None
+    attempts: list[Attempt] = []
+    while len(attempts) < ROUNDS and budget > 0:
+        try:
+            tried = _round(program, chip, packer, streamer, budget, spill)
+        except DoesNotFit:
+            if best is None:
+                raise
+            break
+        attempts.append(Attempt(budget, tried.solved.peak, tried.solved.lower_bound))
+        if best is None or tried.solved.peak < best.solved.peak:
+            best = tried
+        if tried.solved.peak <= capacity:
+            break
+        budget -= max(tried.solved.peak - capacity, capacity // 64, 1)
+    assert best is not None
+    return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
+
+
+def _round(program: Program, chip: Chip, packer: str, streamer: str, budget: int, spill: bool) -> Planned:
+    schedule = stream(program, chip, streamer, budget, spill)
+    problem = liveness(schedule, chip)
+    solved = solve(problem, packer)
+    faults = check(Problem(problem.buffers), solved.plan)
+    if faults:
+        raise AssertionError(f"packer {packer} made a wrong plan: {faults[0]}")
+    return Planned(schedule, problem, solved, ())
+
+
+def run(
+    program: Program,
+    chip: Chip,
+    packer: str,
+    streamer: str,
+    *,
+    spill: bool = True,
+    choices: Mapping[str, str] | None = None,
+) -> Result:
+    """Plan and simulate ``program``, and its synchronous twin beside it.
+
+    Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
+    """
+    planned = plan(program, chip, packer, streamer, spill)
+    trace = simulate(planned.commands, chip, choices)
+    return Result(
+        program=program,
+        chip=chip,
+        schedule=planned.schedule,
+        problem=planned.problem,
+        solved=planned.solved,
+        trace=trace,
+        sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace),
+        lower_bound_cycles=lower_bound_cycles(program, chip, trace.path),
+        attempts=planned.attempts,
+    )
+
+
+def _sync_cycles(
+    program: Program,
+    chip: Chip,
+    packer: str,
+    streamer: str,
+    spill: bool,
+    choices: Mapping[str, str] | None,
+    trace: Trace,
+) -> int:
+    if streamer == "sync":
+        return trace.cycles
+    return simulate(plan(program, chip, packer, "sync", spill).commands, chip, choices).cycles

@@ -1,0 +1,242 @@
+"""Runs a plan's commands on an abstract machine that knows what every byte holds.
+
+Nothing here is shared with the planners but the vocabulary. The machine follows the program's tree:
+every arm of every ``if`` from the same state, every loop until its state repeats. It proves that each
+step finds exactly the operands that the program gives it where the plan says they are, complete and
+of the newest definition; that no byte is overwritten while it is needed or under way; that nothing
+lies outside of SharedMemory; and that the program's outputs end up in Psram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from chipmodel.chip import Chip
+from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.memory_state import MemoryState
+from chipmodel.npu import op_cycles
+from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.schedule import Part
+from chipmodel.work import WHOLE, by_channels, output_share
+
+MOST_VIOLATIONS = 20
+MOST_TRIPS = 8
+"""A loop's state repeats after the second trip of any sane plan; one that never settles is reported."""
+
+
+def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
+    """What is wrong with the plan, in words, the first ``MOST_VIOLATIONS``; empty for a correct one."""
+    checker = _Checker(program, chip)
+    state = checker.block(program.body, commands, MemoryState(frozenset(program.inputs)))
+    for name in program.outputs:
+        if name in checker.defined and not state.in_psram(name):
+            checker.report(f"output {name!r} is not completely in Psram at the end")
+    for name in state.under_way:
+        checker.report(f"nobody waits for transfer {name!r}")
+    return tuple(dict.fromkeys(checker.violations))[:MOST_VIOLATIONS]
+
+
+class _Checker:
+    def __init__(self, program: Program, chip: Chip) -> None:
+        self.program = program
+        self.chip = chip
+        self.capacity = chip.shared_memory.bytes
+        self.ops = {op.name: op for op in ops(program.body)}
+        self.defined = {name for op in self.ops.values() for name in op.outputs}
+        self.violations: list[str] = []
+
+    def report(self, text: str) -> None:
+        self.violations.append(text)
+
+    # -- the tree ------------------------------------------------------------------------------
+
+    def block(self, body: tuple[Node, ...], commands: tuple[Command, ...], state: MemoryState) -> MemoryState:
+        """Run one straight block and everything inside it."""
+        nodes = {node.name: node for node in body}
+        covered: dict[str, list[Compute]] = {}
+        entered: list[str] = []
+        for command in commands:
+            match command:
+                case DmaStart():
+                    self.start(command, state)
+                case DmaWait():
+                    for fault in state.wait(command.name):
+                        self.report(fault)
+                case Compute():
+                    self.compute(command, state)
+                    covered.setdefault(command.op, []).append(command)
+                case Branch():
+                    entered.append(command.name)
+                    state = self.branch(nodes.get(command.name), command, state)
+                case Repeat():
+                    entered.append(command.name)
+                    state = self.repeat(nodes.get(command.name), command, state)
+        self._coverage(body, covered, entered)
+        return state
+
+    def branch(self, node: Node | None, branch: Branch, state: MemoryState) -> MemoryState:
+        if not isinstance(node, If):
+            self.report(f"the plan branches at {branch.name!r}, the program does not")
+            return state
+        if branch.condition is not None:
+            self._holds(branch.condition, Part(node.condition or ""), f"if {branch.name!r}", state)
+        arms = {arm.name: arm for arm in branch.arms}
+        if list(arms) != [arm.name for arm in node.arms]:
+            self.report(f"if {branch.name!r} has arms {list(arms)}, not those of the program")
+            return state
+        ends = [self._arm(arm, arms[arm.name].body, state) for arm in node.arms]
+        joined = ends[0]
+        for end in ends[1:]:
+            if set(end.under_way) != set(joined.under_way):
+                self.report(f"the arms of {branch.name!r} leave different transfers under way")
+            joined = joined.common(end)
+        return joined
+
+    def _arm(self, arm: Arm, commands: tuple[Command, ...], state: MemoryState) -> MemoryState:
+        return self.block(arm.body, commands, state.copy())
+
+    def repeat(self, node: Node | None, loop: Repeat, state: MemoryState) -> MemoryState:
+        if not isinstance(node, Loop) or node.trips != loop.trips:
+            self.report(f"the plan's loop {loop.name!r} is not the program's")
+            return state
+        after: MemoryState | None = None
+        for _ in range(MOST_TRIPS if loop.trips else 0):
+            end = self.block(node.body, loop.body, state.copy())
+            after = end if after is None else after.common(end)
+            if end.same_as(state):
+                break
+            state = end
+        else:
+            if loop.trips:
+                self.report(f"loop {loop.name!r} leaves memory in another state on every trip")
+        return after or state
+
+    def _coverage(
+        self, body: tuple[Node, ...], covered: dict[str, list[Compute]], entered: list[str]
+    ) -> None:
+        for node in body:
+            if not isinstance(node, Op):
+                if entered.count(node.name) != 1:
+                    self.report(f"{node.name!r} runs {entered.count(node.name)} times in its block")
+                continue
+            tiles = covered.pop(node.name, [])
+            area = sum(len(t.rows) * len(t.channels) for t in tiles)
+            clash = any(
+                a.rows.overlaps(b.rows) and a.channels.overlaps(b.channels) for a, b in _neighbours(tiles)
+            )
+            if area != node.work.rows * node.work.channels or clash:
+                self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
+        for name in covered:
+            self.report(f"op {name!r} runs in a block that it does not belong to")
+
+    # -- single commands -----------------------------------------------------------------------
+
+    def start(self, start: DmaStart, state: MemoryState) -> None:
+        part, who = start.at.part, f"transfer {start.name!r}"
+        self._inside(start.at, who)
+        size = self._size(part)
+        if size is None:
+            self.report(f"{who} moves {part.name!r}, which the program does not have")
+        elif size != start.bytes:
+            self.report(f"{who} moves {start.bytes} bytes of a part of {size}")
+        elif start.bytes > start.at.bytes:
+            self.report(f"{who} moves {start.bytes} bytes into a buffer of {start.at.bytes}")
+        if start.direction == "load" and not part.weights and not state.in_psram(part.name):
+            self.report(f"{who} loads {part.name!r}, which is not completely in Psram")
+        if start.direction == "store":
+            self._holds(start.at, part, who, state)
+        for fault in state.start(start):
+            self.report(fault)
+
+    def compute(self, step: Compute, state: MemoryState) -> None:
+        op = self.ops.get(step.op)
+        if op is None:
+            self.report(f"step {step.label!r} runs {step.op!r}, which is no op of the program")
+            return
+        who = f"step {step.label!r}"
+        cycles = op_cycles(self.chip.npu, op, len(step.rows), len(step.channels))
+        if step.cycles != cycles:
+            self.report(f"{who} takes {cycles} cycles on {self.chip.name}, not {step.cycles}")
+        for part in self._wanted(op, step):
+            found = [r for r in step.reads if _same_thing(r.part, part) and _includes(r.part, part)]
+            if not found:
+                self.report(f"{who} does not read {_words(part)}")
+            for read in found:
+                self._holds(read, read.part, who, state)
+        for name in op.outputs:
+            part = Part(name, output_share(op.work, step.rows, step.channels))
+            found = [w for w in step.writes if w.part == part]
+            if not found:
+                self.report(f"{who} does not write {_words(part)}")
+            for write in found:
+                self._write(write, step, op, state)
+
+    def _wanted(self, op: Op, step: Compute) -> Iterator[Part]:
+        for index, name in enumerate(op.inputs):
+            yield Part(name, op.work.needs(index, step.rows, step.channels))
+        if self.program.block_bytes(op):
+            yield Part(op.name, by_channels(step.channels, op.work.channels), weights=True)
+
+    def _write(self, write: Located, step: Compute, op: Op, state: MemoryState) -> None:
+        who = f"step {step.label!r}"
+        self._inside(write, who)
+        size = self._size(write.part) or 0
+        if write.bytes < size:
+            self.report(f"{who} writes {size} bytes into a buffer of {write.bytes}")
+        for read in step.reads:
+            in_place = read.part.name == op.overwrites and read.offset == write.offset
+            if _overlap(read, write) and not in_place:
+                self.report(f"{who} writes {_words(write.part)} over its own operand {_words(read.part)}")
+        accumulates = write.bytes >= self.program.tensors[write.part.name].bytes
+        for fault in state.write(write, who, accumulates):
+            self.report(fault)
+
+    def _holds(self, place: Located, part: Part, who: str, state: MemoryState) -> None:
+        self._inside(place, who)
+        if not _same_thing(place.part, part):
+            self.report(f"{who} looks for {_words(part)} where {_words(place.part)} lies")
+        fault = state.missing(place)
+        if fault:
+            self.report(f"{who}: {fault}")
+
+    def _inside(self, place: Located, who: str) -> None:
+        if place.offset < 0 or place.offset + place.bytes > self.capacity:
+            end = place.offset + place.bytes
+            self.report(f"{who} uses bytes [{place.offset}, {end}) of a memory of {self.capacity}")
+
+    def _size(self, part: Part) -> int | None:
+        if part.weights:
+            op = self.ops.get(part.name)
+            return part.share.bytes(self.program.block_bytes(op)) if op else None
+        tensor = self.program.tensors.get(part.name)
+        return part.share.bytes(tensor.bytes) if tensor else None
+
+
+def _neighbours(tiles: list[Compute]) -> Iterator[tuple[Compute, Compute]]:
+    """Tiles in a row-major order beside each other: in a set that covers exactly, a clash shows there."""
+    ordered = sorted(tiles, key=lambda t: (t.rows, t.channels))
+    return pairwise(ordered)
+
+
+def _same_thing(a: Part, b: Part) -> bool:
+    return a.name == b.name and a.weights == b.weights
+
+
+def _includes(outer: Part, inner: Part) -> bool:
+    return outer.share in (WHOLE, inner.share)
+
+
+def _overlap(a: Located, b: Located) -> bool:
+    return max(a.offset, b.offset) < min(a.offset + a.bytes, b.offset + b.bytes)
+
+
+def _words(part: Part) -> str:
+    what = f"weights of {part.name!r}" if part.weights else repr(part.name)
+    if part.share == WHOLE:
+        return what
+    share = part.share
+    return (
+        f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
+        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
+    )

@@ -1,0 +1,258 @@
+"""Ops into steps: operands in their buffers, and every transfer that the steps need.
+
+What a step needs from Psram is first written down as a ``Need`` (what, into which buffer, for which
+steps); deciding when each is issued is the streamer's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from chipmodel.chip import Chip
+from chipmodel.interval import Interval
+from chipmodel.liveness import scopes
+from chipmodel.npu import op_cycles
+from chipmodel.program import If, Loop, Node, Op, Program, ops
+from chipmodel.schedule import (
+    BufferSpec,
+    Direction,
+    Operand,
+    Part,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+)
+from chipmodel.work import Share, output_share
+from dma.residency import Residency, Segment
+from dma.tiling import Tiling, weight_share
+
+NeedKind = Literal["weights", "tensor", "stripe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A transfer to be: ``part`` in a buffer for the steps ``first`` to ``last``.
+
+    For a load those are the steps that read it, for a store the steps that write it. ``lane`` groups
+    needs that follow one another through the same stripe buffers or ping-pong buffers.
+    """
+
+    direction: Direction
+    kind: NeedKind
+    part: Part
+    bytes: int
+    buffer: str
+    first: int
+    last: int
+    op: str
+    lane: str
+
+
+@dataclass
+class Emission:
+    """The steps of a program and what they need, before anything is issued."""
+
+    body: tuple[StepNode, ...] = ()
+    needs: list[Need] = field(default_factory=list)
+    buffers: dict[str, BufferSpec] = field(default_factory=dict)
+    op_steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last step of each op."""
+    stretch: tuple[int, ...] = ()
+
+
+def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
+    """All steps of ``program``. Each weight need has a buffer name of its own, for which the streamer
+    may put another."""
+    emitter = _Emitter(program, chip, residency, tilings)
+    emitter.emission.body = emitter.nodes(program.body)
+    emitter.tensor_needs()
+    emitter.emission.stretch = scopes(emitter.emission.body).stretch
+    return emitter.emission
+
+
+class _Emitter:
+    def __init__(
+        self, program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]
+    ) -> None:
+        self.program = program
+        self.chip = chip
+        self.residency = residency
+        self.tilings = tilings
+        self.emission = Emission()
+        self.order = list(ops(program.body))
+        self.next_op = 0
+        self.next_step = 0
+        self.homes = _homes(residency)
+        for root, segments in residency.segments.items():
+            for index, _ in enumerate(segments):
+                self._buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
+
+    def nodes(self, body: tuple[Node, ...]) -> tuple[StepNode, ...]:
+        result: list[StepNode] = []
+        for node in body:
+            match node:
+                case Op():
+                    result += self.op(node)
+                case If():
+                    condition = self._condition(node)
+                    arms = tuple(StepArm(arm.name, self.nodes(arm.body)) for arm in node.arms)
+                    result.append(StepIf(node.name, arms, condition))
+                case Loop():
+                    result.append(StepLoop(node.name, node.trips, self.nodes(node.body)))
+        return tuple(result)
+
+    def op(self, op: Op) -> list[Step]:
+        tiling = self.tilings[op.name]
+        position = self.next_op
+        self.next_op += 1
+        first = self.next_step
+        lanes = {name: _Lane(tiling.depth) for name in (*op.inputs, *op.outputs, "")}
+        total = tiling.count(op)
+        result: list[Step] = []
+        for index, (rows, channels) in enumerate(tiling.tiles(op)):
+            reads = [self._read(op, i, rows, channels, position, lanes) for i in range(len(op.inputs))]
+            reads += self._weights(op, channels, lanes[""])
+            writes = [self._write(op, n, rows, channels, position, lanes[n]) for n in op.outputs]
+            label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
+            cycles = op_cycles(self.chip.npu, op, len(rows), len(channels))
+            result.append(
+                Step(self.next_step, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label)
+            )
+            self.next_step += 1
+        self._size_stripes(op, lanes)
+        self.emission.op_steps[op.name] = (first, self.next_step - 1)
+        return result
+
+    def _read(
+        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: dict[str, _Lane]
+    ) -> Operand:
+        name = op.inputs[index]
+        resident = self._resident(name, position)
+        if resident:
+            return Operand(Part(name), resident)
+        share = op.work.needs(index, rows, channels)
+        return self._stripe(op, "load", name, share, lanes[name], f"{op.name}.in.{name}")
+
+    def _write(
+        self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: _Lane
+    ) -> Operand:
+        share = output_share(op.work, rows, channels)
+        resident = self._resident(name, position)
+        if resident:
+            return Operand(Part(name, share), resident)
+        return self._stripe(op, "store", name, share, lane, f"{op.name}.out.{name}")
+
+    def _stripe(
+        self, op: Op, direction: Direction, name: str, share: Share, lane: _Lane, prefix: str
+    ) -> Operand:
+        part = Part(name, share)
+        if lane.part == part:
+            self._extend(lane.need)
+        else:
+            size = share.bytes(self.program.tensors[name].bytes)
+            buffer = f"{prefix}.{lane.advance(part, size)}"
+            lane.need = self._need(direction, "stripe", part, size, buffer, op, prefix)
+        return Operand(part, self.emission.needs[lane.need].buffer)
+
+    def _weights(self, op: Op, channels: Interval, lane: _Lane) -> list[Operand]:
+        block = self.program.block_bytes(op)
+        if not block:
+            return []
+        share = weight_share(op, channels)
+        part = Part(op.name, share, weights=True)
+        if lane.part == part:
+            self._extend(lane.need)
+        else:
+            lane.advance(part, 0)
+            buffer = f"{op.name}.weights.{len(self.emission.needs)}"
+            lane.need = self._need("load", "weights", part, share.bytes(block), buffer, op, "weights")
+        return [Operand(part, self.emission.needs[lane.need].buffer)]
+
+    def tensor_needs(self) -> None:
+        """The loads that open segments and the stores that write tensors back."""
+        for root, segments in self.residency.segments.items():
+            for index, segment in enumerate(segments):
+                self._segment_needs(root, segment, segment_name(root, index, segments))
+
+    def _segment_needs(self, root: str, segment: Segment, buffer: str) -> None:
+        size = self.program.tensors[root].bytes
+        positions = [t.position for t in segment.touches]
+        if segment.loaded:
+            op = self.order[min(positions)]
+            first, _ = self.emission.op_steps[op.name]
+            last = self.emission.op_steps[self.order[max(positions)].name][1]
+            self.emission.needs.append(
+                Need("load", "tensor", Part(root), size, buffer, first, last, op.name, buffer)
+            )
+        for position in segment.stored:
+            op = self.order[position]
+            first, last = self.emission.op_steps[op.name]
+            stored = next(n for n in op.outputs if self.residency.storage[n] == root)
+            self.emission.needs.append(
+                Need("store", "tensor", Part(stored), size, buffer, first, last, op.name, buffer)
+            )
+
+    def _need(
+        self, direction: Direction, kind: NeedKind, part: Part, size: int, buffer: str, op: Op, lane: str
+    ) -> int:
+        step = self.next_step
+        self.emission.needs.append(Need(direction, kind, part, size, buffer, step, step, op.name, lane))
+        return len(self.emission.needs) - 1
+
+    def _extend(self, index: int) -> None:
+        self.emission.needs[index] = replace(self.emission.needs[index], last=self.next_step)
+
+    def _resident(self, name: str, position: int) -> str | None:
+        return self.homes.get((self.residency.storage[name], position))
+
+    def _condition(self, node: If) -> Operand | None:
+        if node.condition is None:
+            return None
+        resident = self._resident(node.condition, self.next_op)
+        return Operand(Part(node.condition), resident) if resident else None
+
+    def _size_stripes(self, op: Op, lanes: dict[str, _Lane]) -> None:
+        for name, lane in lanes.items():
+            for number, size in lane.sizes.items():
+                way = "in" if name in op.inputs else "out"
+                self._buffer(f"{op.name}.{way}.{name}.{number}", size, "stripe")
+
+    def _buffer(self, name: str, size: int, kind: Literal["tensor", "weights", "stripe"]) -> None:
+        self.emission.buffers[name] = BufferSpec(name, size, kind=kind)
+
+
+class _Lane:
+    """The stripe buffers of one operand, used in turn; remembers what the current one holds."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.part: Part | None = None
+        self.need = -1
+        self.sizes: dict[int, int] = {}
+        self.number = -1
+
+    def advance(self, part: Part, size: int) -> int:
+        self.part = part
+        self.number = (self.number + 1) % self.depth
+        if size:
+            self.sizes[self.number] = max(size, self.sizes.get(self.number, 0))
+        return self.number
+
+
+def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
+    """The buffer of a tensor's stay number ``index``."""
+    return root if len(segments) == 1 else f"{root}#{index}"
+
+
+def _homes(residency: Residency) -> dict[tuple[str, int], str]:
+    """The buffer that holds a storage at an op's position."""
+    homes: dict[tuple[str, int], str] = {}
+    for root, segments in residency.segments.items():
+        for index, segment in enumerate(segments):
+            for touch in segment.touches:
+                homes[root, touch.position] = segment_name(root, index, segments)
+    return homes

@@ -1,0 +1,194 @@
+"""``ping-pong``: Algorithm 3 of the control-flow paper (S2).
+
+Within a Region (a straight stretch of steps) weight blocks alternate between two buffers, ``alloc0``
+for the even ones and ``alloc1`` for the odd ones, each as large as the largest of its parity and both
+alive throughout the Region. The next block's load is issued when the current block's compute starts.
+Each Region starts cold. Stripes of a large op pass through two buffers each in the same way, and a
+tensor that comes from or goes to Psram whole travels beside the neighbouring step where memory allows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from chipmodel.chip import Chip
+from chipmodel.interval import Interval
+from chipmodel.program import Op, Program, ops
+from chipmodel.schedule import BufferSpec, steps
+from dma.emit import Emission, Need, emit
+from dma.policy import Issued, Policy, Room
+from dma.residency import Reserve
+from dma.sync import least_weights
+from dma.tiling import slice_bytes, sliced, striped, whole_tiling
+
+
+def _reserve(program: Program, chip: Chip, budget: int) -> Reserve:
+    """Both buffers are alive under every op, so every op keeps room for the two largest."""
+    least = sorted(least_weights(program, chip, budget, op) for op in ops(program.body))
+    both = sum(least[-2:])
+    return lambda _: both
+
+
+def _channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
+    """Whole blocks where both buffers fit beside everything else, else the largest slices that do."""
+    free = room.budget - max(room.claims, default=0)
+    order = list(ops(room.program.body))
+    limit = max((room.program.block_bytes(op) for op in order), default=0)
+    if _two_largest(room, order, limit) > free and _parity_bytes(room, order) > free:
+        limit = _largest_limit(room, order, free, limit)
+    both = min(_two_largest(room, order, limit), max(free, 0))
+    return {op.name: _width(room, op, limit) for op in order}, lambda _: both
+
+
+def _width(room: Room, op: Op, limit: int) -> int:
+    return sliced(room.program, op, limit, room.granule) or 1
+
+
+def _two_largest(room: Room, order: list[Op], limit: int) -> int:
+    """Bytes that both buffers take at most when no slice exceeds ``limit``."""
+    return sum(sorted(slice_bytes(room.program, op, _width(room, op, limit)) for op in order)[-2:])
+
+
+def _largest_limit(room: Room, order: list[Op], free: int, high: int) -> int:
+    low = 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = _two_largest(room, order, middle) <= free
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
+def _parity_bytes(room: Room, order: list[Op]) -> int:
+    """Bytes of both buffers where no block is cut, the worst Region counted."""
+    tilings = {op.name: whole_tiling(op, op.work.channels) for op in order}
+    for op in order:
+        if op.name in room.residency.striped:
+            left = room.budget // 2
+            tilings[op.name] = striped(room.program, op, left, op.work.channels, True) or tilings[op.name]
+    emission = emit(room.program, room.chip, room.residency, tilings)
+    sizes: dict[int, int] = {}
+    for name, spec in _weights(emission)[1].items():
+        region = int(name.partition("@")[2])
+        sizes[region] = sizes.get(region, 0) + spec.bytes
+    return max(sizes.values(), default=0)
+
+
+def _weights(emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    """Weight blocks of each Region in turn, even ones to alloc0, odd ones to alloc1."""
+    regions: dict[int, list[Need]] = {}
+    for need in emission.needs:
+        if need.kind == "weights":
+            regions.setdefault(emission.stretch[need.first], []).append(need)
+    issued: list[Issued] = []
+    buffers: dict[str, BufferSpec] = {}
+    for region, needs in regions.items():
+        held = _extent(emission, region)
+        for index, need in enumerate(needs):
+            name = f"alloc{index % 2}@{region}"
+            size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
+            buffers[name] = BufferSpec(name, size, held, "weights")
+            issued.append(Issued(need, name, needs[max(0, index - 1)].first, need.first))
+    return issued, buffers
+
+
+def _extent(emission: Emission, region: int) -> Interval:
+    first = emission.stretch.index(region)
+    stop = first
+    while stop < len(emission.stretch) and emission.stretch[stop] == region:
+        stop += 1
+    return Interval(first, stop)
+
+
+def _issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    issued, buffers = _weights(emission)
+    issued += _stripes(emission)
+    issued += _Neighbours(room, emission, sum(b.bytes for b in buffers.values())).tensors()
+    return issued, buffers
+
+
+def _stripes(emission: Emission) -> Iterable[Issued]:
+    lanes: dict[str, list[Need]] = {}
+    for need in emission.needs:
+        if need.kind == "stripe":
+            lanes.setdefault(need.lane, []).append(need)
+    for needs in lanes.values():
+        double = len({need.buffer for need in needs}) > 1
+        for index, need in enumerate(needs):
+            if need.direction == "load":
+                before = needs[index - 1].first if double and index else need.first
+                yield Issued(need, need.buffer, before, need.first)
+            else:
+                after = needs[index + 1].first if double and index + 1 < len(needs) else need.last
+                yield Issued(need, need.buffer, need.last, after)
+
+
+class _Neighbours:
+    """Moves whole tensors one step earlier (loads) or later (stores) where the bytes are free."""
+
+    def __init__(self, room: Room, emission: Emission, weights: int) -> None:
+        self.emission = emission
+        self.steps = [s.op for s in steps(emission.body)]
+        self.slack: dict[str, int] = {}
+        stripes: Counter[str] = Counter()
+        for buffer, owner in {(n.buffer, n.op) for n in emission.needs if n.kind == "stripe"}:
+            stripes[owner] += emission.buffers[buffer].bytes
+        for op, through in zip(ops(room.program.body), room.residency.through, strict=True):
+            self.slack[op.name] = room.budget - weights - through - stripes.get(op.name, 0)
+        self.touches: dict[str, list[tuple[int, bool]]] = {}
+        for step in steps(emission.body):
+            for operand in step.reads:
+                self.touches.setdefault(operand.buffer, []).append((step.position, False))
+            for operand in step.writes:
+                self.touches.setdefault(operand.buffer, []).append((step.position, True))
+        self.stored_at = {n.part.name: n.last for n in emission.needs if n.direction == "store"}
+
+    def tensors(self) -> Iterable[Issued]:
+        for need in self.emission.needs:
+            if need.kind == "tensor":
+                yield self._load(need) if need.direction == "load" else self._store(need)
+
+    def _load(self, need: Need) -> Issued:
+        before = need.first - 1
+        early = self._same_stretch(before, need.first) and self.stored_at.get(need.part.name, -1) < before
+        issue = before if early and self._take(before, need.bytes) else need.first
+        return Issued(need, need.buffer, issue, need.first)
+
+    def _store(self, need: Need) -> Issued:
+        return Issued(need, need.buffer, need.last, self._due(need))
+
+    def _due(self, need: Need) -> int:
+        """The buffer stays where later steps read it, and may not be written before the store ends;
+        one step more is taken where its bytes are free."""
+        due = need.last
+        for position, writes in self.touches.get(need.buffer, []):
+            if position > need.last and self._same_stretch(position, need.last):
+                if writes:
+                    return position - 1
+                due = position
+        after = due + 1
+        if due == need.last and self._same_stretch(after, due) and self._take(after, need.bytes):
+            return after
+        return due
+
+    def _same_stretch(self, a: int, b: int) -> bool:
+        stretch = self.emission.stretch
+        return 0 <= a < len(stretch) and 0 <= b < len(stretch) and stretch[a] == stretch[b]
+
+    def _take(self, position: int, size: int) -> bool:
+        op = self.steps[position]
+        if self.slack[op] < size:
+            return False
+        self.slack[op] -= size
+        return True
+
+
+POLICY = Policy(
+    name="ping-pong",
+    title="two weight buffers in turn, the next block loaded during the current op",
+    source="S2 (control-flow paper), Algorithm 3",
+    double=True,
+    reserve=_reserve,
+    channels=_channels,
+    issue=_issue,
+)

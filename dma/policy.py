@@ -1,0 +1,52 @@
+"""What a streamer is told and what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from chipmodel.chip import Chip
+from chipmodel.program import Op, Program
+from chipmodel.schedule import BufferSpec
+from dma.emit import Emission, Need
+from dma.residency import Reserve, Residency
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the policies are told: bytes to use, and at each op the bytes that weights may not have."""
+
+    program: Program
+    chip: Chip
+    budget: int
+    residency: Residency
+    claims: tuple[int, ...]
+
+    @property
+    def granule(self) -> int:
+        """Output channels that the array computes at once."""
+        return self.chip.npu.array[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A need with its decision: which buffer, issued when, due when."""
+
+    need: Need
+    buffer: str
+    issue: int
+    due: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What makes a streamer. ``channels`` gives the output channels of one weight slice of each op;
+    ``issue`` decides about every need and may add buffers of its own, held for a stretch."""
+
+    name: str
+    title: str
+    source: str
+    double: bool
+    reserve: Callable[[Program, Chip, int], Reserve]
+    channels: Callable[[Room], tuple[Mapping[str, int], Callable[[Op], int]]]
+    issue: Callable[[Room, Emission], tuple[list[Issued], dict[str, BufferSpec]]]

@@ -1,0 +1,163 @@
+"""Program and chip to Schedule: cut, decide what stays on chip, issue every transfer.
+
+``stream`` is one function for all streamers; what differs between them is a ``Policy``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from chipmodel.chip import Chip
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.program import Program, ops
+from chipmodel.schedule import (
+    BufferSpec,
+    Operand,
+    Schedule,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+)
+from dma import ping_pong, sync
+from dma.emit import Emission, Need, emit
+from dma.policy import Issued, Policy, Room
+from dma.residency import Reserve, Residency, decide
+from dma.tiling import Tiling, least_stripe, stripe_bytes, striped, whole_tiling
+
+MOST_STEPS = 200_000
+"""More steps than this and the memory is too small to be worth simulating."""
+
+
+def policies() -> Mapping[str, Policy]:
+    """The streamers by name."""
+    return {policy.name: policy for policy in (sync.POLICY, ping_pong.POLICY)}
+
+
+def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True) -> Schedule:
+    """The schedule of ``program`` with at most ``budget`` bytes alive at once.
+
+    Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
+    have to leave SharedMemory; BadInput for an unknown streamer.
+    """
+    if streamer not in policies():
+        raise BadInput(f"unknown streamer {streamer!r}", mend=f"one of {', '.join(policies())}")
+    policy = policies()[streamer]
+    reserve = policy.reserve(program, chip, budget)
+    residency = decide(program, budget, reserve, spill)
+    room = Room(program, chip, budget, residency, _claims(program, residency, budget, reserve))
+    tilings = _tilings(room, policy)
+    emission = emit(program, chip, residency, tilings)
+    issued, extra = policy.issue(room, emission)
+    return _schedule(emission, issued, extra, policy, residency)
+
+
+def _claims(program: Program, residency: Residency, budget: int, reserve: Reserve) -> tuple[int, ...]:
+    """Bytes that each op keeps from the weights. A striped op asks for about half of the budget, so
+    that neither its stripes nor the weight slices become tiny."""
+    claims: list[int] = []
+    for op, through in zip(ops(program.body), residency.through, strict=True):
+        claim = 0
+        if op.name in residency.striped:
+            least = least_stripe(program, op)
+            full = stripe_bytes(program, op, Tiling(op.work.rows, op.work.channels, striped=True))
+            share = min(budget // 2, budget - reserve(op)) - through
+            claim = min(full, max(least, share))
+        claims.append(through + claim)
+    return tuple(claims)
+
+
+def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
+    channels, weights_beside = policy.channels(room)
+    tilings: dict[str, Tiling] = {}
+    total = 0
+    for op, through in zip(ops(room.program.body), room.residency.through, strict=True):
+        tiling: Tiling | None = whole_tiling(op, channels[op.name])
+        if op.name in room.residency.striped:
+            left = room.budget - through - weights_beside(op)
+            tiling = striped(room.program, op, left, channels[op.name], policy.double)
+        if tiling is None:
+            raise DoesNotFit(
+                f"op {op.name!r} does not fit even one row at a time", where=op.place, mend=_MORE_MEMORY
+            )
+        total += tiling.count(op)
+        if total > MOST_STEPS:
+            raise DoesNotFit(
+                f"more than {MOST_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
+                where=op.place,
+                mend=_MORE_MEMORY,
+            )
+        tilings[op.name] = tiling
+    return tilings
+
+
+_MORE_MEMORY = "give the chip more SharedMemory: --set shared_memory.bytes=..."
+
+
+def _schedule(
+    emission: Emission,
+    issued: list[Issued],
+    extra: dict[str, BufferSpec],
+    policy: Policy,
+    residency: Residency,
+) -> Schedule:
+    buffers = dict(emission.buffers)
+    for decision in issued:
+        if decision.need.kind == "weights" and decision.buffer not in extra:
+            buffers[decision.buffer] = BufferSpec(decision.buffer, decision.need.bytes, kind="weights")
+    buffers.update(extra)
+    renamed = {d.need.buffer: d.buffer for d in issued}
+    return Schedule(
+        body=_rename(emission.body, renamed),
+        transfers=_transfers(issued),
+        buffers=buffers,
+        streamer=policy.name,
+        striped=tuple(sorted(residency.striped)),
+        spilled=residency.spilled,
+    )
+
+
+def _transfers(issued: list[Issued]) -> tuple[Transfer, ...]:
+    ordered = sorted(issued, key=lambda d: (d.issue, d.due, d.need.direction))
+    titles = [_title(d.need) for d in ordered]
+    many, seen = Counter(titles), Counter[str]()
+    result: list[Transfer] = []
+    for title, decision in zip(titles, ordered, strict=True):
+        seen[title] += 1
+        name = title if many[title] == 1 else f"{title} [{seen[title]}/{many[title]}]"
+        need = decision.need
+        result.append(
+            Transfer(
+                name, need.direction, need.part, decision.buffer, need.bytes, decision.issue, decision.due
+            )
+        )
+    return tuple(result)
+
+
+def _title(need: Need) -> str:
+    if need.kind == "weights":
+        return f"load weights of {need.op}"
+    if need.kind == "tensor":
+        return f"{need.direction} {need.part.name}"
+    return f"{need.direction} {need.part.name} {'for' if need.direction == 'load' else 'from'} {need.op}"
+
+
+def _rename(body: Iterable[StepNode], renamed: Mapping[str, str]) -> tuple[StepNode, ...]:
+    def operands(values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        return tuple(Operand(v.part, renamed.get(v.buffer, v.buffer)) for v in values)
+
+    result: list[StepNode] = []
+    for node in body:
+        match node:
+            case Step():
+                result.append(replace(node, reads=operands(node.reads)))
+            case StepIf():
+                arms = tuple(StepArm(a.name, _rename(a.body, renamed)) for a in node.arms)
+                result.append(replace(node, arms=arms))
+            case StepLoop():
+                result.append(replace(node, body=_rename(node.body, renamed)))
+    return tuple(result)

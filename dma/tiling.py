@@ -1,0 +1,154 @@
+"""How an op is cut into steps: rows per stripe, output channels per weight slice, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chipmodel.interval import Interval
+from chipmodel.program import Op, Program
+from chipmodel.work import Recurrent, Share, by_channels, output_share
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """``rows`` output rows by ``channels`` output channels a step, at most.
+
+    ``striped`` says that the op's tensors stay in Psram and pass through stripe buffers, ``depth``
+    of them for each operand (2 lets the DMA work while the NPU computes).
+    """
+
+    rows: int
+    channels: int
+    striped: bool = False
+    channels_outer: bool = False
+    depth: int = 1
+
+    def tiles(self, op: Op) -> Iterator[tuple[Interval, Interval]]:
+        """(rows, channels) of each step, in order of execution."""
+        rows = list(_cuts(op.work.rows, self.rows))
+        channels = list(_cuts(op.work.channels, self.channels))
+        if self.channels_outer:
+            yield from ((r, c) for c in channels for r in rows)
+        else:
+            yield from ((r, c) for r in rows for c in channels)
+
+    def count(self, op: Op) -> int:
+        """Number of steps."""
+        return _pieces(op.work.rows, self.rows) * _pieces(op.work.channels, self.channels)
+
+
+def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
+    """The most output channels whose share of the weight block is at most ``limit`` bytes.
+
+    Slices are equal but for the last and, where there is room for it, multiples of the array's
+    ``granule``. None where not even one channel's weights fit.
+    """
+    block = program.block_bytes(op)
+    total = op.work.channels
+    if block <= limit:
+        return total
+    most = limit * total // block
+    if most < 1:
+        return None
+    if most >= granule:
+        most -= most % granule
+    pieces = -(-total // most)
+    even = -(-total // pieces)
+    return min(most, -(-even // granule) * granule)
+
+
+def slice_bytes(program: Program, op: Op, channels: int) -> int:
+    """Bytes of the largest weight slice of ``channels`` output channels."""
+    share = by_channels(Interval(0, min(channels, op.work.channels)), op.work.channels)
+    return share.bytes(program.block_bytes(op))
+
+
+def whole_tiling(op: Op, channels: int) -> Tiling:
+    """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice anew on
+    every time step."""
+    cut = channels < op.work.channels
+    rows = 1 if cut and isinstance(op.work, Recurrent) else op.work.rows
+    return Tiling(rows, channels)
+
+
+def stripe_bytes(program: Program, op: Op, tiling: Tiling) -> int:
+    """SharedMemory that the stripe buffers of ``op`` take, weights apart."""
+    depth = tiling.depth if tiling.count(op) > 1 else 1
+    sampled = _sample(op, tiling)
+    inputs = sum(
+        max(op.work.needs(i, r, c).bytes(program.tensors[name].bytes) for r, c in sampled)
+        for i, name in enumerate(op.inputs)
+    )
+    outputs = sum(
+        max(output_share(op.work, r, c).bytes(program.tensors[name].bytes) for r, c in sampled)
+        for name in op.outputs
+    )
+    return depth * (inputs + outputs)
+
+
+def striped(program: Program, op: Op, room: int, channels: int, double: bool) -> Tiling | None:
+    """The largest stripes of ``op`` within ``room`` bytes, or None where one row does not fit.
+
+    First the rows are cut, then, where a single row is too large, the channels as well; double
+    buffers are given up last.
+    """
+    for depth in (2, 1) if double else (1,):
+        width = channels
+        while width >= 1:
+            rows = _most_rows(program, op, room, width, depth)
+            if rows:
+                return _ordered(program, op, rows, width, depth)
+            width //= 2
+    return None
+
+
+def least_stripe(program: Program, op: Op) -> int:
+    """Bytes of the smallest stripe buffers that ``op`` can run with."""
+    return stripe_bytes(program, op, Tiling(1, 1, striped=True))
+
+
+def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int) -> int:
+    def fits(rows: int) -> bool:
+        return stripe_bytes(program, op, Tiling(rows, channels, striped=True, depth=depth)) <= room
+
+    low, high = 0, op.work.rows
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    # Equal stripes: the same number of them, none much smaller than the rest.
+    return -(-op.work.rows // -(-op.work.rows // low)) if low else 0
+
+
+def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int) -> Tiling:
+    """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
+    anew is the inputs in the first case and the weights in the second; take the cheaper."""
+    slices, stripes = _pieces(op.work.channels, channels), _pieces(op.work.rows, rows)
+    if isinstance(op.work, Recurrent) and slices > 1:
+        return Tiling(1, channels, True, False, depth)
+    inputs = sum(program.tensors[name].bytes for name in op.inputs)
+    weights = program.block_bytes(op)
+    outer = inputs * slices + weights < inputs + weights * stripes
+    return Tiling(rows, channels, True, outer, depth)
+
+
+def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
+    """Tiles that include a largest one: a halo is widest in the middle of an image."""
+    rows = list(_cuts(op.work.rows, tiling.rows)) if op.work.rows <= 4096 else []
+    if not rows:
+        middle = op.work.rows // tiling.rows // 2 * tiling.rows
+        rows = [Interval(0, tiling.rows), Interval(middle, min(op.work.rows, middle + tiling.rows))]
+    return [(r, Interval(0, min(tiling.channels, op.work.channels))) for r in rows]
+
+
+def _cuts(total: int, size: int) -> Iterator[Interval]:
+    return (Interval(start, min(total, start + size)) for start in range(0, total, size))
+
+
+def _pieces(total: int, size: int) -> int:
+    return -(-total // size)
+
+
+def weight_share(op: Op, channels: Interval) -> Share:
+    """The share of the op's weight block that a slice of ``channels`` needs."""
+    return by_channels(channels, op.work.channels)

@@ -1,0 +1,105 @@
+"""The trace as Chrome trace events, for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+Format: "Trace Event Format", Google, 2016: metadata events "M", complete events "X" with ``ts`` and
+``dur`` in microseconds, counters "C".
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import nextafter
+
+from chipmodel.result import Result
+from chipmodel.trace import Event, Unit
+from reports.lifetimes import alive_bytes, lifetimes
+from reports.words import CAUSES
+
+PROCESS = 1
+THREADS: dict[Unit, int] = {"npu": 1, "dma": 2}
+
+
+def chrome_trace(result: Result) -> dict[str, object]:
+    """``result`` as the JSON object form of the format; one process, a thread per unit.
+
+    The clock is the core's: one microsecond is ``core_mhz`` cycles. Exact cycles are in ``args``.
+    """
+    return {
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "workload": result.program.name,
+            "chip": result.chip.name,
+            "core_mhz": float(result.chip.core_mhz),
+            "streamer": result.schedule.streamer,
+            "packer": result.solved.planner,
+        },
+        "traceEvents": [*_names(result), *_units(result), *_memory(result)],
+    }
+
+
+def _names(result: Result) -> list[dict[str, object]]:
+    named = [_metadata("process_name", 0, name=f"{result.program.name} on {result.chip.title}")]
+    for unit, thread in THREADS.items():
+        named.append(_metadata("thread_name", thread, name=unit.upper()))
+        named.append(_metadata("thread_sort_index", thread, sort_index=thread))
+    return named
+
+
+def _metadata(kind: str, thread: int, **args: object) -> dict[str, object]:
+    return {"ph": "M", "name": kind, "pid": PROCESS, "tid": thread, "ts": 0, "args": args}
+
+
+def _units(result: Result) -> list[dict[str, object]]:
+    mhz = result.chip.core_mhz
+    return [_complete(event, mhz) for unit in THREADS for event in result.trace.of(unit)]
+
+
+def _complete(event: Event, mhz: Fraction) -> dict[str, object]:
+    start = float(event.start / mhz)
+    return {
+        "ph": "X",
+        "name": CAUSES[event.cause] if event.cause else event.name,
+        "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
+        "pid": PROCESS,
+        "tid": THREADS[event.unit],
+        "ts": start,
+        "dur": _length(start, float(event.stop / mhz), float(event.cycles / mhz)),
+        "args": _args(event),
+    }
+
+
+def _length(start: float, stop: float, exact: float) -> float:
+    """``exact``, or the longest float that rounding cannot push past ``stop``."""
+    if start + exact <= stop:
+        return exact
+    rounded = stop - start
+    return rounded if start + rounded <= stop else nextafter(rounded, 0.0)
+
+
+def _args(event: Event) -> dict[str, object]:
+    args: dict[str, object] = {
+        "op": event.op,
+        "kind": event.kind,
+        "start_cycle": event.start,
+        "cycles": event.cycles,
+    }
+    if event.cause:
+        args |= {"cause": event.cause, "waits_for": event.name}
+    if event.bytes:
+        args["bytes"] = event.bytes
+    if event.position >= 0:
+        args["position"] = event.position
+    return args
+
+
+def _memory(result: Result) -> list[dict[str, object]]:
+    return [
+        {
+            "ph": "C",
+            "name": "SharedMemory bytes alive",
+            "pid": PROCESS,
+            "tid": 0,
+            "ts": float(cycle / result.chip.core_mhz),
+            "args": {"bytes": total},
+        }
+        for cycle, total in alive_bytes(result, lifetimes(result))
+    ]

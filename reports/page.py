@@ -1,0 +1,230 @@
+"""The result as one HTML file that needs no network: figures, tables, and where each number is from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from chipmodel.chip import Figure
+from chipmodel.errors import BadInput
+from chipmodel.result import Result
+from reports.bars import MOST_BARS
+from reports.digest import Digest, OpTotals, digest
+from reports.figures import EVENTS, Category, Chart, memory_map, timeline
+from reports.words import (
+    AWAITED,
+    count,
+    duration,
+    headline,
+    magnitude,
+    mhz,
+    peak_gap,
+    percent,
+    ratio,
+    size,
+    verdict,
+)
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One key figure; ``meter`` is a share of 1 to draw below it."""
+
+    label: str
+    value: str
+    detail: str
+    meter: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a unit did for how long; ``share`` of the run."""
+
+    category: Category
+    cycles: int
+    share: float
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the op table; ``numeric`` ones are right-aligned and sort downwards first."""
+
+    key: str
+    label: str
+    numeric: bool = True
+
+
+def render_page(result: Result, most_bars: int = MOST_BARS) -> str:
+    """The whole page as text: the same for the same result. ``most_bars`` limits each chart.
+
+    Raises BadInput where the plotly package does not hold its script.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": count, "percent": percent, "size": size}
+    return environment.get_template("page.html.j2").render(_context(result, most_bars))
+
+
+def script_json(value: object) -> str:
+    """``value`` as JSON that no HTML parser can mistake for markup inside a script element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def plotly_script() -> str:
+    """plotly.js as the plotly package ships it; read as a file, because importing plotly is slow."""
+    spec = find_spec("plotly")
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or ():
+        path = Path(folder) / "package_data" / "plotly.min.js"
+        if path.is_file():
+            return path.read_text(encoding="utf-8").replace("</script", "<\\/script")
+    raise BadInput(
+        "the plotly package with its package_data/plotly.min.js is not installed",
+        mend="install plotly 6 or newer, or leave out the HTML page",
+    )
+
+
+def _context(result: Result, most_bars: int) -> dict[str, object]:
+    from markupsafe import Markup
+
+    sums = digest(result)
+    charts = {"timeline": timeline(result, most_bars), "memory": memory_map(result, most_bars)}
+    return {
+        "result": result,
+        "verdict": verdict(result),
+        "headline": headline(result),
+        "cards": _cards(result, sums),
+        "charts": charts,
+        "clock": mhz(result.chip.core_mhz),
+        "units": {"NPU": _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
+        "columns": _columns(sums),
+        "rows": [_row(index, op, sums) for index, op in enumerate(sums.ops, 1)],
+        "facts": _facts(result, sums),
+        "chip_figures": _chip_figures(result.chip.figures),
+        "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
+        "data": Markup(script_json(_data(result, charts))),
+        "style": Markup(_static("page.css")),
+        "script": Markup(_static("page.js")),
+        "plotly": Markup(plotly_script()),
+    }
+
+
+def _static(name: str) -> str:
+    return (HERE / "static" / name).read_text(encoding="utf-8")
+
+
+def _data(result: Result, charts: Mapping[str, Chart]) -> dict[str, object]:
+    return {"cycles": result.trace.cycles, "charts": {name: c.figure for name, c in charts.items()}}
+
+
+def _cards(result: Result, sums: Digest) -> list[Card]:
+    total = result.trace.cycles
+    peak, capacity = result.solved.peak, result.capacity
+    over = ratio(total - result.lower_bound_cycles, result.lower_bound_cycles)
+    hidden = percent(ratio(result.hidden_cycles, sums.dma_cycles))
+    npu, dma = ratio(sums.compute_cycles, total), ratio(sums.dma_cycles, total)
+    moved = f"{size(sums.loaded_bytes)} loaded, {size(sums.stored_bytes)} stored"
+    return [
+        Card("Run time", duration(result.chip, total), f"{count(total)} cycles"),
+        Card("Peak memory", size(peak), f"{percent(ratio(peak, capacity))} of {size(capacity)}", peak / capacity),
+        Card("NPU computes", percent(npu), f"{count(total - sums.compute_cycles)} cycles stalled", npu),
+        Card("DMA busy", percent(dma), f"{hidden} of it behind compute", dma),
+        Card("Against sync", *_against_sync(result)),
+        Card("Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}"),
+        Card("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
+        Card("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
+        Card("MACs", magnitude(sums.executed_macs), f"array {percent(sums.array_utilisation)} used while busy"),
+        Card("Parameters", magnitude(result.program.parameters), f"{size(result.program.weight_bytes)} in Psram"),
+    ]
+
+
+def _against_sync(result: Result) -> tuple[str, str]:
+    saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
+    sign = "\N{MINUS SIGN}" if saved > 0 else "+" if saved < 0 else ""
+    return sign + percent(abs(saved)), f"of the time; sync takes {count(result.sync_cycles)} cycles"
+
+
+def _npu_slices(result: Result, sums: Digest) -> list[Slice]:
+    return _slices(result, {"compute": sums.compute_cycles} | dict(sums.stalls), {})
+
+
+def _dma_slices(result: Result, sums: Digest) -> list[Slice]:
+    return _slices(result, dict(sums.moved_cycles) | dict(sums.idle), sums.moved_bytes)
+
+
+def _slices(result: Result, cycles: Mapping[str, int], moved: Mapping[str, int]) -> list[Slice]:
+    total = result.trace.cycles
+    return [
+        Slice(c, cycles[c.key], ratio(cycles[c.key], total), moved.get(c.key, 0))
+        for c in EVENTS
+        if cycles.get(c.key)
+    ]
+
+
+def _columns(sums: Digest) -> list[Column]:
+    """The fixed columns, and one per cause for which the NPU waited at all."""
+    causes = [Column(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"]
+    return [
+        Column("index", "#"),
+        Column("name", "op", numeric=False),
+        Column("kind", "kind", numeric=False),
+        Column("runs", "runs"),
+        Column("steps", "steps"),
+        Column("macs", "MACs"),
+        Column("compute", "compute"),
+        Column("stall", "stall"),
+        *causes,
+        Column("loaded", "loaded B"),
+        Column("stored", "stored B"),
+    ]
+
+
+def _row(index: int, op: OpTotals, sums: Digest) -> dict[str, int | str]:
+    return {
+        "index": index,
+        "name": op.name,
+        "kind": op.kind,
+        "runs": op.runs,
+        "steps": op.steps,
+        "macs": op.macs * op.runs,
+        "compute": op.compute_cycles,
+        "stall": op.stall_cycles,
+        **{f"stall:{cause}": op.stalls.get(cause, 0) for cause in sums.stalls},
+        "loaded": op.loaded_bytes,
+        "stored": op.stored_bytes,
+    }
+
+
+def _facts(result: Result, sums: Digest) -> list[tuple[str, str]]:
+    schedule, solved = result.schedule, result.solved
+    ran = sum(1 for op in sums.ops if op.runs)
+    facts = [
+        ("Packer", f"{solved.planner} ({solved.status})"),
+        ("Streamer", schedule.streamer),
+        ("Ops", f"{len(sums.ops):,}, of which {ran:,} ran, in {sum(o.steps for o in sums.ops):,} steps"),
+        ("Buffers", f"{len(result.problem.buffers):,} buffers, {len(schedule.transfers):,} transfers"),
+        *((f"Path: {name}", _choice(choice)) for name, choice in sorted(result.trace.path.items())),
+    ]
+    return [("Source", result.program.source), *facts] if result.program.source else facts
+
+
+def _choice(choice: str) -> str:
+    return f"{choice} trips" if choice.isdecimal() else f"arm {choice}"
+
+
+def _chip_figures(figures: Mapping[str, Figure]) -> list[tuple[str, Figure]]:
+    return list(figures.items())

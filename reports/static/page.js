@@ -1,0 +1,141 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const THEMES = {
+    light: { paper: "#ffffff", panel: "#ffffff", ink: "#1c2127", soft: "#5b6570", rule: "#dde1e6" },
+    dark: { paper: "#14181d", panel: "#1c2229", ink: "#e8ebee", soft: "#9aa5b1", rule: "#313942" },
+  };
+  const FONT = getComputedStyle(document.body).fontFamily;
+  const charts = Object.keys(data.charts).map((id) => document.getElementById(id));
+  const narrow = () => window.innerWidth < 720;
+
+  const toned = (trace, theme) => {
+    const copy = { ...trace };
+    if (copy.line) copy.line = { ...copy.line, color: copy.line.color === "ink" ? theme.ink : copy.line.color };
+    if (copy.marker) copy.marker = { ...copy.marker, line: { ...copy.marker.line, color: theme.paper } };
+    return copy;
+  };
+  const axis = (theme) => ({
+    gridcolor: theme.rule, linecolor: theme.rule, tickcolor: theme.rule, automargin: true, nticks: narrow() ? 5 : 10,
+    tickfont: { color: theme.soft, size: 12 },
+  });
+  const laidOut = (layout, theme) => {
+    const titled = (a) => ({ ...a.title, font: { color: theme.soft, size: 12 } });
+    return {
+      ...layout,
+      autosize: true,
+      margin: { l: narrow() ? 40 : 56, r: narrow() ? 6 : 14, t: 26, b: 42 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: FONT, color: theme.ink },
+      hoverlabel: { bgcolor: theme.panel, bordercolor: theme.soft, font: { color: theme.ink, family: FONT, size: 13 }, align: "left" },
+      modebar: { color: theme.soft, activecolor: theme.ink, bgcolor: "rgba(0,0,0,0)" },
+      xaxis: { ...layout.xaxis, ...axis(theme), title: titled(layout.xaxis), minallowed: 0, maxallowed: data.cycles },
+      yaxis: { ...layout.yaxis, ...axis(theme), title: titled(layout.yaxis) },
+    };
+  };
+  const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+
+  const draw = (theme) => Promise.all(charts.map((chart) => {
+    const { data: traces, layout } = data.charts[chart.id];
+    const shown = chart.data ? chart.data.map((t) => t.visible) : [];
+    const kept = chart.layout ? { x: [...chart.layout.xaxis.range], y: [...chart.layout.yaxis.range] } : null;
+    const next = laidOut(layout, theme);
+    if (kept) {
+      next.xaxis = { ...next.xaxis, range: kept.x };
+      next.yaxis = { ...next.yaxis, range: kept.y };
+    }
+    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, CONFIG);
+  }));
+  const preferred = () => THEMES[dark.matches ? "dark" : "light"];
+
+  // Where thousands of bars share the width, lines between them would hide them.
+  const SEPARATED = 500;
+  const bars = (chart) => chart.data.map((t, i) => (t.type === "bar" ? i : -1)).filter((i) => i >= 0);
+  const separate = (chart) => {
+    const [start, stop] = chart.layout.xaxis.range;
+    const all = bars(chart);
+    const seen = all.reduce((sum, i) => sum + chart.data[i].base.length, 0) * (stop - start) / data.cycles;
+    const width = seen > SEPARATED ? 0 : 0.5;
+    if (all.length && chart.data[all[0]].marker.line.width !== width) {
+      return Plotly.restyle(chart, { "marker.line.width": width }, all);
+    }
+    return undefined;
+  };
+
+  // Both charts show the same cycles.
+  let following = false;
+  const follow = (source) => async () => {
+    if (following) return;
+    following = true;
+    const range = [...source.layout.xaxis.range];
+    const others = charts.filter((c) => c !== source && String(c.layout.xaxis.range) !== String(range));
+    await Promise.all(others.map((c) => Plotly.relayout(c, { "xaxis.range": range })));
+    await Promise.all(charts.map(separate));
+    const whole = range[0] <= 0 && range[1] >= data.cycles;
+    for (const button of document.querySelectorAll("[data-reset]")) button.hidden = whole;
+    following = false;
+  };
+  const reset = () => charts.forEach((c) => Plotly.relayout(c, {
+    "xaxis.range": [0, data.cycles], "yaxis.range": data.charts[c.id].layout.yaxis.range ?? [-0.5, 1.5],
+  }));
+
+  const legend = (button) => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(on));
+    Plotly.restyle(button.dataset.chart, { visible: on }, [Number(button.dataset.trace)]);
+  };
+
+  const table = document.getElementById("ops");
+  const body = table.tBodies[0];
+  const value = (row, column, numeric) => {
+    const cell = row.cells[column];
+    return numeric ? Number(cell.textContent.replaceAll(",", "")) : cell.textContent;
+  };
+  const sort = (head, numeric) => {
+    const first = numeric ? "descending" : "ascending";
+    const second = numeric ? "ascending" : "descending";
+    const order = head.getAttribute("aria-sort") === first ? second : first;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const column = head.cellIndex;
+    const compare = numeric ? (a, b) => a - b : (a, b) => a.localeCompare(b, undefined, { numeric: true });
+    const rows = [...body.rows].map((row) => [value(row, column, numeric), Number(row.cells[0].textContent.replaceAll(",", "")), row]);
+    rows.sort((a, b) => sign * compare(a[0], b[0]) || a[1] - b[1]);
+    body.append(...rows.map((r) => r[2]));
+  };
+  const filter = (text) => {
+    const wanted = text.trim().toLowerCase();
+    let shown = 0;
+    for (const row of body.rows) {
+      const hit = `${row.cells[1].textContent} ${row.cells[2].textContent}`.toLowerCase().includes(wanted);
+      row.hidden = !hit;
+      shown += hit ? 1 : 0;
+    }
+    const all = body.rows.length;
+    document.getElementById("shown").textContent =
+      shown === all ? `${all.toLocaleString("en")} ops` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} ops`;
+  };
+
+  for (const button of table.tHead.querySelectorAll("button")) {
+    button.addEventListener("click", () => sort(button.parentElement, button.dataset.numeric === "1"));
+  }
+  document.getElementById("filter").addEventListener("input", (event) => filter(event.target.value));
+  for (const button of document.querySelectorAll("[data-trace]")) button.addEventListener("click", () => legend(button));
+  for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);
+  dark.addEventListener("change", () => draw(preferred()));
+  window.addEventListener("beforeprint", () => {
+    draw(THEMES.light);
+    charts.forEach((c) => Plotly.relayout(c, { width: 690 }));
+  });
+  window.addEventListener("afterprint", () => draw(preferred()));
+
+  draw(preferred()).then(() => Promise.all(charts.map(separate))).then(() => {
+    for (const chart of charts) {
+      chart.on("plotly_relayout", follow(chart));
+      chart.on("plotly_doubleclick", () => { reset(); return false; });
+    }
+    document.documentElement.dataset.ready = "1";
+  });
+})();

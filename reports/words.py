@@ -1,0 +1,116 @@
+"""Numbers and verdicts in words: one wording for the terminal, the page and the trace file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from chipmodel.chip import Chip
+from chipmodel.result import Result
+
+KIB = 1024
+CAUSES = {
+    "weights": "waits for weights",
+    "input": "waits for an input",
+    "output": "waits for a store",
+    "nothing issued": "nothing issued",
+    "finished": "finished",
+}
+"""What each ``Event.cause`` is called in a report, in the order in which reports list them."""
+AWAITED = CAUSES | {"weights": "weights", "input": "an input", "output": "a store"}
+"""The same after the words "waits for"."""
+
+
+def ratio(part: float, whole: float) -> float:
+    """``part / whole``, and 0 where there is no whole."""
+    return part / whole if whole else 0.0
+
+
+def count(number: int) -> str:
+    """``1234567`` as ``1,234,567``."""
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 with one decimal; a share that is not 0 is never printed as 0.0%."""
+    if 0 < abs(share) < 0.0005:
+        return "<0.1%" if share > 0 else ">-0.1%"
+    return f"{share:.1%}"
+
+
+def size(total: int) -> str:
+    """Bytes in the largest binary unit of at least 1: ``1536`` as ``1.5 KiB``."""
+    if abs(total) < KIB:
+        return f"{total:,} B"
+    if abs(total) < KIB**2:
+        return f"{total / KIB:,.1f} KiB"
+    return f"{total / KIB**2:,.2f} MiB"
+
+
+def magnitude(number: int) -> str:
+    """A large count with an SI prefix: ``1814073344`` as ``1.81 G``."""
+    for power, prefix in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if abs(number) >= 10**power:
+            return f"{number / 10**power:.2f} {prefix}"
+    return str(number)
+
+
+def duration(chip: Chip, cycles: int) -> str:
+    """``cycles`` of the core clock in ms, or in µs below 1 ms."""
+    milliseconds = chip.milliseconds(cycles)
+    return f"{milliseconds:,.3f} ms" if milliseconds >= 1 else f"{milliseconds * 1000:.2f} µs"
+
+
+def mhz(clock: Fraction) -> str:
+    """A clock as people write it: ``300 MHz``, ``166.667 MHz``."""
+    return f"{float(clock):g} MHz"
+
+
+def verdict(result: Result) -> str:
+    """Whether the plan fits, in one word or three."""
+    return "fits" if result.fits else "does not fit"
+
+
+def headline(result: Result) -> str:
+    """The whole answer in a sentence or two, without the workload's and the chip's name in front."""
+    cycles = result.trace.cycles
+    speed = f"{duration(result.chip, cycles)} ({count(cycles)} cycles at {mhz(result.chip.core_mhz)})"
+    peak, capacity = result.solved.peak, result.capacity
+    if result.fits:
+        share = percent(ratio(peak, capacity))
+        return f"One run takes {speed} and peaks at {size(peak)}, {share} of the {size(capacity)} SharedMemory."
+    return (
+        f"The plan needs {size(peak)}, {size(peak - capacity)} more than the {size(capacity)} SharedMemory. "
+        f"{_remedy(result)} With enough memory one run would take {speed}."
+    )
+
+
+def _remedy(result: Result) -> str:
+    bound = result.solved.lower_bound
+    if bound > result.capacity:
+        return f"No packing can help: at one step {size(bound)} must be alive at once."
+    if result.solved.status in ("optimal", "infeasible"):
+        return "The packer proved that no packing fits."
+    return f"The lower bound is {size(bound)}, so another packer may fit it."
+
+
+def peak_gap(result: Result) -> str:
+    """How far the peak is from the bound that holds for every plan."""
+    gap = result.solved.gap
+    if gap == 0:
+        return "proven smallest"
+    return f"gap {percent(gap)}" + (", proven smallest" if result.solved.status == "optimal" else "")
+
+
+def gained(result: Result) -> str:
+    """The streamer against waiting for every load at once."""
+    saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
+    if saved == 0:
+        return "as fast as sync"
+    return f"{percent(abs(saved))} {'faster' if saved > 0 else 'slower'} than sync"
+
+
+def shortened(names: Sequence[str], most: int = 6) -> str:
+    """The first ``most`` names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -1,0 +1,373 @@
+"""Results made by hand for the tests of the reports: small, plausible, and hard to print.
+
+``machine`` is an in-order machine of thirty lines, written for these tests alone, so that the reports
+are tested without the simulator; ``large`` makes the thousands of events that a real network has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from chipmodel.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.interval import Interval
+from chipmodel.plan import Buffer, Plan, Problem, Solved
+from chipmodel.program import Op, Program, ops
+from chipmodel.result import Attempt, Result
+from chipmodel.schedule import (
+    BufferSpec,
+    Part,
+    Schedule,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+)
+from chipmodel.trace import Cause, Event, Trace, Unit
+from workloads.builder import ProgramBuilder
+
+EVIL = "dw<script>alert('x')</script>&amp;</b>"
+UNICODE = "größe-畳み込み-🎧"
+MARKUP = "[bold red]head[/] {{ 7*7 }} %{x}"
+SETUP = 100
+PER_TRIP = ("refine.a", "refine.b")
+
+
+def chip(capacity: int = 65536) -> Chip:
+    figures = {
+        "core_mhz": _figure("300", "published", "datasheet V1.8, table 3 <b>not bold</b>"),
+        "shared_memory.bytes": _figure(str(capacity), "given", "--capacity"),
+        "psram.clock_mhz": _figure("240", "derived", "https://example.org/psram?a=1&b=2"),
+        "npu.array": _figure("[8, 2, 4]", "assumed", "like its predecessor"),
+    }
+    return Chip(
+        name="toy",
+        title="Toy <chip> & friends",
+        core_mhz=Fraction(300),
+        shared_memory=SharedMemory(capacity, 16),
+        psram=Psram(8 * 2**20, Fraction(240), Fraction(2)),
+        dma=Dma(Route(SETUP, 32, Fraction(26)), Route(SETUP, 32, Fraction(18))),
+        npu=Npu({8: Fraction(64), 16: Fraction(16), 32: Fraction(4)}, (8, 2, 4), Fraction(8), Fraction(16)),
+        figures=figures,
+    )
+
+
+def _figure(value: str, mark: Mark, source: str) -> Figure:
+    return Figure(value, mark, source)
+
+
+def program() -> Program:
+    """Twelve ops: a stem, a wide op in three stripes, an ``if``, a loop of three trips, a head."""
+    b = ProgramBuilder("kws-<i>demo</i> ü", source="sample.yaml")
+    x = b.input("audio", (1, 8, 32, 32))
+    stem = b.conv("stem", x, 16, 3, pad=1)
+    dw = b.conv(EVIL, stem, 16, 3, pad=1, groups=16)
+    wide = b.conv(UNICODE, dw, 32, 3, pad=1)
+    b.elementwise("relu", "relu", [wide], in_place=True)
+    pooled = b.pool("pool", wide, 2)
+    with b.block() as loud:
+        arm = b.conv("loud.conv", pooled, 32, 3, pad=1, outputs=["chosen"])
+    with b.block() as quiet:
+        b.elementwise("copy", "quiet.copy", [pooled], outputs=["chosen"])
+    b.add_if("wake?", [("loud", loud), ("quiet", quiet)])
+    with b.block() as body:
+        a = b.conv("refine.a", arm, 16, 1)
+        b.conv("refine.b", a, 32, 1, outputs=["chosen"])
+    b.add_loop("refine", 3, body, carried=["chosen"])
+    flat = b.pool("mean", arm, None, kind="average_pool")
+    head = b.dense(MARKUP, b.flatten(flat), 12)
+    b.output(b.vector("softmax", "softmax", [head]))
+    b.notes.append("op 'softmax': opset 13 <b>assumed</b>")
+    return b.build()
+
+
+@dataclass
+class Machine:
+    """The clock of the NPU and of the DMA; ``ready`` is when each transfer of this trip is done."""
+
+    now: int = 0
+    dma: int = 0
+    events: list[Event] = field(default_factory=list)
+    ready: dict[str, int] = field(default_factory=dict)
+
+    def issue(self, transfer: Transfer, op: str, position: int) -> None:
+        start = max(self.now, self.dma)
+        if start > self.dma:
+            self.events.append(Event("dma", self.dma, start, "nothing issued", "", op, "wait"))
+        kind = (
+            "store tensor"
+            if transfer.direction == "store"
+            else "load weights"
+            if transfer.part.weights
+            else "load tensor"
+        )
+        self.dma = start + SETUP + transfer.bytes
+        self.events.append(
+            Event("dma", start, self.dma, "", transfer.name, op, kind, transfer.bytes, transfer.due)
+        )
+        self.ready[transfer.name] = self.dma
+
+    def wait(self, transfer: Transfer, op: str, position: int) -> None:
+        done = self.ready.pop(transfer.name, 0)
+        if done > self.now:
+            cause: Cause = (
+                "output" if transfer.direction == "store" else "weights" if transfer.part.weights else "input"
+            )
+            self.events.append(
+                Event("npu", self.now, done, cause, transfer.name, op, "wait", 0, position)
+            )
+            self.now = done
+
+    def compute(self, step: Step) -> None:
+        stop = self.now + step.cycles
+        self.events.append(Event("npu", self.now, stop, "", step.label, step.op, "compute", 0, step.position))
+        self.now = stop
+
+
+def machine(order: Iterable[Step], transfers: Sequence[Transfer], path: dict[str, str]) -> Trace:
+    """Run steps in ``order``; a transfer belongs to the op of the step that it is due at or issued by."""
+    m = Machine()
+    for step in order:
+        p = step.position
+        loads = [t for t in transfers if t.direction == "load"]
+        stores = [t for t in transfers if t.direction == "store"]
+        for t in loads:
+            if t.issue == t.due == p:
+                m.issue(t, _op(t, step), p)
+        for t in loads:
+            if t.due == p:
+                m.wait(t, step.op, p)
+        for t in loads:
+            if t.issue == p < t.due:
+                m.issue(t, _op(t, step), p)
+        m.compute(step)
+        for t in stores:
+            if t.issue == p:
+                m.issue(t, step.op, p)
+        for t in stores:
+            if t.due == p:
+                m.wait(t, step.op, p)
+    return Trace(_finished(m), max(m.now, m.dma), path)
+
+
+def _op(transfer: Transfer, step: Step) -> str:
+    return transfer.part.name if transfer.part.weights else step.op
+
+
+def _finished(m: Machine) -> tuple[Event, ...]:
+    end = max(m.now, m.dma)
+    units: tuple[tuple[Unit, int], ...] = (("npu", m.now), ("dma", m.dma))
+    for unit, clock in units:
+        if clock < end:
+            m.events.append(Event(unit, clock, end, "finished", "", "", "wait"))
+    return tuple(sorted(m.events, key=lambda e: (e.start, e.unit)))
+
+
+CYCLES = {
+    "stem": (23600,),
+    EVIL: (21900,),
+    UNICODE: (33100, 33100, 29800),
+    "relu": (7700,),
+    "pool": (8800,),
+    "loud.conv": (45200,),
+    "quiet.copy": (4400,),
+    "refine.a": (2900,),
+    "refine.b": (3050,),
+    "mean": (500,),
+    MARKUP: (350,),
+    "softmax": (260,),
+}
+REACH = {
+    # tensor: (bytes, first position, one past the last)
+    "audio": (8192, 0, 1),
+    "stem": (16384, 0, 2),
+    EVIL: (16384, 1, 5),
+    "pooled": (8192, 6, 9),
+    "chosen": (8192, 7, 12),
+    "refine.a": (4096, 9, 11),
+    "mean": (32, 11, 13),
+    "head": (12, 12, 14),
+    "softmax": (12, 13, 14),
+}
+OFFSETS = {
+    "audio": 16384,
+    "stem": 0,
+    EVIL: 16384,
+    "stripe.0": 0,
+    "stripe.1": 32768,
+    "relu.stripe": 0,
+    "pooled": 32768,
+    "chosen": 16384,
+    "refine.a": 8192,
+    "mean": 0,
+    "head": 64,
+    "softmax": 128,
+    "w.even": 45056,
+    "w.odd": 55296,
+}
+
+
+def _steps(net: Program) -> list[Step]:
+    made: list[Step] = []
+    for op in ops(net.body):
+        parts = CYCLES[op.name]
+        for index, cycles in enumerate(parts):
+            rows = Interval(index * op.work.rows // len(parts), (index + 1) * op.work.rows // len(parts))
+            label = op.name if len(parts) == 1 else f"{op.name} rows {rows.start}-{rows.stop}"
+            made.append(
+                Step(len(made), op.name, rows, Interval(0, op.work.channels), cycles, (), (), label)
+            )
+    return made
+
+
+def _transfers(net: Program, made: list[Step]) -> list[Transfer]:
+    """Weights ping-pong from one step before; the wide op's stripes are stored as they are made."""
+    first = {s.op: s.position for s in reversed(made)}
+    weighted = [op for op in ops(net.body) if op.weights]
+    found = [Transfer("load audio", "load", Part("audio"), "audio", 8192, 0, 0)]
+    for index, op in enumerate(weighted):
+        due = first[op.name]
+        # The loop's and the arm's weights are not prefetched across the border.
+        issue = due if index == 0 or op.name in ("loud.conv", "refine.a") else due - 1
+        buffer = "w.odd" if index % 2 else "w.even"
+        part = Part(op.name, weights=True)
+        found.append(
+            Transfer(f"load {op.name}", "load", part, buffer, net.block_bytes(op), issue, due)
+        )
+    for index in range(3):
+        p = first[UNICODE] + index
+        found.append(
+            Transfer(f"store {index}", "store", Part(UNICODE), f"stripe.{index % 2}", 10912, p, p + (index < 2))
+        )
+    found.append(Transfer("load relu", "load", Part(UNICODE), "relu.stripe", 32768, 5, 5))
+    found.append(Transfer("store softmax", "store", Part("softmax"), "softmax", 12, 13, 13))
+    return found
+
+
+def sample(capacity: int = 65536, path: str = "loud") -> Result:
+    """One run of ``program``; with a small ``capacity`` the same plan does not fit."""
+    net = program()
+    made = _steps(net)
+    transfers = _transfers(net, made)
+    by_op = {op.name: [s for s in made if s.op == op.name] for op in ops(net.body)}
+    body: tuple[StepNode, ...] = (
+        *made[:7],
+        StepIf(
+            "wake?", (StepArm("loud", tuple(by_op["loud.conv"])), StepArm("quiet", tuple(by_op["quiet.copy"])))
+        ),
+        StepLoop("refine", 3, (*by_op["refine.a"], *by_op["refine.b"])),
+        *made[11:],
+    )
+    order = [
+        *made[:7],
+        *by_op["loud.conv" if path == "loud" else "quiet.copy"],
+        *(s for _ in range(3) for name in PER_TRIP for s in by_op[name]),
+        *made[11:],
+    ]
+    buffers = [Buffer(name, b, (Interval(first, last),), 16) for name, (b, first, last) in REACH.items()]
+    buffers += [
+        Buffer("stripe.0", 10912, (Interval(2, 4), Interval(4, 5)), 16),
+        Buffer("stripe.1", 10912, (Interval(3, 5),), 16),
+        Buffer("relu.stripe", 32768, (Interval(5, 7),), 16),
+        Buffer("w.even", 10240, (Interval(0, 13),), 16),
+        Buffer("w.odd", 9984, (Interval(0, 13),), 16),
+    ]
+    kinds = {b.name: _spec(b) for b in buffers}
+    schedule = Schedule(body, tuple(transfers), kinds, "ping-pong", striped=(UNICODE,), spilled=(UNICODE,))
+    problem = Problem(tuple(buffers), capacity)
+    plan = Plan(OFFSETS)
+    trace = machine(order, transfers, {"wake?": path, "refine": "3"})
+    peak = plan.peak(problem)
+    bound = 61184  # at position 5: two weight buffers, relu's stripe and nothing else
+    return Result(
+        program=net,
+        chip=chip(capacity),
+        schedule=schedule,
+        problem=problem,
+        solved=Solved(plan, "feasible", bound, peak, 0.25, "first-fit/large-first"),
+        trace=trace,
+        sync_cycles=trace.cycles + 12345,
+        lower_bound_cycles=trace.cycles - 6789,
+        attempts=(Attempt(65536, 67000, 64000), Attempt(62464, peak, bound)),
+    )
+
+
+def _spec(buffer: Buffer) -> BufferSpec:
+    if buffer.name.startswith("w."):
+        return BufferSpec(buffer.name, buffer.bytes, buffer.live[0], "weights")
+    if "stripe" in buffer.name:
+        return BufferSpec(buffer.name, buffer.bytes, kind="stripe")
+    return BufferSpec(buffer.name, buffer.bytes)
+
+
+def large(count: int) -> Result:
+    """A chain of ``count`` convolutions with ping-pong weights; at least two events each."""
+    b = ProgramBuilder(f"chain{count}")
+    x = b.input("x", (1, 16, 16, 16))
+    for index in range(count):
+        x = b.conv(f"block{index // 10}.conv{index % 10}", x, 16, 3, pad=1)
+    b.output(x)
+    net = b.build()
+    chain: list[Op] = list(ops(net.body))
+    made = [
+        Step(
+            i, op.name, Interval(0, 16), Interval(0, 16), 9800 + 1100 * (i * 7 % 3), (), (), op.name
+        )
+        for i, op in enumerate(chain)
+    ]
+    loads = [
+        Transfer(
+            f"load {op.name}",
+            "load",
+            Part(op.name, weights=True),
+            f"w.{i % 2}",
+            net.block_bytes(op),
+            max(0, i - 1),
+            i,
+        )
+        for i, op in enumerate(chain)
+    ]
+    buffers = [
+        Buffer(op.name, 4096, (Interval(i, min(count, i + 2)),), 16) for i, op in enumerate(chain)
+    ] + [Buffer(f"w.{i}", net.block_bytes(chain[0]), (Interval(0, count),), 16) for i in (0, 1)]
+    offsets = {op.name: 4096 * (i % 2) for i, op in enumerate(chain)} | {"w.0": 8192, "w.1": 8192 + 2368}
+    problem = Problem(tuple(buffers), 65536)
+    peak = Plan(offsets).peak(problem)
+    trace = machine(made, loads, {}) if count <= 500 else _chained(made, loads)
+    return Result(
+        program=net,
+        chip=chip(),
+        schedule=Schedule(tuple(made), tuple(loads), {b.name: _spec(b) for b in buffers}, "ping-pong"),
+        problem=problem,
+        solved=Solved(Plan(offsets), "optimal", peak, peak, 0.1, "exact"),
+        trace=trace,
+        sync_cycles=trace.cycles * 3 // 2,
+        lower_bound_cycles=trace.cycles,
+        attempts=(Attempt(65536, peak, peak),),
+    )
+
+
+def _chained(made: list[Step], loads: list[Transfer]) -> Trace:
+    """The same machine for long chains, where each step looks only at its own transfers."""
+    m = Machine()
+    due = {t.due: t for t in loads}
+    for step in made:
+        if step.position == 0:
+            m.issue(due[0], step.op, 0)
+        m.wait(due[step.position], step.op, step.position)
+        following = due.get(step.position + 1)
+        if following:
+            m.issue(following, following.part.name, step.position)
+        m.compute(step)
+    return Trace(_finished(m), max(m.now, m.dma), {})
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    """``text`` as a file of ``folder``, for a browser or a viewer to open."""
+    target = folder / name
+    target.write_text(text, encoding="utf-8")
+    return target

@@ -1,0 +1,89 @@
+"""The YAML workload format as pydantic models: what every key is called, takes and means.
+
+These models check types, ranges and unknown keys; names, shapes and lifetimes are checked where
+the program is built (``workloads.yaml_program``). ``schema`` gives the same as a JSON Schema, for
+editors.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workloads.yaml_op_models import SimpleOp
+from workloads.yaml_values import Base, Dtype, Model, Name, Natural, TensorSpec
+
+
+class If(Base):
+    """Exactly one arm runs. An op of an arm may read every tensor from before the `if`."""
+
+    op: Literal["if"]
+    condition: Name | None = Field(
+        None, description="The tensor that decides; left out: something outside the network decides."
+    )
+    arms: Annotated[dict[Name, list[AnyOp]], Field(min_length=2)] = Field(
+        description="Each arm's name and ops; [] for an arm that does nothing."
+    )
+    outputs: dict[Name, dict[Name, Name]] = Field(
+        default_factory=dict[str, dict[str, str]],
+        description="What may be read after the `if`: {result: {arm: tensor, other_arm: tensor}}. An arm's own "
+        "tensor becomes the result at no cost; a tensor from before the `if` is copied into it.",
+    )
+
+
+class Carry(Model):
+    """A tensor that each trip of a loop reads and the next one finds changed."""
+
+    from_: Name = Field(
+        alias="from", description="The tensor with the first trip's value; copied before the loop."
+    )
+    next: Name = Field(description="The tensor with the next trip's value; copied at the end of each trip.")
+
+
+class Loop(Base):
+    """The ops run `trips` times. Only carried tensors may be read afterwards."""
+
+    op: Literal["loop"]
+    trips: Natural = Field(description="How often the ops run.")
+    carry: dict[Name, Carry] = Field(
+        default_factory=dict[str, Carry],
+        description="Tensors that go from trip to trip: {h: {from: h0, next: h_new}}. `h` is what the ops "
+        "read; after the loop it holds the last value.",
+    )
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(description="What one trip does, in order.")
+
+
+AnyOp = Annotated[SimpleOp | If | Loop, Field(discriminator="op")]
+
+
+class Workload(Model):
+    """A workload: what the network reads, what it does in which order, what it gives."""
+
+    name: Name = Field(description="The workload's name.")
+    dtype: Dtype = Field(
+        "int8", description="The element type of every tensor and weight that does not say its own."
+    )
+    inputs: dict[Name, TensorSpec] = Field(
+        description="Each input's name and size: a shape, {shape, dtype}, or plain bytes (4096, 4KiB)."
+    )
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(
+        description="The ops, in the order in which they run."
+    )
+    outputs: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        None, description="The tensors that the network gives; left out: what the last op gives."
+    )
+
+
+If.model_rebuild()
+Loop.model_rebuild()
+Workload.model_rebuild()
+
+
+def schema() -> dict[str, object]:
+    """The JSON Schema (draft 2020-12) of the format, for editors and other tools."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Workload.model_json_schema(),
+        "title": "chipmodel workload",
+    }

@@ -1,0 +1,106 @@
+"""BlazeFace for front cameras (Bazarevsky et al. 2019, arXiv:1907.05047).
+
+Two networks go by the name. ``paper`` has the paper's 5x5 depthwise convolutions, single and double
+BlazeBlocks, with channels as in github.com/tkat0/PyTorch_BlazeFace (but a 5x5 stem, not 3x3).
+``mediapipe`` is the network that was released as
+face_detection_front.tflite: 3x3 depthwise convolutions and single BlazeBlocks only
+(github.com/hollance/BlazeFace-PyTorch, whose README tells the two apart). Both have the heads of
+the release: 2 anchors a pixel at stride 8 and 6 at stride 16, 896 at 128x128; each with one score
+and 16 coordinates. Anchor decoding and suppression run on the host. Layouts are as in the TFLite
+file, where a pixel's channels lie together: the reshapes of the heads are views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.builder import ProgramBuilder, Value
+from workloads.zoo.layers import add, image, pad_channels
+
+ANCHORS = {8: 2, 16: 6}
+"""Anchors a pixel, by stride."""
+
+COORDINATES = 16
+"""A box (4) and six key points (x and y)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One BlazeBlock; ``middle`` is the bottleneck of a double one, 0 for a single one."""
+
+    channels: int
+    stride: int = 1
+    middle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """The blocks up to stride 8 and from there to stride 16, behind a 5x5 convolution of stride 2."""
+
+    kernel: int
+    stride8: tuple[Block, ...]
+    stride16: tuple[Block, ...]
+
+
+EXTRACTORS = {
+    "paper": Extractor(
+        kernel=5,
+        stride8=(
+            *(Block(24),) * 2,
+            Block(48, 2),
+            *(Block(48),) * 2,
+            Block(96, 2, 24),
+            *(Block(96, 1, 24),) * 2,
+        ),
+        stride16=(Block(96, 2, 24), *(Block(96, 1, 24),) * 2),
+    ),
+    "mediapipe": Extractor(
+        kernel=3,
+        stride8=(
+            *(Block(24), Block(28), Block(32, 2), Block(36), Block(42), Block(48, 2)),
+            *(Block(56), Block(64), Block(72), Block(80), Block(88)),
+        ),
+        stride16=(Block(96, 2), *(Block(96),) * 4),
+    ),
+}
+"""By the ``variant`` option."""
+
+
+def blazeface(net: ProgramBuilder, *, size: int, variant: str) -> None:
+    """Outputs: ``regressors`` (1, anchors, 16) and ``classificators`` (1, anchors, 1), no sigmoid."""
+    extractor = EXTRACTORS[variant]
+    x = net.conv("conv", image(net, size), 24, 5, stride=2, pad="same")
+    features: dict[int, Value] = {}
+    index = 0
+    for stride, blocks in ((8, extractor.stride8), (16, extractor.stride16)):
+        for block in blocks:
+            x = _blaze_block(net, f"block{index}", x, block, extractor.kernel)
+            index += 1
+        features[stride] = x
+    _head(net, "classificators", features, 1)
+    _head(net, "regressors", features, COORDINATES)
+
+
+def _blaze_block(net: ProgramBuilder, name: str, x: Value, block: Block, kernel: int) -> Value:
+    y = net.conv(
+        f"{name}.depthwise1", x, x.shape[1], kernel, stride=block.stride, pad="same", groups=x.shape[1]
+    )
+    y = net.conv(f"{name}.pointwise1", y, block.middle or block.channels, 1)
+    if block.middle:
+        y = net.conv(f"{name}.depthwise2", y, block.middle, kernel, pad="same", groups=block.middle)
+        y = net.conv(f"{name}.pointwise2", y, block.channels, 1)
+    if block.stride != 1:
+        x = net.pool(f"{name}.maxpool", x, block.stride, pad="same")
+    x = pad_channels(net, f"{name}.pad", x, block.channels)
+    return add(net, f"{name}.add", y, x)
+
+
+def _head(net: ProgramBuilder, name: str, features: dict[int, Value], per_anchor: int) -> None:
+    parts = [
+        net.reshape(
+            net.conv(f"{name}.stride{stride}", x, ANCHORS[stride] * per_anchor, 1), (1, -1, per_anchor)
+        )
+        for stride, x in features.items()
+    ]
+    anchors = sum(part.shape[1] for part in parts)
+    net.output(net.vector("concat", name, parts, (1, anchors, per_anchor), rows=1))

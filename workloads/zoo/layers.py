@@ -1,0 +1,63 @@
+"""Layers that several families share and the builder does not have: all of them move data only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workloads.builder import ProgramBuilder, Value
+
+
+def image(net: ProgramBuilder, size: int, channels: int = 3) -> Value:
+    """The input of a vision network: one square image, ``(1, channels, size, size)``."""
+    return net.input("input", (1, channels, size, size))
+
+
+def classifier(net: ProgramBuilder, name: str, x: Value, classes: int, *, bias: bool = True) -> Value:
+    """Global average pooling, then one dense layer: ``(1, classes)``."""
+    pooled = net.pool("avgpool", x, None, kind="average_pool") if x.shape[2:] != (1, 1) else x
+    return net.dense(name, net.flatten(pooled), classes, bias=bias)
+
+
+def softmax(net: ProgramBuilder, x: Value) -> Value:
+    """Softmax over the last axis."""
+    return net.vector("softmax", "softmax", [x])
+
+
+def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
+    """A residual addition of two images of one size; it can be cut by image rows."""
+    return net.vector("add", name, [a, b], rows=a.shape[2])
+
+
+def concat(net: ProgramBuilder, name: str, parts: Sequence[Value]) -> Value:
+    """Images joined along their channels; it can be cut by image rows."""
+    batch, _, height, width = parts[0].shape
+    channels = sum(part.shape[1] for part in parts)
+    return net.vector("concat", name, parts, (batch, channels, height, width), rows=height)
+
+
+def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:
+    """``x`` with zero channels appended up to ``channels``; nothing where it has them already."""
+    batch, known, height, width = x.shape
+    if known == channels:
+        return x
+    return net.vector("pad", name, [x], (batch, channels, height, width), rows=height)
+
+
+def shuffle_channels(net: ProgramBuilder, name: str, x: Value) -> Value:
+    """The transpose (groups, channels a group) -> (channels a group, groups) within every pixel."""
+    return net.vector("transpose", name, [x], rows=x.shape[2])
+
+
+def adaptive_pool(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
+    """Average pooling to ``size x size`` whatever the input, as PyTorch's AdaptiveAvgPool2d.
+
+    At ``size`` it is the identity and no op. Above, one window for all outputs stands for PyTorch's
+    windows, which differ by one pixel in places. Below, pixels are repeated.
+    """
+    batch, channels, height, _ = x.shape
+    if height == size:
+        return x
+    if height < size:
+        return net.vector("resize", name, [x], (batch, channels, size, size), rows=1)
+    stride = height // size
+    return net.pool(name, x, height - (size - 1) * stride, stride=stride, kind="average_pool")

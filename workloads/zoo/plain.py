@@ -1,0 +1,43 @@
+"""Chains of convolutions and three wide dense layers: AlexNet and VGG, as torchvision builds them.
+
+Both end in logits. An adaptive pooling before the dense layers keeps their weights the same for
+every input size; at 224 it is the identity.
+"""
+
+from __future__ import annotations
+
+from workloads.builder import ProgramBuilder, Value
+from workloads.zoo.layers import adaptive_pool, image
+
+VGG16_STAGES: tuple[tuple[int, int], ...] = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
+"""Channels and 3x3 convolutions of each stage (Simonyan and Zisserman, Table 1, configuration D)."""
+
+
+def alexnet(net: ProgramBuilder, *, size: int, classes: int) -> None:
+    """The one-tower network of Krizhevsky 2014 ("One weird trick"), not the two-GPU one of 2012."""
+    net.notes.append("AlexNet of 'One weird trick' (2014), 61.1 M parameters; that of 2012 has 62.4 M")
+    x = net.conv("conv1", image(net, size), 64, 11, stride=4, pad=2)
+    x = net.pool("maxpool1", x, 3, stride=2)
+    x = net.conv("conv2", x, 192, 5, pad=2)
+    x = net.pool("maxpool2", x, 3, stride=2)
+    for i, channels in ((3, 384), (4, 256), (5, 256)):
+        x = net.conv(f"conv{i}", x, channels, 3, pad=1)
+    x = net.pool("maxpool3", x, 3, stride=2)
+    _dense_layers(net, adaptive_pool(net, "avgpool", x, 6), classes)
+
+
+def vgg16(net: ProgramBuilder, *, size: int, classes: int) -> None:
+    """Configuration D without BatchNorm."""
+    x = image(net, size)
+    for stage, (channels, convolutions) in enumerate(VGG16_STAGES, start=1):
+        for i in range(1, convolutions + 1):
+            x = net.conv(f"conv{stage}_{i}", x, channels, 3, pad=1)
+        x = net.pool(f"maxpool{stage}", x, 2)
+    _dense_layers(net, adaptive_pool(net, "avgpool", x, 7), classes)
+
+
+def _dense_layers(net: ProgramBuilder, x: Value, classes: int) -> None:
+    x = net.flatten(x)
+    for i, features in enumerate((4096, 4096, classes), start=1):
+        x = net.dense(f"fc{i}", x, features)
+    net.output(x)

@@ -7,7 +7,7 @@ fewer bytes where the packer's fragmentation does not leave the streamer's budge
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.bound import lower_bound_cycles
 from chipmodel.chip import Chip
@@ -18,7 +18,7 @@ from chipmodel.lower import lower
 from chipmodel.plan import Problem, Solved, check
 from chipmodel.program import Program
 from chipmodel.result import Attempt, Result
-from chipmodel.schedule import Schedule
+from chipmodel.schedule import Schedule, steps
 from chipmodel.simulate import simulate
 from chipmodel.trace import Trace
 from dma.stream import stream
@@ -45,8 +45,73 @@ class Planned:
 def plan(program: Program, chip: Chip, packer: str, streamer: str, spill: bool = True) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
-    Raises DoesNotFit where the first round finds no schedule at all.
+    Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
+    that message names the smallest capacity that would do.
     """
+    try:
+        planned = _rounds(program, chip, packer, streamer, spill)
+    except DoesNotFit as refusal:
+        if spill:
+            raise
+        mend = _smallest(program, chip, packer, streamer)
+        raise DoesNotFit(refusal.what, where=refusal.where, mend=mend) from None
+    if not spill and planned.solved.peak > chip.shared_memory.bytes:
+        raise DoesNotFit(
+            f"packer {packer} needs {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B; "
+            + largest_live_set(planned.problem, planned.schedule),
+            mend=_smallest(program, chip, packer, streamer),
+        )
+    return planned
+
+
+def largest_live_set(problem: Problem, schedule: Schedule) -> str:
+    """The step with the most live bytes and its buffers, in words."""
+    listed = list(steps(schedule.body))
+    live = [sum(b.bytes for b in problem.buffers if any(s.position in i for i in b.live)) for s in listed]
+    worst = max(range(len(live)), key=live.__getitem__)
+    buffers = [b for b in problem.buffers if any(listed[worst].position in i for i in b.live)]
+    buffers.sort(key=lambda b: -b.bytes)
+    names = ", ".join(f"{b.name} {b.bytes:,} B" for b in buffers[:8])
+    more = f" and {len(buffers) - 8} more" if len(buffers) > 8 else ""
+    return f"op {listed[worst].op!r} has the largest live set, {live[worst]:,} B: {names}{more}"
+
+
+def smallest_capacity(program: Program, chip: Chip, packer: str, streamer: str) -> int | None:
+    """The smallest SharedMemory, in bytes, that a bisection finds a plan without spilling for; None
+    where even 4 GiB do not do. The plan for the returned size has been made and fits."""
+
+    def does(size: int) -> bool:
+        roomy = replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
+        try:
+            planned = _rounds(program, roomy, packer, streamer, False)
+        except DoesNotFit:
+            return False
+        return planned.solved.peak <= size
+
+    step = chip.shared_memory.alignment
+    high = step
+    while not does(high * step):
+        high *= 2
+        if high * step > 1 << 32:
+            return None
+    low = high // 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if does(middle * step) else (middle, high)
+    return high * step
+
+
+def _smallest(program: Program, chip: Chip, packer: str, streamer: str) -> str:
+    size = smallest_capacity(program, chip, packer, streamer)
+    if size is None:
+        return "no SharedMemory of up to 4 GiB would do without spilling"
+    return (
+        f"the smallest capacity that would do without spilling is {size:,} B: "
+        f"--set shared_memory.bytes={size}; or leave out --no-spill"
+    )
+
+
+def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: bool) -> Planned:
     capacity = chip.shared_memory.bytes
     budget = capacity
     best: Planned | None = None
@@ -63,7 +128,7 @@ def plan(program: Program, chip: Chip, packer: str, streamer: str, spill: bool =
             best = tried
         if tried.solved.peak <= capacity:
             break
-        budget -= max(tried.solved.peak - capacity, capacity // 64, 1)
+        budget -= max((tried.solved.peak - capacity) // 4, capacity // 64, 1)
     assert best is not None
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
 

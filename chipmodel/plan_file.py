@@ -182,8 +182,8 @@ class _Node:
     def each(self, read: Callable[[_Node], T]) -> tuple[T, ...]:
         if not isinstance(self.value, list):
             raise self.error(f"expected a list, not {_shown(self.value)}")
-        items = cast(list[Any], self.value)
-        return tuple(read(_Node(v, f"{self.path}[{i}]", self.file)) for i, v in enumerate(items))
+        items = enumerate(cast("list[object]", self.value))
+        return tuple(read(_Node(v, f"{self.path}[{i}]", self.file)) for i, v in items)
 
     def text(self) -> str:
         if not isinstance(self.value, str):

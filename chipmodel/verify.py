@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
 from chipmodel.memory_state import MemoryState
 from chipmodel.npu import op_cycles
+from chipmodel.plan import Buffer, Plan, Problem, check
+from chipmodel.plan_file import PlanFile
 from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.schedule import Part
 from chipmodel.work import WHOLE, by_channels, output_share
@@ -213,6 +215,16 @@ class _Checker:
         return part.share.bytes(tensor.bytes) if tensor else None
 
 
+def _places(command: Command) -> tuple[Located, ...]:
+    match command:
+        case DmaStart():
+            return (command.at,)
+        case Compute():
+            return (*command.reads, *command.writes)
+        case _:
+            return ()
+
+
 def _neighbours(tiles: list[Compute]) -> Iterator[tuple[Compute, Compute]]:
     """Tiles in a row-major order beside each other: in a set that covers exactly, a clash shows there."""
     ordered = sorted(tiles, key=lambda t: (t.rows, t.channels))
@@ -240,3 +252,26 @@ def _words(part: Part) -> str:
         f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
         f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
     )
+
+
+def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
+    """``verify`` for a plan file, and that its buffers, capacity and peak say what its commands do."""
+    faults = list(_buffers(plan, chip))
+    return (*faults, *verify(program, plan.commands, chip))[:MOST_VIOLATIONS]
+
+
+def _buffers(plan: PlanFile, chip: Chip) -> Iterator[str]:
+    if plan.capacity_bytes != chip.shared_memory.bytes:
+        has = chip.shared_memory.bytes
+        yield f"the plan is for {plan.capacity_bytes} bytes of SharedMemory, the chip has {has}"
+    peak = max((b.offset + b.bytes for b in plan.buffers), default=0)
+    if peak != plan.peak_bytes:
+        yield f"the plan says its peak is {plan.peak_bytes} bytes, its buffers end at {peak}"
+    known = {(b.offset, b.bytes) for b in plan.buffers}
+    for command in walk(plan.commands):
+        for place in _places(command):
+            if (place.offset, place.bytes) not in known:
+                what = _words(place.part)
+                yield f"{what} is at {place.offset} in {place.bytes} bytes, which is no buffer of the plan"
+    problem = Problem(tuple(Buffer(b.name, b.bytes, b.live) for b in plan.buffers), chip.shared_memory.bytes)
+    yield from check(problem, Plan({b.name: b.offset for b in plan.buffers}))

@@ -20,7 +20,8 @@ from chipmodel.near import shown, suggest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from chipmodel.yaml_file import Document, Node
+    from chipmodel.yaml_file import Document
+    from chipmodel.yaml_tree import Node
 
 MOST_REPORTED = 10
 

@@ -61,11 +61,12 @@ class _State:
 def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:
     """Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     table = _Table(program)
+    stripes = {op.name: least_stripe(program, op) for op in table.ops}
     state = _State(_overwrites(program))
     while True:
         residency = table.residency(state)
         needs = [
-            live + reserve(op) + (least_stripe(program, op) if op.name in state.striped else 0)
+            live + reserve(op) + (stripes[op.name] if op.name in state.striped else 0)
             for op, live in zip(table.ops, residency.through, strict=True)
         ]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
@@ -273,5 +274,5 @@ def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: in
         f"op {op.name!r} has the largest live set: {needed:,} B with its weight buffers, of "
         f"{budget:,} B; alive there: {listed or 'no tensors'}{more}",
         where=op.place,
-        mend="give the chip more SharedMemory (--set shared_memory.bytes=...), or allow spilling",
+        mend="give the chip more SharedMemory: --set shared_memory.bytes=...",
     )

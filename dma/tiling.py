@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.interval import Interval
 from chipmodel.program import Op, Program
@@ -73,34 +73,43 @@ def whole_tiling(op: Op, channels: int) -> Tiling:
 
 
 def stripe_bytes(program: Program, op: Op, tiling: Tiling) -> int:
-    """SharedMemory that the stripe buffers of ``op`` take, weights apart."""
-    depth = tiling.depth if tiling.count(op) > 1 else 1
+    """SharedMemory that the stripe buffers of ``op`` take, weights apart.
+
+    An operand that every step needs in the same part has one buffer, whatever the depth.
+    """
     sampled = _sample(op, tiling)
-    inputs = sum(
-        max(op.work.needs(i, r, c).bytes(program.tensors[name].bytes) for r, c in sampled)
-        for i, name in enumerate(op.inputs)
-    )
-    outputs = sum(
-        max(output_share(op.work, r, c).bytes(program.tensors[name].bytes) for r, c in sampled)
-        for name in op.outputs
-    )
-    return depth * (inputs + outputs)
+    total = 0
+    for index, name in enumerate(op.inputs):
+        shares = {op.work.needs(index, r, c) for r, c in sampled}
+        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
+    for name in op.outputs:
+        shares = {output_share(op.work, r, c) for r, c in sampled}
+        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
+    return total
+
+
+def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
+    return min(depth, len(shares)) * max(share.bytes(size) for share in shares)
 
 
 def striped(program: Program, op: Op, room: int, channels: int, double: bool) -> Tiling | None:
-    """The largest stripes of ``op`` within ``room`` bytes, or None where one row does not fit.
+    """The stripes of ``op`` within ``room`` bytes that fetch the fewest bytes, or None where not even
+    one row by one channel fits.
 
-    First the rows are cut, then, where a single row is too large, the channels as well; double
-    buffers are given up last.
+    Double buffers hide transfers behind compute, so single ones must save half of the bytes to win.
     """
+    best: tuple[int, Tiling] | None = None
     for depth in (2, 1) if double else (1,):
         width = channels
         while width >= 1:
             rows = _most_rows(program, op, room, width, depth)
             if rows:
-                return _ordered(program, op, rows, width, depth)
+                tiling = _ordered(program, op, rows, width, depth)
+                cost = _moved(program, op, tiling) * (1 if depth == 2 or not double else 2)
+                if best is None or cost < best[0]:
+                    best = cost, tiling
             width //= 2
-    return None
+    return best[1] if best else None
 
 
 def least_stripe(program: Program, op: Op) -> int:
@@ -123,22 +132,37 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int) -
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int) -> Tiling:
     """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
     anew is the inputs in the first case and the weights in the second; take the cheaper."""
-    slices, stripes = _pieces(op.work.channels, channels), _pieces(op.work.rows, rows)
-    if isinstance(op.work, Recurrent) and slices > 1:
-        return Tiling(1, channels, True, False, depth)
+    by_rows = Tiling(rows, channels, True, False, depth)
+    if isinstance(op.work, Recurrent) and channels < op.work.channels:
+        return replace(by_rows, rows=1)
+    by_slices = replace(by_rows, channels_outer=True)
+    return min(by_rows, by_slices, key=lambda tiling: _moved(program, op, tiling))
+
+
+SETUP_BYTES = 680
+"""Bytes that a long load moves while one is being set up: 656 / (30.891 / 32) on LUNA ARCS."""
+
+
+def _moved(program: Program, op: Op, tiling: Tiling) -> int:
+    """Bytes that the steps of ``op`` load (halo rows apart), set-ups counted as bytes."""
+    slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
+    passes = slices if tiling.channels_outer and stripes > 1 else 1
+    reloads = stripes if slices > 1 and not tiling.channels_outer else 1
     inputs = sum(program.tensors[name].bytes for name in op.inputs)
     weights = program.block_bytes(op)
-    outer = inputs * slices + weights < inputs + weights * stripes
-    return Tiling(rows, channels, True, outer, depth)
+    transfers = passes * stripes * len(op.inputs) + reloads * slices * bool(weights)
+    transfers += slices * stripes * len(op.outputs)
+    return inputs * passes + weights * reloads + SETUP_BYTES * transfers
 
 
 def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
-    """Tiles that include a largest one: a halo is widest in the middle of an image."""
-    rows = list(_cuts(op.work.rows, tiling.rows)) if op.work.rows <= 4096 else []
-    if not rows:
-        middle = op.work.rows // tiling.rows // 2 * tiling.rows
-        rows = [Interval(0, tiling.rows), Interval(middle, min(op.work.rows, middle + tiling.rows))]
-    return [(r, Interval(0, min(tiling.channels, op.work.channels))) for r in rows]
+    """A few tiles, a largest one among them: a halo is widest away from the image's edges, and from
+    there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
+    total, size = op.work.rows, tiling.rows
+    count = _pieces(total, size)
+    chosen = sorted({i for i in (0, 1, 2, 3, count // 2, count // 2 + 1, count - 1) if i < count})
+    channels = Interval(0, min(tiling.channels, op.work.channels))
+    return [(Interval(i * size, min(total, (i + 1) * size)), channels) for i in chosen]
 
 
 def _cuts(total: int, size: int) -> Iterator[Interval]:

@@ -19,6 +19,7 @@ from reports.words import CAUSES, KIB, duration, percent, ratio, size
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
 GREY, PALE = "#8A919A", "#B8BEC6"
 ROWS = {"npu": "NPU", "dma": "DMA"}
+LABEL_SIZE = 11
 LABELLED = 400
 """With more marks than this, names inside of marks would cost more time than they tell."""
 
@@ -146,12 +147,20 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     if top >= result.capacity:
         lines.append(Category("capacity", "capacity", RED))
         traces.append(_capacity_trace(result))
-    axis = {"title": {"text": "address (KiB)"}, "range": [0, top / KIB], "zeroline": False, "rangemode": "tozero"}
+    axis = {
+        "title": {"text": "address (KiB)"},
+        "range": [0, top / KIB],
+        "zeroline": False,
+        "rangemode": "tozero",
+    }
     remarks = [_scale(result, top)]
     if hulls:
         remarks.append("Every buffer is one box from its first to its last use, trips of loops included.")
     return Chart(
-        _figure(traces, result.trace.cycles, axis), (*legend, *lines), len(boxes), " ".join(r for r in remarks if r)
+        _figure(traces, result.trace.cycles, axis),
+        (*legend, *lines),
+        len(boxes),
+        " ".join(r for r in remarks if r),
     )
 
 
@@ -224,7 +233,9 @@ def _scale(result: Result, top: int) -> str:
     if top >= result.capacity:
         return ""
     used = percent(ratio(result.solved.peak, result.capacity))
-    return f"The plan uses {used} of SharedMemory: its capacity of {size(result.capacity)} lies above the chart."
+    return (
+        f"The plan uses {used} of SharedMemory: its capacity of {size(result.capacity)} lies above the chart."
+    )
 
 
 def _thinned(profile: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
@@ -238,7 +249,14 @@ def _thinned(profile: list[tuple[int, int]], most: int) -> list[tuple[int, int]]
 def _marker(category: Category) -> dict[str, object]:
     marker: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
     if category.hatched:
-        hatch = {"shape": "/", "size": 6, "solidity": 0.3, "fillmode": "overlay", "fgcolor": category.colour}
+        hatch = {
+            "shape": "/",
+            "size": 6,
+            "solidity": 0.3,
+            "fillmode": "overlay",
+            "fgcolor": category.colour,
+            "fgopacity": 1,
+        }
         marker |= {"pattern": hatch, "color": _faint(category.colour)}
     if category.faint:
         marker["color"] = _faint(category.colour)
@@ -260,7 +278,7 @@ def _labels(category: Category, names: Sequence[str]) -> dict[str, object]:
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
-        "textfont": {"color": "#ffffff" if category.colour == BLUE else "#14181c"},
+        "textfont": {"color": "#ffffff" if category.colour == BLUE else "#14181c", "size": LABEL_SIZE},
     }
 
 
@@ -271,7 +289,7 @@ def _figure(traces: list[dict[str, object]], cycles: int, y_axis: dict[str, obje
         "showlegend": False,
         "hovermode": "closest",
         "dragmode": "zoom",
-        "uniformtext": {"minsize": 9, "mode": "hide"},
+        "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
         "xaxis": {"title": {"text": "cycles"}, "range": [0, cycles], "tickformat": "~s", "zeroline": False},
         "yaxis": y_axis,
     }

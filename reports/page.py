@@ -140,15 +140,26 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
     moved = f"{size(sums.loaded_bytes)} loaded, {size(sums.stored_bytes)} stored"
     return [
         Card("Run time", duration(result.chip, total), f"{count(total)} cycles"),
-        Card("Peak memory", size(peak), f"{percent(ratio(peak, capacity))} of {size(capacity)}", peak / capacity),
+        Card(
+            "Peak memory",
+            size(peak),
+            f"{percent(ratio(peak, capacity))} of {size(capacity)}",
+            peak / capacity,
+        ),
         Card("NPU computes", percent(npu), f"{count(total - sums.compute_cycles)} cycles stalled", npu),
         Card("DMA busy", percent(dma), f"{hidden} of it behind compute", dma),
         Card("Against sync", *_against_sync(result)),
         Card("Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}"),
         Card("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         Card("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
-        Card("MACs", magnitude(sums.executed_macs), f"array {percent(sums.array_utilisation)} used while busy"),
-        Card("Parameters", magnitude(result.program.parameters), f"{size(result.program.weight_bytes)} in Psram"),
+        Card(
+            "MACs", magnitude(sums.executed_macs), f"array {percent(sums.array_utilisation)} used while busy"
+        ),
+        Card(
+            "Parameters",
+            magnitude(result.program.parameters),
+            f"{size(result.program.weight_bytes)} in Psram",
+        ),
     ]
 
 
@@ -177,7 +188,9 @@ def _slices(result: Result, cycles: Mapping[str, int], moved: Mapping[str, int])
 
 def _columns(sums: Digest) -> list[Column]:
     """The fixed columns, and one per cause for which the NPU waited at all."""
-    causes = [Column(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"]
+    causes = [
+        Column(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"
+    ]
     return [
         Column("index", "#"),
         Column("name", "op", numeric=False),

@@ -78,7 +78,9 @@ def headline(result: Result) -> str:
     peak, capacity = result.solved.peak, result.capacity
     if result.fits:
         share = percent(ratio(peak, capacity))
-        return f"One run takes {speed} and peaks at {size(peak)}, {share} of the {size(capacity)} SharedMemory."
+        return (
+            f"One run takes {speed} and peaks at {size(peak)}, {share} of the {size(capacity)} SharedMemory."
+        )
     return (
         f"The plan needs {size(peak)}, {size(peak - capacity)} more than the {size(capacity)} SharedMemory. "
         f"{_remedy(result)} With enough memory one run would take {speed}."

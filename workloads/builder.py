@@ -193,7 +193,8 @@ class ProgramBuilder:
         ``out_dtype``, for all of them or one each, they have the element type of the first input."""
         names = outputs or ([name] if len(shapes) == 1 else [f"{name}:{i}" for i in range(len(shapes))])
         dtype = inputs[0].dtype if inputs else self.dtype
-        dtypes = [out_dtype] * len(shapes) if isinstance(out_dtype, str) else out_dtype or [dtype] * len(shapes)
+        given = (out_dtype,) * len(shapes) if isinstance(out_dtype, str) else out_dtype
+        dtypes = given or (dtype,) * len(shapes)
         values = tuple(self.tensor(*each) for each in zip(names, shapes, dtypes, strict=True))
         op = Op(
             name=name,

@@ -18,9 +18,23 @@ STANDARD_FORM: Mapping[str, str] = {"FusedConv": "Conv", "FusedGemm": "Gemm"}
 """Operators that are a standard one with more attributes."""
 
 SAME_AS_FIRST = frozenset(
-    "Gelu FastGelu BiasGelu QuickGelu SkipLayerNormalization SkipSimplifiedLayerNormalization "
-    "SimplifiedLayerNormalization RotaryEmbedding QLinearSigmoid QLinearLeakyRelu QLinearSoftmax GroupNorm "
-    "SkipGroupNorm BiasAdd BiasSplitGelu".split()
+    [
+        "Gelu",
+        "FastGelu",
+        "BiasGelu",
+        "QuickGelu",
+        "SkipLayerNormalization",
+        "SkipSimplifiedLayerNormalization",
+        "SimplifiedLayerNormalization",
+        "RotaryEmbedding",
+        "QLinearSigmoid",
+        "QLinearLeakyRelu",
+        "QLinearSoftmax",
+        "GroupNorm",
+        "SkipGroupNorm",
+        "BiasAdd",
+        "BiasSplitGelu",
+    ]
 )
 
 DOMAINS = frozenset(["com.microsoft", "com.microsoft.nchwc", "ai.onnx.contrib"])

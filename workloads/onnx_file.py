@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput, Place
 from workloads.onnx_graph import LIMIT, Fact
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, TensorProto
+from workloads.onnx_proto import ModelProto, TensorProto, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Largest message in bytes that protobuf reads, https://protobuf.dev/programming-guides/proto-limits/."""
@@ -24,13 +21,10 @@ def read_model(path: Path, where: Place) -> ModelProto:
 
     Raises BadInput where the file is missing, not a file, or no ONNX model.
     """
-    from google.protobuf.message import DecodeError
-    from onnx import ModelProto
-
     data = _read_bytes(path, where)
     try:
-        model = ModelProto.FromString(data)
-    except DecodeError:
+        model = module("onnx").ModelProto.FromString(data)
+    except module("google.protobuf.message").DecodeError:
         raise BadInput(
             "this is not an ONNX model, or the file is damaged",
             where=where,
@@ -67,10 +61,8 @@ def _read_bytes(path: Path, where: Place) -> bytes:
 
 
 def _inlined(model: ModelProto, where: Place) -> ModelProto:
-    from onnx import inliner
-
     try:
-        return inliner.inline_local_functions(model)
+        return module("onnx.inliner").inline_local_functions(model)
     except (RuntimeError, ValueError, TypeError) as error:
         raise BadInput(
             f"the model's local functions cannot be inlined: {error}",
@@ -81,10 +73,8 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
 
 def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
     """Domain to version; the default domain's must be one that the installed onnx package knows."""
-    from onnx import defs
-
     versions = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
-    newest = defs.onnx_opset_version()
+    newest: int = module("onnx.defs").onnx_opset_version()
     version = versions.setdefault("", newest)
     if not 1 <= version <= newest:
         raise BadInput(
@@ -93,7 +83,9 @@ def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
             mend="update the onnx package, or export the model with an older opset_version",
         )
     if version < OLDEST:
-        notes.append(f"operator set {version} is older than {OLDEST}: check the shapes and MACs of the result")
+        notes.append(
+            f"operator set {version} is older than {OLDEST}: check the shapes and MACs of the result"
+        )
     return versions
 
 
@@ -103,7 +95,9 @@ def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fac
     for tensor in model.graph.initializer:
         if tensor.name in facts:
             raise BadInput(
-                f"the initializer {tensor.name!r} is defined twice", where=where, mend="export the model again"
+                f"the initializer {tensor.name!r} is defined twice",
+                where=where,
+                mend="export the model again",
             )
         facts[tensor.name] = constant(tensor, tensor.name, folder, where)
     for sparse in model.graph.sparse_initializer:
@@ -124,10 +118,8 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
     held = _with_data(tensor, name, folder, where)
     array = None
     if prod(shape) <= LIMIT:
-        from onnx import numpy_helper
-
         try:
-            array = numpy_helper.to_array(held)
+            array = module("onnx.numpy_helper").to_array(held)
         except (ValueError, TypeError, KeyError, RuntimeError) as error:
             raise BadInput(
                 f"the constant {name!r} of shape {list(shape)} cannot be read: {error}",
@@ -138,14 +130,13 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
 
 
 def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> TensorProto:
-    from onnx import TensorProto
-
     size = _stored_bytes(tensor, name, where)
-    if tensor.data_location == TensorProto.EXTERNAL:
+    if tensor.data_location == module("onnx").TensorProto.EXTERNAL:
         return _external(tensor, name, size, folder, where)
     if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
         raise BadInput(
-            f"the constant {name!r} of shape {list(tensor.dims)} has {len(tensor.raw_data)} bytes, not {size}",
+            f"the constant {name!r} of shape {list(tensor.dims)} needs {size} bytes and has "
+            f"{len(tensor.raw_data)}",
             where=where,
             mend="export the model again; the file is damaged",
         )
@@ -153,25 +144,22 @@ def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> Te
 
 
 def _stored_bytes(tensor: TensorProto, name: str, where: Place) -> int:
-    from onnx import TensorProto, helper
-
     packed = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2}
     try:
-        kind = TensorProto.DataType.Name(tensor.data_type)
-        bits = packed.get(kind) or 8 * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+        kind = module("onnx").TensorProto.DataType.Name(tensor.data_type)
+        item: int = module("onnx.helper").tensor_dtype_to_np_dtype(tensor.data_type).itemsize
     except (KeyError, ValueError, TypeError):
         raise BadInput(
             f"the constant {name!r} has the unknown element type {tensor.data_type}",
             where=where,
             mend="update the onnx package",
         ) from None
-    return -(-prod(tensor.dims) * bits // 8)
+    elements: int = prod(tensor.dims)
+    return -(-elements * packed.get(kind, 8 * item) // 8)
 
 
 def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Place) -> TensorProto:
-    from onnx import TensorProto
-
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries: dict[str, str] = {entry.key: entry.value for entry in tensor.external_data}
     offset = _entry_number(entries.get("offset", "0"), name, where)
     path = (folder / entries.get("location", "")).resolve()
     if not path.is_relative_to(folder.resolve()) or not path.is_file():
@@ -183,7 +171,7 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
     available = path.stat().st_size - offset
     if available < size:
         raise BadInput(
-            f"the data file {path.name!r} holds {max(0, available)} of the {size} bytes of the constant {name!r}",
+            f"the data file {path.name!r} holds {max(0, available)} of {size} bytes of the constant {name!r}",
             where=where,
             mend="copy the data file again",
         )
@@ -191,7 +179,8 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
         return tensor
     with path.open("rb") as stream:
         stream.seek(offset)
-        return TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=stream.read(size))
+        data = stream.read(size)
+    return module("onnx").TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=data)
 
 
 def _entry_number(text: str, name: str, where: Place) -> int:

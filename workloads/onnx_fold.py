@@ -8,13 +8,16 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from workloads.onnx_graph import LIMIT, Fact, Node, fault
+from workloads.onnx_proto import module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INT64, FLOAT = 7, 1
 
-COSTLY = frozenset("Conv ConvTranspose LSTM GRU RNN Einsum Attention Resize Upsample TopK".split())
+COSTLY = frozenset(
+    ["Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention", "Resize", "Upsample", "TopK"]
+)
 """Never computed: nothing that a shape depends on comes out of these."""
 
 EVALUATION_FAULTS = (
@@ -56,7 +59,6 @@ def _integers(name: str, value: list[int] | int) -> Fact:
 
 def _filled(node: Node, given: Fact) -> Fact | None:
     import numpy
-    from onnx import TensorProto, numpy_helper
 
     if given.array is None:
         return None
@@ -64,10 +66,11 @@ def _filled(node: Node, given: Fact) -> Fact | None:
     if any(size < 0 for size in shape):
         raise fault(node, f"it makes a constant of the negative shape {list(shape)}")
     value = node.attributes.get("value")
-    kind = value.data_type if isinstance(value, TensorProto) else FLOAT
+    is_tensor = isinstance(value, module("onnx").TensorProto)
+    kind: int = value.data_type if value is not None and is_tensor else FLOAT
     array: NDArray[Any] | None = None
     if prod(shape) <= LIMIT:
-        filler: Any = numpy_helper.to_array(value) if isinstance(value, TensorProto) else numpy.zeros(1, "f")
+        filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
         if filler.size != 1:
             raise fault(node, f"its attribute value has {filler.size} elements and must have one")
         array = numpy.full(shape, filler.reshape(-1)[0])
@@ -87,12 +90,11 @@ def evaluate(
     if node.domain or node.op in COSTLY or large or any(array is None for array in arrays.values()):
         return {}
     import numpy
-    from onnx.reference import ReferenceEvaluator
 
     try:
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            evaluator = ReferenceEvaluator(node.proto, opsets=dict(opsets))
+            evaluator = module("onnx.reference").ReferenceEvaluator(node.proto, opsets=dict(opsets))
             results: Any = evaluator.run(None, dict(arrays))
     except EVALUATION_FAULTS:
         return {}

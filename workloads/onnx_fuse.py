@@ -11,12 +11,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workloads.onnx_graph import Fact, Node
+from chipmodel.program import DTYPE_BITS
+from workloads.onnx_graph import FLOATS, Fact, Node
 from workloads.onnx_lower import MICROSOFT, Lowering
 
 UNARY = frozenset(
-    "Relu LeakyRelu Elu Selu Celu ThresholdedRelu Sigmoid HardSigmoid HardSwish Swish Mish Tanh Softplus "
-    "Softsign Gelu Erf Exp Log Neg Abs Sqrt Reciprocal Floor Ceil Round Clip Shrink Sign Sin Cos Atan".split()
+    [
+        "Relu",
+        "LeakyRelu",
+        "Elu",
+        "Selu",
+        "Celu",
+        "ThresholdedRelu",
+        "Sigmoid",
+        "HardSigmoid",
+        "HardSwish",
+        "Swish",
+        "Mish",
+        "Tanh",
+        "Softplus",
+        "Softsign",
+        "Gelu",
+        "Erf",
+        "Exp",
+        "Log",
+        "Neg",
+        "Abs",
+        "Sqrt",
+        "Reciprocal",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Clip",
+        "Shrink",
+        "Sign",
+        "Sin",
+        "Cos",
+        "Atan",
+    ]
 )
 """Functions of one element; Clip's limits are scalars."""
 
@@ -68,7 +100,7 @@ def fuse(
     while (node := _next(low, region)) is not None:
         if not _take(low, region, node, activations):
             break
-        if region.open == {node.output} and node.op not in VIEWS:
+        if region.open == {node.output} and not is_view(low, node):
             best = Fused(node.output, region.bias, list(region.slopes))
             taken = len(region.nodes)
     low.absorbed.update(node.name for node in region.nodes[:taken])
@@ -77,8 +109,6 @@ def fuse(
 
 def _next(low: Lowering, region: _Region) -> Node | None:
     """The first node in execution order that reads the region and is not in it."""
-    if len(region.tensors - region.open) < len(region.nodes) and region.open & low.kept:
-        return None
     inside = {node.name for node in region.nodes}
     readers = [n for name in region.open for n in low.users.get(name, ()) if n.name not in inside]
     return min(readers, key=lambda n: low.order[n.name], default=None)
@@ -132,7 +162,8 @@ def _activation(low: Lowering, region: _Region, node: Node) -> bool:
         return False
     constants = [low.fact(name) for name in node.reads if low.is_constant(name)]
     if node.op in VIEWS and not node.domain:
-        return is_view(low, node)
+        # An integer product's cast to the real type is how the op writes its result.
+        return is_view(low, node) or (node.op == "Cast" and low.fact(node.output).element in FLOATS)
     unary = node.op in (UNARY_MICROSOFT if node.domain == MICROSOFT else UNARY if not node.domain else ())
     if (unary or (node.op in SCALED and not node.domain)) and all(c.elements == 1 for c in constants):
         region.affine = False
@@ -141,7 +172,7 @@ def _activation(low: Lowering, region: _Region, node: Node) -> bool:
 
 
 def _slopes(region: _Region, constants: Sequence[Fact]) -> bool:
-    if len(constants) != 1 or region.affine is False and region.slopes:
+    if len(constants) != 1 or region.slopes:
         return False
     slope = constants[0]
     if slope.elements != 1 and not per_channel(slope, region.shape, region.channel_axis):
@@ -157,9 +188,22 @@ def is_view(low: Lowering, node: Node) -> bool:
         training = low.facts[node.input(2)] if node.input(2) else None
         off = training is None or (training.array is not None and not training.array.any())
         return off and not low.is_used(node.outputs[1] if len(node.outputs) > 1 else "")
-    if node.op == "Cast":
-        return low.dtype(node.input(0)) == low.dtype(node.output)
-    return node.op in VIEWS and all(low.is_constant(name) for name in node.reads[1:])
+    if node.op not in VIEWS or node.domain or not all(low.is_constant(name) for name in node.reads[1:]):
+        return False
+    same_size = DTYPE_BITS[low.dtype(node.input(0))] == DTYPE_BITS[low.dtype(node.output)]
+    match node.op:
+        case "Cast":
+            return low.dtype(node.input(0)) == low.dtype(node.output)
+        case "QuantizeLinear":
+            readers = low.users.get(node.output, ())
+            return same_size or (
+                node.output not in low.kept and all(n.op == "DequantizeLinear" for n in readers)
+            )
+        case "DequantizeLinear":
+            producer = low.producers.get(node.input(0))
+            return same_size or (producer is not None and producer.op == "QuantizeLinear")
+        case _:
+            return True
 
 
 def is_inference_norm(low: Lowering, node: Node) -> bool:

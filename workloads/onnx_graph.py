@@ -8,10 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
+from workloads.onnx_proto import GraphProto, NodeProto, module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from onnx import GraphProto, NodeProto
 
 LIMIT = 1 << 16
 """Constants of at most so many elements keep their value: shapes, indices, scales; not weight matrices."""
@@ -80,12 +80,10 @@ class Node:
     def integers(self, name: str) -> tuple[int, ...]:
         """A list of integers, empty where the node leaves it out."""
         value: Any = self.attributes.get(name, ())
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        items = as_tuple(value)
+        if not isinstance(value, tuple) or not all(isinstance(item, int) for item in items):
             raise fault(self, f"attribute {name} is {value!r} and must be a list of integers")
-        items: list[Any] = list(value)
-        if not all(isinstance(item, int) for item in items):
-            raise fault(self, f"attribute {name} is {items!r} and must be a list of integers")
-        return tuple(items)
+        return items
 
     def text(self, name: str, default: str) -> str:
         """A string attribute."""
@@ -136,15 +134,16 @@ def read_nodes(graph: GraphProto, taken: set[str]) -> list[Node]:
 
 
 def _node(proto: NodeProto, index: int, taken: set[str]) -> Node:
-    from onnx import helper
-
+    helper = module("onnx.helper")
     name = _unique(proto.name or f"{proto.op_type}_{index}", taken)
     attributes: dict[str, Any] = {}
     for attribute in proto.attribute:
         try:
             attributes[attribute.name] = _plain(helper.get_attribute_value(attribute))
         except (ValueError, TypeError) as error:
-            raise BadInput(f"node {name!r} ({proto.op_type}): attribute {attribute.name!r}: {error}") from None
+            raise BadInput(
+                f"node {name!r} ({proto.op_type}): attribute {attribute.name!r}: {error}"
+            ) from None
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     captured = tuple(dict.fromkeys(_captured(attributes.values())))
     return Node(
@@ -163,18 +162,24 @@ def _unique(name: str, taken: set[str]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, str | int | float) or not isinstance(value, Sequence):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         return value
-    items: list[Any] = list(value)
-    return tuple(_plain(item) for item in items)
+    return tuple(_plain(item) for item in as_tuple(value))
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A list's items; of anything else, itself."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return (value,)
+    items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+    return tuple(items)
 
 
 def _captured(attributes: Iterable[Any]) -> Iterator[str]:
-    from onnx import GraphProto
-
+    kind = module("onnx").GraphProto
     for value in attributes:
-        for graph in value if isinstance(value, tuple) else (value,):
-            if isinstance(graph, GraphProto):
+        for graph in as_tuple(value):
+            if isinstance(graph, kind):
                 yield from outer_reads(graph)
 
 

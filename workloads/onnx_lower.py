@@ -47,9 +47,14 @@ class Lowering:
     facts: Mapping[str, Fact]
     users: Mapping[str, Sequence[Node]]
     """The nodes that read a tensor, in execution order."""
+    producers: Mapping[str, Node]
+    order: Mapping[str, int]
+    """The place of each node, by its name, in the execution order."""
     kept: frozenset[str]
     """The graph's outputs: tensors that must exist whatever reads them."""
-    strict: bool = False
+    opset: int
+    """Version of ONNX's own operator set."""
+    strict: bool
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     absorbed: set[str] = field(default_factory=set[str])
     """Names of nodes that an op before them has taken in."""

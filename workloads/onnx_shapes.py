@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput, Place
 from workloads.onnx_graph import Fact
-
-if TYPE_CHECKING:
-    from onnx import GraphProto, ValueInfoProto
+from workloads.onnx_proto import GraphProto, ValueInfoProto
 
 Size = int | str
 """A size that the file fixes, or the name of a symbolic one (``?`` where it has none)."""
@@ -46,7 +43,7 @@ def bind_inputs(
 
 
 def _check_names(infos: Sequence[ValueInfoProto], shapes: Mapping[str, object], where: Place) -> None:
-    names = [info.name for info in infos]
+    names: list[str] = [info.name for info in infos]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise BadInput(f"the input {twice!r} is listed twice", where=where, mend="export the model again")
@@ -68,7 +65,7 @@ def _bind(
         raise BadInput(
             f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
             where=where,
-            mend=f"give {len(declared or given)} sizes of at least 1: --shape {info.name}={_example(declared)}",
+            mend=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
         )
     for size, value in zip(declared or (), given, strict=False):
         if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
@@ -126,7 +123,8 @@ def _element(info: ValueInfoProto, where: Place) -> int:
             where=where,
             mend="export the model with tensor inputs only",
         )
-    return info.type.tensor_type.elem_type
+    element: int = info.type.tensor_type.elem_type
+    return element
 
 
 def _text(shape: Sequence[Size] | None) -> str:
@@ -136,4 +134,6 @@ def _text(shape: Sequence[Size] | None) -> str:
 def _example(shape: Sequence[Size] | None) -> str:
     if not shape:
         return "1,3,224,224"
-    return ",".join(str(d) if isinstance(d, int) and d > 0 else "1" if i == 0 else "N" for i, d in enumerate(shape))
+    return ",".join(
+        str(d) if isinstance(d, int) and d > 0 else "1" if i == 0 else "N" for i, d in enumerate(shape)
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from importlib import import_module
+from typing import Any, NoReturn
 
 from chipmodel.errors import BadInput
 from chipmodel.near import shown, suggest
 from chipmodel.yaml_file import Document
-from workloads.yaml_op_models import Custom, SimpleOp, Split, View
+from workloads.yaml_op_models import Custom, SimpleOp, Split
 from workloads.yaml_schema import If, Loop, Workload
 from workloads.yaml_values import NAME_PATTERN
 
@@ -54,9 +55,14 @@ class Names:
 
     # -- ops -----------------------------------------------------------------------------------
 
+    @property
+    def nodes(self) -> list[tuple[Path, AnyNode]]:
+        """Every op at any depth, in the order of the file, with its path."""
+        return list(walk(self.workload.ops, ("ops",)))
+
     def _name_ops(self) -> None:
         taken: dict[str, Path] = {}
-        nodes = list(walk(self.workload.ops, ("ops",)))
+        nodes = self.nodes
         for path, op in nodes:
             if op.name is None:
                 continue
@@ -180,7 +186,7 @@ class Names:
         self.refuse(path, what, f"ops run in the order of the file: move '{found.op}' before this op")
 
     def _refuse_undefined(self, name: str, path: Path, visible: Sequence[str]) -> NoReturn:
-        gives = next(((p, op) for p, op in walk(self.workload.ops, ("ops",)) if self.ops[p] == name), None)
+        gives = next(((p, op) for p, op in self.nodes if self.ops[p] == name), None)
         if gives is not None:
             outputs = ", ".join(f"'{n}'" for n in self._given(gives[1], gives[0])) or "none"
             what = f"'{name}' is an op, and no tensor has this name; what it gives: {outputs}"
@@ -202,9 +208,8 @@ class Names:
 
     def _cycle(self, name: str, reader: Sequence[str]) -> list[str]:
         """name -> ... -> name over tensors, each arrow from a tensor to what is made of it; or nothing."""
-        import networkx as nx
-
-        graph: nx.DiGraph[str] = nx.DiGraph()
+        nx: Any = import_module("networkx")  # slow to import, and only an error needs it
+        graph = nx.DiGraph()
         for found in self.tensors.values():
             graph.add_edges_from((used, found.name) for used in found.uses)
         for start in reader:
@@ -248,11 +253,6 @@ def reads(op: SimpleOp) -> tuple[str, ...] | None:
     if op.in_ is None:
         return None
     return (op.in_,) if isinstance(op.in_, str) else tuple(op.in_)
-
-
-def is_view(op: AnyNode) -> bool:
-    """Whether no op of the program comes of it."""
-    return isinstance(op, View)
 
 
 def _fresh(kind: str, counts: dict[str, int], avoid: set[str]) -> str:

@@ -144,6 +144,9 @@ def _(op: models.Embedding, site: Site) -> tuple[Value, ...]:
     )
 
 
+__all__ = ["build"]
+
+
 # -- element-wise and along an axis ----------------------------------------------------------------
 
 

@@ -27,8 +27,8 @@ class If(Base):
     )
     outputs: dict[Name, dict[Name, Name]] = Field(
         default_factory=dict[str, dict[str, str]],
-        description="What may be read after the `if`: {result: {arm: tensor, other_arm: tensor}}. An arm's own "
-        "tensor becomes the result at no cost; a tensor from before the `if` is copied into it.",
+        description="What may be read after the `if`: {result: {arm: tensor, other_arm: tensor}}. An arm's "
+        "own tensor becomes the result at no cost; a tensor from before the `if` is copied into it.",
     )
 
 

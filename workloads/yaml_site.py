@@ -124,5 +124,9 @@ def padding(pad: int | Literal["same", "valid"] | list[int], site: Site) -> Padd
         return (pad[0], 0, pad[1], 0) if one_d else (pad[0], pad[1], pad[0], pad[1])
     if len(pad) == 4 and not one_d:
         return pad[0], pad[1], pad[2], pad[3]
+    return _refuse_padding(pad, site, one_d)
+
+
+def _refuse_padding(pad: list[int], site: Site, one_d: bool) -> NoReturn:
     wanted = "[before, after]" if one_d else "[vertical, horizontal] or [top, left, bottom, right]"
     site.refuse(f"the padding {pad}", f"write one number, `same`, `valid` or {wanted}", "pad")

@@ -21,11 +21,11 @@
     tickfont: { color: theme.soft, size: 12 },
   });
   const laidOut = (layout, theme) => {
-    const titled = (a) => ({ ...a.title, font: { color: theme.soft, size: 12 } });
+    const titled = (a) => ({ ...a.title, standoff: 10, font: { color: theme.soft, size: 12 } });
     return {
       ...layout,
       autosize: true,
-      margin: { l: narrow() ? 40 : 56, r: narrow() ? 6 : 14, t: 26, b: 42 },
+      margin: { l: narrow() ? 40 : 64, r: narrow() ? 6 : 14, t: 26, b: 42 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: FONT, color: theme.ink },
       hoverlabel: { bgcolor: theme.panel, bordercolor: theme.soft, font: { color: theme.ink, family: FONT, size: 13 }, align: "left" },
@@ -34,7 +34,9 @@
       yaxis: { ...layout.yaxis, ...axis(theme), title: titled(layout.yaxis) },
     };
   };
-  const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  // Named one by one, so that no plotly version adds a button that would leave the page.
+  const BUTTONS = [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "toImage"]];
+  const CONFIG = { displaylogo: false, responsive: true, modeBarButtons: BUTTONS };
 
   const draw = (theme) => Promise.all(charts.map((chart) => {
     const { data: traces, layout } = data.charts[chart.id];

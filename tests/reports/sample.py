@@ -117,9 +117,7 @@ class Machine:
             cause: Cause = (
                 "output" if transfer.direction == "store" else "weights" if transfer.part.weights else "input"
             )
-            self.events.append(
-                Event("npu", self.now, done, cause, transfer.name, op, "wait", 0, position)
-            )
+            self.events.append(Event("npu", self.now, done, cause, transfer.name, op, "wait", 0, position))
             self.now = done
 
     def compute(self, step: Step) -> None:
@@ -218,9 +216,7 @@ def _steps(net: Program) -> list[Step]:
         for index, cycles in enumerate(parts):
             rows = Interval(index * op.work.rows // len(parts), (index + 1) * op.work.rows // len(parts))
             label = op.name if len(parts) == 1 else f"{op.name} rows {rows.start}-{rows.stop}"
-            made.append(
-                Step(len(made), op.name, rows, Interval(0, op.work.channels), cycles, (), (), label)
-            )
+            made.append(Step(len(made), op.name, rows, Interval(0, op.work.channels), cycles, (), (), label))
     return made
 
 
@@ -235,13 +231,13 @@ def _transfers(net: Program, made: list[Step]) -> list[Transfer]:
         issue = due if index == 0 or op.name in ("loud.conv", "refine.a") else due - 1
         buffer = "w.odd" if index % 2 else "w.even"
         part = Part(op.name, weights=True)
-        found.append(
-            Transfer(f"load {op.name}", "load", part, buffer, net.block_bytes(op), issue, due)
-        )
+        found.append(Transfer(f"load {op.name}", "load", part, buffer, net.block_bytes(op), issue, due))
     for index in range(3):
         p = first[UNICODE] + index
         found.append(
-            Transfer(f"store {index}", "store", Part(UNICODE), f"stripe.{index % 2}", 10912, p, p + (index < 2))
+            Transfer(
+                f"store {index}", "store", Part(UNICODE), f"stripe.{index % 2}", 10912, p, p + (index < 2)
+            )
         )
     found.append(Transfer("load relu", "load", Part(UNICODE), "relu.stripe", 32768, 5, 5))
     found.append(Transfer("store softmax", "store", Part("softmax"), "softmax", 12, 13, 13))
@@ -257,7 +253,8 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
     body: tuple[StepNode, ...] = (
         *made[:7],
         StepIf(
-            "wake?", (StepArm("loud", tuple(by_op["loud.conv"])), StepArm("quiet", tuple(by_op["quiet.copy"])))
+            "wake?",
+            (StepArm("loud", tuple(by_op["loud.conv"])), StepArm("quiet", tuple(by_op["quiet.copy"]))),
         ),
         StepLoop("refine", 3, (*by_op["refine.a"], *by_op["refine.b"])),
         *made[11:],
@@ -314,9 +311,7 @@ def large(count: int) -> Result:
     net = b.build()
     chain: list[Op] = list(ops(net.body))
     made = [
-        Step(
-            i, op.name, Interval(0, 16), Interval(0, 16), 9800 + 1100 * (i * 7 % 3), (), (), op.name
-        )
+        Step(i, op.name, Interval(0, 16), Interval(0, 16), 9800 + 1100 * (i * 7 % 3), (), (), op.name)
         for i, op in enumerate(chain)
     ]
     loads = [
@@ -331,9 +326,9 @@ def large(count: int) -> Result:
         )
         for i, op in enumerate(chain)
     ]
-    buffers = [
-        Buffer(op.name, 4096, (Interval(i, min(count, i + 2)),), 16) for i, op in enumerate(chain)
-    ] + [Buffer(f"w.{i}", net.block_bytes(chain[0]), (Interval(0, count),), 16) for i in (0, 1)]
+    buffers = [Buffer(op.name, 4096, (Interval(i, min(count, i + 2)),), 16) for i, op in enumerate(chain)] + [
+        Buffer(f"w.{i}", net.block_bytes(chain[0]), (Interval(0, count),), 16) for i in (0, 1)
+    ]
     offsets = {op.name: 4096 * (i % 2) for i, op in enumerate(chain)} | {"w.0": 8192, "w.1": 8192 + 2368}
     problem = Problem(tuple(buffers), 65536)
     peak = Plan(offsets).peak(problem)

@@ -1,0 +1,337 @@
+"""The command line: the only place where everything meets.
+
+Heavy packages are imported inside the commands that use them, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chipmodel import __version__
+from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, BadInput, ChipmodelError
+from chipmodel.progress import stage
+
+if TYPE_CHECKING:
+    from chipmodel.chip import Chip
+    from chipmodel.program import Program
+    from chipmodel.result import Result
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def main() -> None:
+    """Entry point: every error is one message and an exit code, never a traceback."""
+    try:
+        code = commands.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Abort:
+        _fail("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except ChipmodelError as error:
+        _fail(f"error: {error}", error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("CHIPMODEL_TRACEBACK"):
+            raise
+        _fail(
+            f"internal error: {type(error).__name__}: {error}\n"
+            "  mend: this is a fault of chipmodel; set CHIPMODEL_TRACEBACK=1 to see where, and report it",
+            70,
+        )
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(message, err=True)
+    sys.exit(code)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="chipmodel")
+def commands() -> None:
+    """A cycle model of edge AI chips, and planners for their memory and DMA.
+
+    A WORKLOAD is a .yaml file, an .onnx file, or a built-in network such as zoo:resnet18
+    (see: chipmodel zoo). Exit codes: 0 done, 1 does not fit, 2 bad input, 3 unknown within the limits.
+    """
+
+
+def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options: list[Decorator] = [
+        click.argument("workload"),
+        click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
+        click.option(
+            "--shape",
+            "shapes",
+            multiple=True,
+            metavar="NAME=D,D,...",
+            help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
+        ),
+        click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _chip_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options: list[Decorator] = [
+        click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="FIELD=VALUE",
+            help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@commands.command()
+@_workload_options
+@_chip_options
+@click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
+@click.option("--streamer", default="ping-pong", show_default=True, help="Planner of transfers.")
+@click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole.")
+@click.option(
+    "--path",
+    "choices",
+    multiple=True,
+    metavar="NAME=CHOICE,...",
+    help="Arm of an if, or trips of a loop: gate=face,decode=3. Else the first arm and the loop's trips.",
+)
+@click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document.")
+@click.option("--plan", "plan_file", metavar="FILE", help="Offsets and commands, for chipmodel check.")
+@click.option("--trace", "trace_file", metavar="FILE", help="Chrome trace events, for Perfetto.")
+@click.option("--html", "html_file", metavar="FILE", help="One self-contained page.")
+def simulate(
+    workload: str,
+    dtype: str | None,
+    shapes: tuple[str, ...],
+    strict: bool,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+    packer: str,
+    streamer: str,
+    no_spill: bool,
+    choices: tuple[str, ...],
+    json_file: str | None,
+    plan_file: str | None,
+    trace_file: str | None,
+    html_file: str | None,
+) -> int:
+    """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
+    program, chip = _inputs(workload, dtype, shapes, strict, chip_name, overrides)
+    path = _choices(choices)
+    from chipmodel import pipeline
+
+    with stage(f"planning and simulating {program.name}"):
+        result = pipeline.run(program, chip, packer, streamer, spill=not no_spill, choices=path)
+    outputs: list[tuple[str, Callable[[], str]]] = []
+    if plan_file:
+        named = (workload, chip_name or DEFAULT_CHIP, overrides)
+        outputs.append((plan_file, lambda: _plan_text(result, *named)))
+    if trace_file:
+        outputs.append((trace_file, lambda: _trace_text(result)))
+    if html_file:
+        outputs.append((html_file, lambda: _html_text(result)))
+    if json_file and json_file != "-":
+        outputs.append((json_file, lambda: _json_text(result)))
+    _write_all(outputs)
+    if json_file == "-":
+        click.echo(_json_text(result), nl=False)
+    else:
+        from rich.console import Console
+
+        from reports.summary import print_summary
+
+        print_summary(result, Console())
+    return _verdict(result)
+
+
+DEFAULT_CHIP = "luna-arcs"
+
+
+def _inputs(
+    workload: str,
+    dtype: str | None,
+    shapes: tuple[str, ...],
+    strict: bool,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+) -> tuple[Program, Chip]:
+    from chipmodel.chip_file import load_chip
+    from workloads.load import load, parse_shape_option
+
+    chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
+    with stage(f"reading {workload}"):
+        bound = dict(parse_shape_option(text) for text in shapes)
+        program = load(workload, dtype=dtype, shapes=bound, strict=strict)
+    for note in program.notes:
+        click.echo(f"note: {note}", err=True)
+    return program, chip
+
+
+def _choices(texts: tuple[str, ...]) -> dict[str, str]:
+    choices: dict[str, str] = {}
+    for text in ",".join(texts).split(",") if texts else ():
+        name, equals, choice = text.partition("=")
+        if not (name.strip() and equals and choice.strip()):
+            raise BadInput(
+                f"--path {text!r} is no NAME=CHOICE", mend="write it as in --path gate=face,decode=3"
+            )
+        if name.strip() in choices:
+            raise BadInput(f"--path chooses {name.strip()!r} twice", mend="choose once for each if and loop")
+        choices[name.strip()] = choice.strip()
+    return choices
+
+
+def _verdict(result: Result) -> int:
+    if result.fits:
+        return 0
+    click.echo(
+        f"does not fit: packer {result.solved.planner} needs {result.solved.peak:,} B of "
+        f"{result.capacity:,} B\n  mend: another --packer, or more memory: "
+        f"--set shared_memory.bytes={result.solved.peak}",
+        err=True,
+    )
+    return EXIT_DOES_NOT_FIT
+
+
+def _write_all(outputs: list[tuple[str, Callable[[], str]]]) -> None:
+    """All texts are made before the first file is written."""
+    from chipmodel.files import write_whole
+
+    with stage("writing reports"):
+        texts = [(Path(name), text()) for name, text in outputs]
+        for path, text in texts:
+            write_whole(path, text)
+
+
+def _json_text(result: Result) -> str:
+    from reports.document import document
+
+    return json.dumps(document(result), indent=2) + "\n"
+
+
+def _trace_text(result: Result) -> str:
+    from reports.chrome_trace import chrome_trace
+
+    return json.dumps(chrome_trace(result)) + "\n"
+
+
+def _html_text(result: Result) -> str:
+    from reports.page import render_page
+
+    return render_page(result)
+
+
+def _plan_text(result: Result, workload: str, chip_name: str, overrides: tuple[str, ...]) -> str:
+    from chipmodel.lower import lower
+    from chipmodel.plan_file import PlanFile, PlannedBuffer, write_plan
+
+    offsets = result.solved.plan.offsets
+    buffers = (PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live) for b in result.problem.buffers)
+    plan = PlanFile(
+        workload=workload,
+        chip=chip_name,
+        overrides=overrides,
+        packer=result.solved.planner,
+        streamer=result.schedule.streamer,
+        capacity_bytes=result.capacity,
+        peak_bytes=result.solved.peak,
+        buffers=tuple(buffers),
+        commands=lower(result.schedule, result.solved.plan),
+    )
+    return write_plan(plan)
+
+
+@commands.command()
+@click.argument("plan_file", metavar="PLAN")
+@_workload_options
+@_chip_options
+def check(
+    plan_file: str,
+    workload: str,
+    dtype: str | None,
+    shapes: tuple[str, ...],
+    strict: bool,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+) -> int:
+    """Verify PLAN for WORKLOAD with code that shares nothing with the planners.
+
+    The chip is the one that the plan names, unless --chip or --set say otherwise.
+    """
+    from chipmodel.plan_file import read_plan
+    from chipmodel.verify import verify_file
+    from chipmodel.yaml_file import read_text
+
+    plan = read_plan(read_text(Path(plan_file)), plan_file)
+    named = chip_name or plan.chip
+    changed = overrides if chip_name or overrides else plan.overrides
+    program, chip = _inputs(workload, dtype, shapes, strict, named, changed)
+    with stage(f"checking {plan_file}"):
+        violations = verify_file(program, plan, chip)
+    for violation in violations:
+        click.echo(f"wrong: {violation}")
+    if violations:
+        return EXIT_DOES_NOT_FIT
+    click.echo(
+        f"correct: {len(plan.buffers)} buffers, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B"
+    )
+    return 0
+
+
+@commands.command()
+def schema() -> None:
+    """Print the JSON Schema of YAML workloads, for editors and generators."""
+    from workloads.yaml_program import schema as workload_schema
+
+    click.echo(json.dumps(workload_schema(), indent=2))
+
+
+@commands.command()
+def zoo() -> None:
+    """List the built-in networks with their source, MACs and weights."""
+    from reports.lists import print_networks
+    from workloads.zoo import build, networks
+
+    print_networks([(network, build(network.name)) for network in networks()])
+
+
+@commands.command()
+def planners() -> None:
+    """List the packers and streamers with what they do and who published them."""
+    from dma.stream import policies
+    from reports.lists import print_planners
+    from solvers.registry import packers
+
+    print_planners(list(packers().values()), list(policies().values()))
+
+
+@commands.command()
+@click.argument("name", required=False)
+@click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help="Change a number. Repeatable.")
+def chips(name: str | None, overrides: tuple[str, ...]) -> None:
+    """List the chip presets, or every number of one with its origin."""
+    from chipmodel.chip_file import load_chip, preset_names
+    from reports.lists import print_chip, print_chips
+
+    if name:
+        print_chip(load_chip(name, overrides))
+    else:
+        print_chips([load_chip(preset, overrides) for preset in preset_names()])

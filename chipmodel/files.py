@@ -1,0 +1,41 @@
+"""Output files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ``text`` beside ``path`` and move it there in one step. Raises BadInput where it cannot."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _refused(path, error) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
+        os.replace(temporary, path)  # noqa: PTH105
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise _refused(path, error) from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _refused(path: Path, error: OSError) -> BadInput:
+    reason = error.strerror or str(error)
+    return BadInput(
+        f"cannot write: {reason}", where=Place(str(path)), mend="name a file in a folder that exists"
+    )

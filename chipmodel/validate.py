@@ -1,0 +1,234 @@
+"""Is a program sound? Independent of the loaders: what they build is not trusted.
+
+The body is walked as it runs. A tensor is *alive* from its definition on, until an op overwrites it
+in place. What only some arms of an ``if`` define is not alive after it; an arm does not see its
+siblings; a loop's body sees on its first trip what was there before, and leaves to the next trip
+nothing but what is carried.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.near import suggest
+from chipmodel.program import If, Loop, Node, Op, Program, ops
+
+
+def validate_program(program: Program) -> None:
+    """Raise ``BadInput``, at the op's place, for the first thing that is wrong with ``program``:
+
+    a name that is used twice or unknown; a tensor that some path reads before it is defined, or
+    after an op has overwritten it; a tensor that is defined twice outside of sibling arms without
+    being carried; an ``overwrites`` that is no input, differs in size or is needed by the next trip;
+    a carried tensor without a first or a next value; an output that nothing defines.
+    """
+    _check_tables(program)
+    for name, count in Counter(n.name for n in _nodes(program.body)).items():
+        if count > 1:
+            node = [n for n in _nodes(program.body) if n.name == name][-1]
+            _refuse(
+                f"the name '{name}' is used by {count} ops", node.place, "give every op a name of its own"
+            )
+    state = _State(dict.fromkeys(program.inputs, "an input"))
+    _Walk(program).body(program.body, state)
+    for name in program.outputs:
+        if name not in state.alive:
+            what = f"'{name}' is an output of the program, which {state.why_not(name)}"
+            _refuse(what, _definer(program, name), "let an op on every path define it, and none overwrite it")
+
+
+@dataclass
+class _State:
+    """What has happened on the way to a point of the program."""
+
+    alive: dict[str, str]
+    """Every tensor that can be read, with what defined it."""
+    gone: dict[str, str] = field(default_factory=dict[str, str])
+    """Every other tensor that was defined on some path, with why it cannot be read."""
+
+    def copy(self) -> _State:
+        return _State(dict(self.alive), dict(self.gone))
+
+    def why_not(self, name: str) -> str:
+        return self.gone.get(name, "nothing before defines")
+
+    def lose(self, name: str, why: str) -> None:
+        self.alive.pop(name, None)
+        self.gone[name] = why
+
+    def define(self, name: str, by: str) -> None:
+        self.gone.pop(name, None)
+        self.alive[name] = by
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    program: Program
+    carried: frozenset[str] = frozenset()
+    """What the innermost loop carries, and so may be defined again."""
+    outside: frozenset[str] = frozenset()
+    """What was defined outside the innermost loop and is not carried by it."""
+
+    def body(self, body: tuple[Node, ...], state: _State) -> None:
+        for node in body:
+            match node:
+                case Op():
+                    self.op(node, state)
+                case If():
+                    self.branch(node, state)
+                case Loop():
+                    self.loop(node, state)
+
+    def op(self, op: Op, state: _State) -> None:
+        for name in op.inputs:
+            self.read(name, f"'{op.name}' reads", op.place, state)
+        self.overwrite(op, state)
+        for name in op.outputs:
+            self.define(name, op, state)
+
+    def read(self, name: str, who: str, place: Place | None, state: _State) -> None:
+        if name in state.alive:
+            return
+        mend = "define it on every path to here, or read something else"
+        if name not in state.gone and name not in _defined(self.program.body):
+            mend = suggest(name, state.alive, "tensors here are") or "define it first"
+        _refuse(f"{who} '{name}', which {state.why_not(name)}", place, mend)
+
+    def overwrite(self, op: Op, state: _State) -> None:
+        name = op.overwrites
+        if name is None:
+            return
+        if name not in op.inputs or not op.outputs:
+            what = f"'{op.name}' overwrites '{name}', which is none of its inputs"
+            _refuse(what, op.place, f"its inputs are {', '.join(op.inputs) or 'none'}")
+        old, new = self.program.tensors[name], self.program.tensors[op.outputs[0]]
+        if old.bytes != new.bytes:
+            what = (
+                f"'{op.name}' cannot write '{new.name}' ({new.bytes} bytes) over '{name}' ({old.bytes} bytes)"
+            )
+            _refuse(what, op.place, "both must have the same size; drop in_place")
+        if name in self.outside:
+            what = f"'{op.name}' overwrites '{name}', which the loop's next trip finds overwritten"
+            _refuse(what, op.place, "drop in_place, or let the loop carry the tensor")
+        state.lose(name, f"'{op.name}' has overwritten in place")
+
+    def define(self, name: str, op: Op, state: _State) -> None:
+        if (name in state.alive or name in state.gone) and name not in self.carried:
+            by = state.alive.get(name, "another op")
+            what = f"'{op.name}' defines '{name}', which {by} defines already"
+            _refuse(what, op.place, "give the output another name; only what a loop carries is written again")
+        state.define(name, f"'{op.name}'")
+
+    def branch(self, node: If, state: _State) -> None:
+        if node.condition is not None:
+            self.read(node.condition, f"'{node.name}' decides by", node.place, state)
+        if not node.arms:
+            _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
+        ends: list[_State] = []
+        for arm in node.arms:
+            end = state.copy()
+            self.body(arm.body, end)
+            ends.append(end)
+        _join(node, state, ends)
+
+    def loop(self, node: Loop, state: _State) -> None:
+        if node.trips < 0:
+            _refuse(f"'{node.name}' runs {node.trips} times", node.place, "trips are 0 or more")
+        inside = _defined(node.body)
+        self.carry(node, inside, state)
+        end = state.copy()
+        outside = (self.outside | set(state.alive)) - set(node.carried)
+        _Walk(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
+        for name in node.carried:
+            if name not in end.alive:
+                what = f"'{node.name}' carries '{name}', which at the end of a trip {end.why_not(name)}"
+                _refuse(what, node.place, "let an op of the loop write it again")
+        _leave(node, state, end)
+
+    def carry(self, node: Loop, inside: set[str], state: _State) -> None:
+        for name in node.carried:
+            self.read(name, f"'{node.name}' carries", node.place, state)
+            if name not in inside:
+                what = f"'{node.name}' carries '{name}', but nothing in it writes a new value"
+                _refuse(what, node.place, "let an op of the loop write it, or do not carry it")
+            if name in self.outside:
+                what = (
+                    f"'{node.name}' carries '{name}', which the next trip of the loop around it finds changed"
+                )
+                _refuse(what, node.place, "let the loop around it carry it too, or copy it first")
+
+
+def _join(node: If, state: _State, ends: list[_State]) -> None:
+    """Make ``state`` the one after the ``if`` whose arms ended in ``ends``."""
+    everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
+    somewhere = {name for end in ends for name in (*end.alive, *end.gone)}
+    for name in somewhere - everywhere:
+        reasons = [end.gone[name] for end in ends if name in end.gone]
+        state.lose(name, reasons[0] if reasons else f"not every arm of '{node.name}' defines")
+    for name in everywhere:
+        if name not in state.alive:
+            state.define(name, f"'{node.name}'")
+
+
+def _leave(node: Loop, state: _State, end: _State) -> None:
+    """Make ``state`` the one after the loop whose trips end in ``end``."""
+    for name in end.gone:
+        state.lose(name, end.gone[name])
+    for name, by in end.alive.items():
+        if name in state.alive:
+            continue
+        if node.trips:
+            state.define(name, by)
+        else:
+            state.lose(name, f"the loop '{node.name}' of no trips never defines")
+
+
+def _check_tables(program: Program) -> None:
+    for name in program.inputs:
+        if name not in program.tensors:
+            _refuse(f"the input '{name}' is no tensor", Place(program.source), "declare it")
+    for name in program.outputs:
+        if name not in program.tensors:
+            mend = suggest(name, program.tensors, "tensors are") or "declare it"
+            _refuse(f"the output '{name}' is no tensor", Place(program.source), mend)
+    for op in ops(program.body):
+        _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
+        _check_known(op, op.weights, program.weights, "weight")
+
+
+def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], what: str) -> None:
+    for name in names:
+        if name not in known:
+            mend = suggest(name, known, f"the {what}s are") or f"declare the {what}"
+            _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, mend)
+
+
+def _definer(program: Program, name: str) -> Place | None:
+    """Where an op defines ``name``; else the whole program's source."""
+    places = [op.place for op in ops(program.body) if name in op.outputs and op.place]
+    return places[0] if places else Place(program.source) if program.source else None
+
+
+def _defined(body: tuple[Node, ...]) -> set[str]:
+    return {name for op in ops(body) for name in op.outputs}
+
+
+def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        match node:
+            case If():
+                for arm in node.arms:
+                    yield from _nodes(arm.body)
+            case Loop():
+                yield from _nodes(node.body)
+            case Op():
+                pass
+
+
+def _refuse(what: str, place: Place | None, mend: str) -> NoReturn:
+    raise BadInput(what, where=place, mend=mend)

@@ -1,0 +1,87 @@
+"""Rules from "Trace Event Format" (Google, 2016)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.result import Result
+from reports.chrome_trace import chrome_trace
+from tests.reports.sample import chip, large, sample
+
+REQUIRED = {
+    "M": {"name", "pid", "args"},
+    "X": {"name", "cat", "pid", "tid", "ts", "dur"},
+    "C": {"name", "ts", "args"},
+}
+
+
+def events(result: Result) -> list[dict[str, Any]]:
+    document: dict[str, Any] = json.loads(json.dumps(chrome_trace(result), allow_nan=False))
+    found: list[dict[str, Any]] = document["traceEvents"]
+    return found
+
+
+def assert_orderly(found: list[dict[str, Any]]) -> None:
+    threads: defaultdict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "X":
+            threads[event["pid"], event["tid"]].append(event)
+    assert len(threads) == 2
+    for thread in threads.values():
+        for before, after in pairwise(thread):
+            assert before["dur"] > 0
+            assert before["ts"] + before["dur"] <= after["ts"]
+
+
+def test_every_event_has_the_keys_of_its_phase() -> None:
+    for event in events(sample()):
+        assert REQUIRED[event["ph"]] <= event.keys()
+
+
+@pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7), Fraction(999_983, 1000)])
+def test_threads_run_forward_without_overlap_at_any_clock(mhz: Fraction) -> None:
+    result = large(200)
+    assert_orderly(events(replace(result, chip=replace(result.chip, core_mhz=mhz))))
+
+
+@given(mhz=st.fractions(Fraction(1, 100), 5000, max_denominator=10_000))
+def test_times_are_cycles_over_the_core_clock(mhz: Fraction) -> None:
+    result = sample()
+    found = events(replace(result, chip=replace(chip(), core_mhz=mhz)))
+    assert_orderly(found)
+    for event in (e for e in found if e["ph"] == "X"):
+        assert event["ts"] == float(event["args"]["start_cycle"] / mhz)
+        assert event["dur"] == pytest.approx(float(event["args"]["cycles"] / mhz), rel=1e-6)
+
+
+def test_names_of_process_and_threads() -> None:
+    names = {(e["name"], e["tid"]): e["args"] for e in events(sample()) if e["ph"] == "M"}
+    assert names["process_name", 0] == {"name": "kws-<i>demo</i> ü on Toy <chip> & friends"}
+    assert names["thread_name", 1] == {"name": "NPU"}
+    assert names["thread_name", 2] == {"name": "DMA"}
+
+
+def test_busy_and_stall_are_told_apart() -> None:
+    result = sample()
+    for unit, thread in (("npu", 1), ("dma", 2)):
+        busy = [e for e in events(result) if e["ph"] == "X" and e["tid"] == thread and e["cat"][:4] == "busy"]
+        assert sum(e["args"]["cycles"] for e in busy) == result.trace.busy(unit)
+    stalls = [e for e in events(result) if e.get("cat") == "stall,weights"]
+    assert sum(e["args"]["cycles"] for e in stalls) == result.trace.stalls("npu")["weights"]
+    assert all(e["args"]["cause"] == "weights" for e in stalls)
+
+
+def test_the_counter_shows_the_bytes_alive() -> None:
+    counters = [e for e in events(sample()) if e["ph"] == "C"]
+    assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
+    assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
+    assert counters[-1]["args"] == {"bytes": 0}

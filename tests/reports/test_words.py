@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.words import count, duration, gained, headline, magnitude, mhz, percent, shortened, size
+from tests.reports.sample import chip, sample
+
+
+@pytest.mark.parametrize(
+    ("total", "text"),
+    [(0, "0 B"), (1023, "1,023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1 << 20, "1.00 MiB")],
+)
+def test_size_takes_the_largest_binary_unit(total: int, text: str) -> None:
+    assert size(total) == text
+
+
+def test_a_small_share_is_not_printed_as_zero() -> None:
+    assert percent(0.00001) == "<0.1%"
+    assert percent(0.0) == "0.0%"
+    assert percent(0.1234) == "12.3%"
+
+
+@given(st.floats(0.0000001, 10, allow_nan=False))
+def test_a_share_above_zero_never_reads_as_zero(share: float) -> None:
+    assert percent(share) != "0.0%"
+
+
+def test_numbers_have_separators_and_units() -> None:
+    assert count(1234567) == "1,234,567"
+    assert magnitude(1814073344) == "1.81 G"
+    assert magnitude(999) == "999"
+    assert mhz(Fraction(500, 3)) == "166.667 MHz"
+    assert duration(chip(), 300_000) == "1.000 ms"
+    assert duration(chip(), 30) == "0.10 µs"
+
+
+def test_names_are_shortened_and_counted() -> None:
+    assert shortened(("a", "b")) == "a, b"
+    assert shortened(tuple("abcdefgh"), most=2) == "a, b and 6 more"
+
+
+def test_headline_of_a_plan_that_fits() -> None:
+    assert headline(sample()).startswith("One run takes 957.55 µs (287,264 cycles at 300 MHz)")
+    assert "63.8 KiB, 99.6% of the 64.0 KiB SharedMemory" in headline(sample())
+
+
+def test_headline_says_what_is_missing_and_whether_it_can_be_had() -> None:
+    beyond_any_packing = headline(sample(capacity=60000))
+    assert "5.2 KiB more than the 58.6 KiB" in beyond_any_packing
+    assert "No packing can help" in beyond_any_packing
+    assert "another packer may fit" in headline(sample(capacity=65000))
+    proven = sample(capacity=65000)
+    proven = replace(proven, solved=replace(proven.solved, status="optimal"))
+    assert "no packing fits" in headline(proven)
+
+
+def test_gain_against_sync_has_a_direction() -> None:
+    result = sample()
+    assert gained(result) == "4.1% faster than sync"
+    assert gained(replace(result, sync_cycles=result.trace.cycles // 2)) == "100.0% slower than sync"
+    assert gained(replace(result, sync_cycles=result.trace.cycles)) == "as fast as sync"

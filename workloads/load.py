@@ -1,0 +1,97 @@
+"""What the user names as a workload -> a validated Program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from chipmodel.errors import BadInput
+from chipmodel.near import shown, suggest
+from chipmodel.program import Program
+from chipmodel.validate import validate_program
+
+YAML_SUFFIXES = (".yaml", ".yml")
+ONNX_SUFFIX = ".onnx"
+ZOO_SCHEME = "zoo:"
+ACCEPTED = "FILE.yaml (or .yml), FILE.onnx or zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448)"
+
+_SHAPE_OPTION = re.compile(r"(?P<name>.+)=(?P<sizes>[0-9]+(,[0-9]+)*)")
+
+
+def load(
+    source: str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    strict: bool = False,
+) -> Program:
+    """The program that ``source`` names: a YAML or ONNX file, or ``zoo:NAME?key=value&...``.
+
+    ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of inputs of a
+    file. ``strict`` refuses what the ONNX importer would otherwise approximate and note; YAML and
+    the built-in networks leave nothing to approximate. Raises ``BadInput`` for whatever is wrong.
+    """
+    program = _load(source, dtype, shapes or {}, strict)
+    validate_program(program)
+    return program
+
+
+def _load(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]], strict: bool) -> Program:
+    if source.startswith(ZOO_SCHEME):
+        return _from_zoo(source, dtype, shapes)
+    suffix = Path(source).suffix.lower()
+    if suffix in YAML_SUFFIXES:
+        from workloads.yaml_program import load_yaml_program
+
+        return load_yaml_program(source, dtype=dtype, shapes=shapes)
+    if suffix == ONNX_SUFFIX:
+        from workloads.onnx_program import load_onnx
+
+        return load_onnx(Path(source), dtype=dtype, shapes=shapes, strict=strict)
+    raise _not_accepted(source)
+
+
+def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:
+    from workloads.zoo import build, parse_zoo_url
+
+    name, options = parse_zoo_url(source)
+    if shapes:
+        what = f"a shape is given for {next(iter(shapes))!r}, but {source} has its own"
+        raise BadInput(what, mend=f"drop it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
+    return build(name, options, dtype)
+
+
+def _not_accepted(source: str) -> BadInput:
+    from workloads.zoo import networks
+
+    names = [network.name for network in networks()]
+    word = source.partition("?")[0].lower()
+    if word in names:
+        mend = f"for the built-in network write {ZOO_SCHEME}{source.replace(source[: len(word)], word, 1)}"
+        return BadInput(f"{shown(source)} is no file of a known kind", mend=mend)
+    hint = ""
+    if not Path(source).suffix:
+        near = suggest(word, names, "").partition("?")
+        hint = f"; {near[0].replace(chr(39), ZOO_SCHEME, 1).replace(chr(39), '')}?" if near[1] else ""
+    return BadInput(f"{shown(source)} is no workload of a known kind", mend=f"give {ACCEPTED}{hint}")
+
+
+def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
+    """``data=1,3,224,224`` as the input's name and shape. Raises ``BadInput``."""
+    found = _SHAPE_OPTION.fullmatch(text.strip())
+    if found is None:
+        raise _bad_shape(text, "is not NAME=SIZE,SIZE,...")
+    sizes = found["sizes"].split(",")
+    if any(len(size) > 13 for size in sizes):
+        raise _bad_shape(text, "has a size of more than 13 digits")
+    shape = tuple(int(size) for size in sizes)
+    if 0 in shape:
+        raise _bad_shape(text, "has a size of 0")
+    return found["name"], shape
+
+
+def _bad_shape(text: str, problem: str) -> BadInput:
+    return BadInput(
+        f"the shape {shown(text)} {problem}", mend="write an input's name and sizes: data=1,3,224,224"
+    )

@@ -1,0 +1,164 @@
+"""Reads an ONNX model as a Program.
+
+The file is read (``onnx_file``), its inputs get fixed shapes (``onnx_shapes``), every tensor's shape and
+every small constant is worked out (``onnx_infer``), and what is left is lowered node by node to ops
+(``onnx_lower``, ``onnx_ops_*``) with batch norms and activations taken into the op before (``onnx_fuse``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.program import Program
+from workloads import (
+    onnx_ops_attention,
+    onnx_ops_conv,
+    onnx_ops_elementwise,
+    onnx_ops_matrix,
+    onnx_ops_move,
+    onnx_ops_norm,
+)
+from workloads.builder import ProgramBuilder
+from workloads.onnx_graph import Fact, Node, live_nodes, placed, read_nodes, sort_nodes
+from workloads.onnx_lower import HANDLERS, Lowering
+from workloads.onnx_proto import GraphProto, ModelProto
+
+HANDLER_MODULES = (
+    onnx_ops_attention,
+    onnx_ops_conv,
+    onnx_ops_elementwise,
+    onnx_ops_matrix,
+    onnx_ops_move,
+    onnx_ops_norm,
+)
+"""Imported for the handlers that they register."""
+
+
+def load_onnx(
+    path: Path,
+    *,
+    dtype: str = "int8",
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    strict: bool = False,
+) -> Program:
+    """The model in ``path`` with its float tensors deployed as ``dtype``.
+
+    ``shapes`` binds inputs whose shape the file leaves open. What was assumed is in the program's notes.
+    Raises BadInput, with the file, the node and the mend, for a file that is broken, a shape that is not
+    fixed, and with ``strict`` for an operator that would otherwise be costed by its bytes alone.
+    """
+    from workloads.onnx_file import read_model
+
+    where = Place(str(path))
+    model = read_model(path, where)
+    try:
+        return _program(model, path, where, dtype, shapes or {}, strict)
+    except BadInput as error:
+        raise placed(error, where) from None
+    except UnicodeDecodeError:
+        raise BadInput(
+            "the model has a name that is not UTF-8", where=where, mend="the file is damaged; export it again"
+        ) from None
+
+
+def _program(
+    model: ModelProto,
+    path: Path,
+    where: Place,
+    dtype: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    strict: bool,
+) -> Program:
+    builder = ProgramBuilder(model.graph.name or path.stem, dtype, source=str(path))
+    builder.place = where
+    nodes, facts = _resolved(model, path, where, shapes, builder.notes)
+    outputs = _outputs(model.graph, facts, where)
+    nodes = live_nodes(nodes, outputs)
+    if not nodes:
+        raise BadInput("no output depends on an input", where=where, mend="check the graph's outputs")
+    low = _lowering(builder, nodes, facts, outputs, strict, _default_opset(model))
+    _declare_inputs(low, model.graph)
+    low.run(nodes)
+    for name in outputs:
+        if name in low.values:
+            builder.output(low.values[name])
+    return builder.build()
+
+
+def _resolved(
+    model: ModelProto,
+    path: Path,
+    where: Place,
+    shapes: Mapping[str, tuple[int, ...]],
+    notes: list[str],
+) -> tuple[list[Node], dict[str, Fact]]:
+    """The nodes that are left to run once constants are folded, and what is known of every tensor."""
+    from workloads.onnx_file import initializers, opsets
+    from workloads.onnx_infer import Inference, declarations
+    from workloads.onnx_shapes import bind_inputs
+
+    folder = path.parent
+    versions = opsets(model, where, notes)
+    facts = initializers(model, folder, where)
+    inputs, symbols = bind_inputs(model.graph, facts, shapes, where, notes)
+    facts.update(inputs)
+    names: set[str] = set()
+    nodes = sort_nodes(read_nodes(model.graph, names), facts)
+    wanted = [info.name for info in model.graph.output]
+    declared = declarations(model.graph, symbols)
+    inference = Inference(where, folder, versions, notes, facts, declared, names)
+    inference.run(live_nodes(nodes, wanted))
+    inference.require(wanted)
+    return inference.nodes, facts
+
+
+def _default_opset(model: ModelProto) -> int:
+    return max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
+
+
+def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list[str]:
+    names = [info.name for info in graph.output]
+    for name in names:
+        if name not in facts:
+            raise BadInput(
+                f"the output {name!r} is produced by no node", where=where, mend="export the model again"
+            )
+    if not names:
+        raise BadInput("the model has no output", where=where, mend="export the model again")
+    return [name for name in names if not facts[name].constant]
+
+
+def _lowering(
+    builder: ProgramBuilder,
+    nodes: Sequence[Node],
+    facts: Mapping[str, Fact],
+    outputs: Sequence[str],
+    strict: bool,
+    opset: int,
+) -> Lowering:
+    users: dict[str, list[Node]] = {}
+    for node in nodes:
+        for name in dict.fromkeys(node.reads):
+            users.setdefault(name, []).append(node)
+    producers = {name: node for node in nodes for name in node.writes}
+    order = {node.name: index for index, node in enumerate(nodes)}
+    return Lowering(builder, facts, users, producers, order, frozenset(outputs), opset, strict)
+
+
+def _declare_inputs(low: Lowering, graph: GraphProto) -> None:
+    """Inputs that some op reads; the others are named in a note."""
+    for info in graph.input:
+        fact = low.facts[info.name]
+        if fact.constant:
+            continue
+        if low.is_used(info.name):
+            low.values[info.name] = low.builder.input(info.name, fact.shape, low.dtype(info.name))
+        else:
+            low.builder.notes.append(f"input {info.name!r} is read by no op and left out")
+
+
+def known_operators() -> tuple[str, ...]:
+    """Every operator with a handler, of other domains than ONNX's own as ``domain.operator``."""
+    return tuple(sorted(HANDLERS))

@@ -1,0 +1,115 @@
+"""Shapes of a node's outputs by the onnx package's own inference, one node at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workloads.onnx_contrib import STANDARD_FORM, contrib_outputs
+from workloads.onnx_graph import Fact, Node, as_tuple, fault
+from workloads.onnx_proto import NodeProto, Schema, TensorProto, TypeProto, module
+
+SAME_AS_INPUT = frozenset(["GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"])
+"""Operators for which some version of the onnx package has no inference."""
+
+POSITIVE = [
+    "kernel_shape",
+    "strides",
+    "dilations",
+    "group",
+    "blocksize",
+    "num_outputs",
+    "num_groups",
+    "hidden_size",
+    "output_shape",
+    "q_num_heads",
+    "kv_num_heads",
+    "num_heads",
+]
+"""Attributes that count something. Older onnx packages divide by them before they look."""
+
+FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
+
+
+def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
+    """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
+    _check_counts(node)
+    standard = STANDARD_FORM.get(node.op) if node.domain else None
+    try:
+        contrib = contrib_outputs(node, facts)
+        if contrib is not None or (node.domain and standard is None):
+            return contrib or {}
+        found = _onnx_inference(node, standard or node.op, facts, opsets[""])
+    except FAULTS as error:
+        raise fault(node, _reason(error), "export the model again, or mend this node") from None
+    if node.op in SAME_AS_INPUT and node.input(0) and found.get(node.output, (0, None))[1] is None:
+        first = facts[node.input(0)]
+        found[node.output] = (first.element, first.shape)
+    return found
+
+
+def _onnx_inference(node: Node, op: str, facts: Mapping[str, Fact], version: int) -> Outputs:
+    defs, shape_inference = module("onnx.defs"), module("onnx.shape_inference")
+    try:
+        schema = defs.get_schema(op, defs.onnx_opset_version() if node.domain else version, "")
+    except defs.SchemaError:
+        return {}
+    try:
+        outputs = shape_inference.infer_node_outputs(
+            schema,
+            _standard_node(node, op, schema) if node.domain else node.proto,
+            {name: _type(facts[name]) for name in node.reads},
+            _data(node, facts),
+            opset_imports=[module("onnx.helper").make_opsetid("", version)],
+            ir_version=8,
+        )
+    except (shape_inference.InferenceError, module("onnx.checker").ValidationError) as error:
+        raise ValueError(_reason(error)) from None
+    return {name: _read_type(proto) for name, proto in outputs.items()}
+
+
+def _type(fact: Fact) -> TypeProto:
+    return module("onnx.helper").make_tensor_type_proto(fact.element, fact.shape)
+
+
+def _data(node: Node, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
+    """The constants that may be shapes, axes, sizes or scales; inference reads only small vectors."""
+    known = {name: facts[name].array for name in node.inputs if name}
+    return {
+        name: module("onnx.numpy_helper").from_array(array, name)
+        for name, array in known.items()
+        if array is not None and array.ndim <= 1 and array.size <= 1024
+    }
+
+
+def _check_counts(node: Node) -> None:
+    for name in POSITIVE:
+        if name not in node.attributes:
+            continue
+        value = node.attributes[name]
+        counts = as_tuple(value)
+        if any(isinstance(count, int) and count < 1 for count in counts):
+            shown = list(counts) if isinstance(value, tuple) else value
+            raise fault(node, f"attribute {name} is {shown}", "it must be at least 1")
+
+
+def _standard_node(node: Node, op: str, schema: Schema) -> NodeProto:
+    """A foreign node as the standard one that it extends: without the attributes that it adds."""
+    plain = module("onnx").NodeProto()
+    plain.CopyFrom(node.proto)
+    plain.domain, plain.op_type = "", op
+    del plain.attribute[:]
+    plain.attribute.extend(a for a in node.proto.attribute if a.name in schema.attributes)
+    del plain.input[schema.max_input :]
+    return plain
+
+
+def _read_type(proto: TypeProto) -> tuple[int, tuple[int, ...] | None]:
+    kind = proto.tensor_type
+    if not kind.HasField("shape") or not all(d.HasField("dim_value") for d in kind.shape.dim):
+        return kind.elem_type, None
+    return kind.elem_type, tuple(d.dim_value for d in kind.shape.dim)
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")[:300]

@@ -1,0 +1,349 @@
+"""A YAML workload file -> Program. The format is described key by key in ``workloads.yaml_schema``.
+
+Ops run in the order of the file. What one op gives may be read by every later op of its own list
+of ops and of the lists inside it. Out of an ``if`` come its ``outputs`` alone, out of a loop what it
+carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import get_args
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.near import suggest
+from chipmodel.program import If as IfNode
+from chipmodel.program import Loop as LoopNode
+from chipmodel.program import Node, Program, ops
+from chipmodel.validate import validate_program
+from chipmodel.yaml_file import Document, read_text, read_yaml, validate
+from workloads.builder import ProgramBuilder, Value
+from workloads.yaml_moves import build
+from workloads.yaml_names import AnyNode, Names, Path, reads
+from workloads.yaml_op_models import Custom, SimpleOp
+from workloads.yaml_schema import Carry, If, Loop, Workload
+from workloads.yaml_site import Site, declare
+from workloads.yaml_values import MAX_COUNT, Activated, Costed, Dtype, Weighted
+
+_NO_SHAPES: Mapping[str, tuple[int, ...]] = {}
+
+
+def load_yaml_program(
+    path: FilePath | str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+) -> Program:
+    """The program in the file ``path``, validated.
+
+    ``dtype`` replaces the workload's own, ``shapes`` those of the inputs that it names. Raises
+    ``BadInput`` with file, line and column for whatever is wrong in the file.
+    """
+    return parse_yaml_program(read_text(FilePath(path)), str(path), dtype=dtype, shapes=shapes)
+
+
+def parse_yaml_program(
+    text: str,
+    file: str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+) -> Program:
+    """The same from ``text``; ``file`` is its name in messages."""
+    document = read_yaml(text, file)
+    workload = validate(Workload, document)
+    if dtype is not None and dtype not in get_args(Dtype):
+        raise BadInput(f"unknown dtype '{dtype}'", mend=suggest(dtype, get_args(Dtype), "one of"))
+    for name in shapes:
+        if name not in workload.inputs:
+            mend = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
+            raise BadInput(f"a shape is given for '{name}', no input", where=Place(file), mend=mend)
+    names = Names(document, workload)
+    builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
+    program = _Loader(document, workload, names, builder).load(shapes)
+    validate_program(program)
+    return program
+
+
+@dataclass
+class _Scope:
+    """The tensors that an op of one list may read; ``previous`` is what an op without `in` reads."""
+
+    path: Path
+    outer: _Scope | None = None
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    previous: Value | None = None
+    no_previous: str = ""
+    """Why an op must say what it reads where there is no ``previous``."""
+
+    def find(self, name: str) -> Value | None:
+        found = self.values.get(name)
+        return self.outer.find(name) if found is None and self.outer else found
+
+    def visible(self) -> Iterator[str]:
+        yield from reversed(self.values)
+        if self.outer:
+            yield from self.outer.visible()
+
+    def gives(self, given: Mapping[str, Value], what: str) -> None:
+        """An op gave these tensors."""
+        self.values |= given
+        self.previous = next(iter(given.values())) if len(given) == 1 else None
+        self.no_previous = f"the op before, {what}, gives {len(given) or 'no'} tensors"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    document: Document
+    workload: Workload
+    names: Names
+    builder: ProgramBuilder
+
+    def load(self, shapes: Mapping[str, tuple[int, ...]]) -> Program:
+        top = _Scope(("ops",))
+        for name, spec in self.workload.inputs.items():
+            path = ("inputs", name)
+            self.builder.place = self.document.place(path)
+            shape = list(shapes[name]) if name in shapes else spec
+            top.values[name] = declare(self.builder, name, shape, self.document, path, is_input=True)
+            self._check_size(top.values[name], path)
+        given = tuple(top.values.values())
+        top.previous = given[0] if len(given) == 1 else None
+        top.no_previous = f"the workload has {len(given) or 'no'} inputs"
+        last = self._block(self.workload.ops, top)
+        self._outputs(top, last)
+        program = self.builder.build()
+        self._check_weights(program)
+        return replace(program, notes=(*program.notes, *self._notes(program)))
+
+    # -- lists of ops --------------------------------------------------------------------------
+
+    def _block(self, block: Sequence[AnyNode], scope: _Scope) -> dict[str, Value]:
+        """Build every op of ``block``; what the last one gives."""
+        given: dict[str, Value] = {}
+        for index, op in enumerate(block):
+            path = (*scope.path, index)
+            self.builder.place = self.document.place(path)
+            match op:
+                case If():
+                    given = self._if(op, path, scope)
+                case Loop():
+                    given = self._loop(op, path, scope)
+                case _:
+                    given = self._op(op, path, scope)
+            scope.gives(given, f"'{self.names.ops[path]}'")
+        return given
+
+    def _op(self, op: SimpleOp, path: Path, scope: _Scope) -> dict[str, Value]:
+        name = self.names.ops[path]
+        outputs = tuple(n for n, _ in self.names.outputs(op, path))
+        inputs = self._inputs(op, path, scope, outputs)
+        site = Site(self.builder, self.document, path, name, inputs, outputs)
+        values = build(op, site)
+        if isinstance(op, Costed):
+            size = None
+            if isinstance(op, Weighted) and op.weights is not None:
+                size = site.bytes(op.weights, "weights")
+            self.builder.override(cycles=op.cycles, weight_bytes=size)
+        for value in values:
+            self._check_size(value, path)
+        return dict(zip(outputs, values, strict=True))
+
+    def _inputs(self, op: SimpleOp, path: Path, scope: _Scope, outputs: Sequence[str]) -> tuple[Value, ...]:
+        named = reads(op)
+        if named is None:
+            if scope.previous is None:
+                what = f"'{self.names.ops[path]}' does not say what it reads, and {scope.no_previous}"
+                self.names.refuse(path, what, "add 'in: TENSOR'")
+            return (scope.previous,)
+        if not named and not isinstance(op, Custom):
+            self.names.refuse(
+                (*path, "in"), f"'{self.names.ops[path]}' reads nothing", "name a tensor in 'in'"
+            )
+        keys = [(*path, "in", i) for i in range(len(named))] if isinstance(op.in_, list) else [(*path, "in")]
+        return tuple(self._find(n, k, scope, outputs) for n, k in zip(named, keys, strict=True))
+
+    def _find(self, name: str, path: Path, scope: _Scope, reader: Sequence[str] = ()) -> Value:
+        value = scope.find(name)
+        if value is None:
+            self.names.refuse_unknown(name, path, scope.path, list(scope.visible()), reader)
+        return value
+
+    # -- if ------------------------------------------------------------------------------------
+
+    def _if(self, op: If, path: Path, scope: _Scope) -> dict[str, Value]:
+        name, place = self.names.ops[path], self.builder.place
+        condition = None
+        if op.condition is not None:
+            condition = self._find(op.condition, (*path, "condition"), scope, tuple(op.outputs))
+        self._check_arms(op, path, name)
+        results: dict[str, Value] = {}
+        arms: list[tuple[str, list[Node]]] = []
+        for arm, block in op.arms.items():
+            inner = _Scope(
+                (*path, "arms", arm), scope, previous=scope.previous, no_previous=scope.no_previous
+            )
+            with self.builder.block() as body:
+                self._block(block, inner)
+                self.builder.place = place
+                self._give(op, path, arm, inner, body, results)
+            arms.append((arm, body))
+        self.builder.place = place
+        self.builder.add_if(name, arms, condition)
+        return results
+
+    def _check_arms(self, op: If, path: Path, name: str) -> None:
+        for output, given in op.outputs.items():
+            where = (*path, "outputs", output)
+            for arm in given:
+                if arm not in op.arms:
+                    mend = suggest(arm, op.arms, "its arms are")
+                    self.names.refuse((*where, arm), f"'{name}' has no arm '{arm}'", mend)
+            for arm, block in op.arms.items():
+                if arm in given:
+                    continue
+                what = f"'{name}' gives '{output}', but nothing for it in the arm '{arm}'"
+                if not block:
+                    what = f"'{name}' gives '{output}', but the arm '{arm}' is empty and has nothing to give"
+                self.names.refuse(
+                    where, what, f"add '{arm}: TENSOR'; a tensor from before the 'if' is copied"
+                )
+
+    def _give(
+        self, op: If, path: Path, arm: str, inner: _Scope, body: list[Node], results: dict[str, Value]
+    ) -> None:
+        """Let the arm that was just built define the outputs of its ``if``."""
+        for output, given in op.outputs.items():
+            where = (*path, "outputs", output, arm)
+            value = self._find(given[arm], where, inner)
+            first = results.setdefault(output, Value(output, value.shape, value.dtype))
+            if (value.shape, value.dtype) != (first.shape, first.dtype):
+                what = f"'{output}' is {_described(value)} in the arm '{arm}' and {_described(first)} before"
+                self.names.refuse(where, what, "let every arm give the same shape and dtype")
+            if value.name == output:
+                continue
+            if value.name in _defined(body) and value.name not in results:
+                self.builder.rename(body, value.name, output)
+                _rename(inner, value.name, output)
+                continue
+            copy = f"{self.names.ops[path]}.{arm}.{output}"
+            self.builder.vector("copy", copy, [value], outputs=[output])
+            self.builder.notes.append(f"the arm '{arm}' copies '{given[arm]}' to '{output}'")
+
+    # -- loop ----------------------------------------------------------------------------------
+
+    def _loop(self, op: Loop, path: Path, scope: _Scope) -> dict[str, Value]:
+        name, place = self.names.ops[path], self.builder.place
+        carried: dict[str, Value] = {}
+        for tensor, carry in op.carry.items():
+            first = self._find(carry.from_, (*path, "carry", tensor, "from"), scope, [tensor])
+            carried[tensor] = self.builder.vector("copy", f"{name}.{tensor}.first", [first], outputs=[tensor])
+        inner = _Scope((*path, "ops"), scope, dict(carried))
+        inner.no_previous = "no op of the loop stands before it"
+        with self.builder.block() as body:
+            self._block(op.ops, inner)
+            self.builder.place = place
+            self._next_trip(op.carry, path, inner, carried)
+        self.builder.add_loop(name, op.trips, body, tuple(carried))
+        return carried
+
+    def _next_trip(
+        self, carries: Mapping[str, Carry], path: Path, inner: _Scope, carried: Mapping[str, Value]
+    ) -> None:
+        """Copy what the trip made to what the next one reads, as if all at once."""
+        name = self.names.ops[path]
+        found: dict[str, Value] = {}
+        for tensor, carry in carries.items():
+            where = (*path, "carry", tensor, "next")
+            value = found[tensor] = self._find(carry.next, where, inner)
+            old = carried[tensor]
+            if value.name == tensor:
+                mend = "name what the trip makes of it; what never changes need not be carried"
+                self.names.refuse(where, f"'{tensor}' is carried to itself", mend)
+            if (value.shape, value.dtype) != (old.shape, old.dtype):
+                what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
+                self.names.refuse(where, what, "both must have the same shape and dtype")
+        order = list(carries)
+        for index, tensor in enumerate(order):
+            value = found[tensor]
+            if value.name in order[:index]:
+                # It will have been replaced by the time that it is read.
+                saved = f"{name}.{value.name}.old"
+                found[tensor] = self.builder.vector("copy", saved, [value])
+        for tensor, value in found.items():
+            self.builder.vector("copy", f"{name}.{tensor}.next", [value], outputs=[tensor])
+
+    # -- the whole -----------------------------------------------------------------------------
+
+    def _outputs(self, top: _Scope, last: Mapping[str, Value]) -> None:
+        listed = self.workload.outputs
+        if listed is None and not last:
+            what = "the workload does not say its outputs, and its last op gives no tensor"
+            self.names.refuse(("ops", len(self.workload.ops) - 1), what, "add 'outputs: [TENSOR]'")
+        for index, name in enumerate(listed if listed is not None else last):
+            path = ("outputs", index) if listed is not None else ("ops", len(self.workload.ops) - 1)
+            value = self._find(name, path, top) if listed is not None else last[name]
+            if listed is not None and name in listed[:index]:
+                self.names.refuse(path, f"the output '{name}' is listed twice", "remove one of the two")
+            if value.name in self.workload.inputs:
+                what = f"the output '{name}' is the input '{value.name}' unchanged"
+                self.names.refuse(path, what, "give something that an op makes")
+            self.builder.output(value)
+
+    def _check_size(self, value: Value, path: Path) -> None:
+        if value.bytes > MAX_COUNT:
+            what = f"'{value.name}' is {_described(value)}: more than 2^40 bytes"
+            self.names.refuse(path, what, "check its sizes")
+
+    def _check_weights(self, program: Program) -> None:
+        for op in ops(program.body):
+            for weight in op.weights:
+                if program.weights[weight].bytes > MAX_COUNT:
+                    what = f"the weights of '{op.name}' are more than 2^40 bytes"
+                    raise BadInput(what, where=op.place, mend="check its sizes")
+
+    def _notes(self, program: Program) -> Iterator[str]:
+        if any(isinstance(op, Activated) and op.activation for _, op in self.names.nodes):
+            yield "activations written as `activation:` are applied as the output is written, at no cost"
+        read = set(program.outputs)
+        for node in _nodes(program.body):
+            match node:
+                case IfNode():
+                    read |= {node.condition} if node.condition else set()
+                case LoopNode():
+                    read |= set(node.carried)
+                case _:
+                    read |= set(node.inputs)
+        for name in program.tensors:
+            if name not in read:
+                kind = "input" if name in program.inputs else "result"
+                yield f"nothing reads the {kind} '{name}'"
+
+
+def _nodes(body: Sequence[Node]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        match node:
+            case IfNode():
+                for arm in node.arms:
+                    yield from _nodes(arm.body)
+            case LoopNode():
+                yield from _nodes(node.body)
+            case _:
+                pass
+
+
+def _defined(body: Sequence[Node]) -> set[str]:
+    return {name for op in ops(tuple(body)) for name in op.outputs}
+
+
+def _rename(scope: _Scope, old: str, new: str) -> None:
+    for name, value in scope.values.items():
+        if value.name == old:
+            scope.values[name] = Value(new, value.shape, value.dtype)
+
+
+def _described(value: Value) -> str:
+    return f"{list(value.shape)} {value.dtype}"

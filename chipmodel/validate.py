@@ -36,9 +36,16 @@ def validate_program(program: Program) -> None:
     state = _State(dict.fromkeys(program.inputs, "an input"))
     _Walk(program).body(program.body, state)
     for name in program.outputs:
-        if name not in state.alive:
-            what = f"'{name}' is an output of the program, which {state.why_not(name)}"
-            _refuse(what, _definer(program, name), "let an op on every path define it, and none overwrite it")
+        state.need(name, "the program gives", Place(program.source), "let an op on every path define it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """Why a tensor that was defined on some path cannot be read any more."""
+
+    why: str
+    by: Op | None = None
+    """The op that has overwritten it."""
 
 
 @dataclass
@@ -47,22 +54,33 @@ class _State:
 
     alive: dict[str, str]
     """Every tensor that can be read, with what defined it."""
-    gone: dict[str, str] = field(default_factory=dict[str, str])
-    """Every other tensor that was defined on some path, with why it cannot be read."""
+    lost: dict[str, _Loss] = field(default_factory=dict[str, _Loss])
+    """Every other tensor that was defined on some path."""
 
     def copy(self) -> _State:
-        return _State(dict(self.alive), dict(self.gone))
+        return _State(dict(self.alive), dict(self.lost))
 
-    def why_not(self, name: str) -> str:
-        return self.gone.get(name, "nothing before defines")
-
-    def lose(self, name: str, why: str) -> None:
+    def lose(self, name: str, loss: _Loss) -> None:
         self.alive.pop(name, None)
-        self.gone[name] = why
+        self.lost[name] = loss
 
     def define(self, name: str, by: str) -> None:
-        self.gone.pop(name, None)
+        self.lost.pop(name, None)
         self.alive[name] = by
+
+    def need(self, name: str, user: str, place: Place | None, undefined: str) -> None:
+        """Refuse a tensor that is not alive; ``user`` says who reads it, ``undefined`` how to mend it."""
+        if name in self.alive:
+            return
+        loss = self.lost.get(name)
+        if loss is None:
+            _refuse(f"{user} '{name}', which nothing before defines", place, undefined)
+        if loss.by is None:
+            mend = "define it on every path to here, or read something else"
+            _refuse(f"{user} '{name}', which {loss.why}", place, mend)
+        line = f" on line {place.line}" if place and place.line and place != loss.by.place else ""
+        what = f"'{loss.by.name}' overwrites '{name}' in place, but {user} '{name}' later{line}"
+        _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +103,15 @@ class _Walk:
 
     def op(self, op: Op, state: _State) -> None:
         for name in op.inputs:
-            self.read(name, f"'{op.name}' reads", op.place, state)
+            state.need(name, f"'{op.name}' reads", op.place, self.mend(name, state))
         self.overwrite(op, state)
         for name in op.outputs:
             self.define(name, op, state)
 
-    def read(self, name: str, who: str, place: Place | None, state: _State) -> None:
-        if name in state.alive:
-            return
-        mend = "define it on every path to here, or read something else"
-        if name not in state.gone and name not in _defined(self.program.body):
-            mend = suggest(name, state.alive, "tensors here are") or "define it first"
-        _refuse(f"{who} '{name}', which {state.why_not(name)}", place, mend)
+    def mend(self, name: str, state: _State) -> str:
+        if name in _defined(self.program.body):
+            return "move the op that defines it before this one"
+        return suggest(name, state.alive, "tensors here are") or "define it first"
 
     def overwrite(self, op: Op, state: _State) -> None:
         name = op.overwrites
@@ -114,10 +129,10 @@ class _Walk:
         if name in self.outside:
             what = f"'{op.name}' overwrites '{name}', which the loop's next trip finds overwritten"
             _refuse(what, op.place, "drop in_place, or let the loop carry the tensor")
-        state.lose(name, f"'{op.name}' has overwritten in place")
+        state.lose(name, _Loss("", op))
 
     def define(self, name: str, op: Op, state: _State) -> None:
-        if (name in state.alive or name in state.gone) and name not in self.carried:
+        if (name in state.alive or name in state.lost) and name not in self.carried:
             by = state.alive.get(name, "another op")
             what = f"'{op.name}' defines '{name}', which {by} defines already"
             _refuse(what, op.place, "give the output another name; only what a loop carries is written again")
@@ -125,7 +140,8 @@ class _Walk:
 
     def branch(self, node: If, state: _State) -> None:
         if node.condition is not None:
-            self.read(node.condition, f"'{node.name}' decides by", node.place, state)
+            user = f"'{node.name}' decides by"
+            state.need(node.condition, user, node.place, self.mend(node.condition, state))
         if not node.arms:
             _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
         ends: list[_State] = []
@@ -144,14 +160,13 @@ class _Walk:
         outside = (self.outside | set(state.alive)) - set(node.carried)
         _Walk(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
         for name in node.carried:
-            if name not in end.alive:
-                what = f"'{node.name}' carries '{name}', which at the end of a trip {end.why_not(name)}"
-                _refuse(what, node.place, "let an op of the loop write it again")
+            user = f"the next trip of '{node.name}' reads"
+            end.need(name, user, Place(node.place.file) if node.place else None, "write it in the loop")
         _leave(node, state, end)
 
     def carry(self, node: Loop, inside: set[str], state: _State) -> None:
         for name in node.carried:
-            self.read(name, f"'{node.name}' carries", node.place, state)
+            state.need(name, f"'{node.name}' carries", node.place, self.mend(name, state))
             if name not in inside:
                 what = f"'{node.name}' carries '{name}', but nothing in it writes a new value"
                 _refuse(what, node.place, "let an op of the loop write it, or do not carry it")
@@ -165,10 +180,10 @@ class _Walk:
 def _join(node: If, state: _State, ends: list[_State]) -> None:
     """Make ``state`` the one after the ``if`` whose arms ended in ``ends``."""
     everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
-    somewhere = {name for end in ends for name in (*end.alive, *end.gone)}
+    somewhere = {name for end in ends for name in (*end.alive, *end.lost)}
     for name in somewhere - everywhere:
-        reasons = [end.gone[name] for end in ends if name in end.gone]
-        state.lose(name, reasons[0] if reasons else f"not every arm of '{node.name}' defines")
+        losses = [end.lost[name] for end in ends if name in end.lost]
+        state.lose(name, losses[0] if losses else _Loss(f"not every arm of '{node.name}' defines"))
     for name in everywhere:
         if name not in state.alive:
             state.define(name, f"'{node.name}'")
@@ -176,15 +191,15 @@ def _join(node: If, state: _State, ends: list[_State]) -> None:
 
 def _leave(node: Loop, state: _State, end: _State) -> None:
     """Make ``state`` the one after the loop whose trips end in ``end``."""
-    for name in end.gone:
-        state.lose(name, end.gone[name])
+    for name in end.lost:
+        state.lose(name, end.lost[name])
     for name, by in end.alive.items():
         if name in state.alive:
             continue
         if node.trips:
             state.define(name, by)
         else:
-            state.lose(name, f"the loop '{node.name}' of no trips never defines")
+            state.lose(name, _Loss(f"the loop '{node.name}' of no trips never defines"))
 
 
 def _check_tables(program: Program) -> None:
@@ -205,12 +220,6 @@ def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], wh
         if name not in known:
             mend = suggest(name, known, f"the {what}s are") or f"declare the {what}"
             _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, mend)
-
-
-def _definer(program: Program, name: str) -> Place | None:
-    """Where an op defines ``name``; else the whole program's source."""
-    places = [op.place for op in ops(program.body) if name in op.outputs and op.place]
-    return places[0] if places else Place(program.source) if program.source else None
 
 
 def _defined(body: tuple[Node, ...]) -> set[str]:

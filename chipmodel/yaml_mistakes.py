@@ -180,6 +180,9 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
     if kind == "union_tag_invalid":
         tags = re.findall(r"'([^']*)'", str(context["expected_tags"]))
         key = str(context["discriminator"]).strip("'")
+        written = cast("dict[str, object]", details["input"])[key]
+        if not isinstance(written, str):
+            return f"has {shown(written)} for its {key}", suggest("", tags, f"{key} is one of")
         return f"has the unknown {key} '{context['tag']}'", suggest(str(context["tag"]), tags, "known are")
     if kind == "union_tag_not_found":
         key = str(context["discriminator"]).strip("'")
@@ -190,10 +193,13 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
         bound = (
             f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         )
-        return f"must have {bound} items, not {context['actual_length']}", "add or remove items"
+        items = "item" if bound.endswith(" 1") else "items"
+        mend = "add what is missing" if kind == "too_short" else "remove what is too many"
+        return f"must have {bound} {items}, not {context['actual_length']}", mend
     expected = _EXPECTED.get(kind.split("_")[0])
     if expected:
-        return f"must be {expected[0]}, not {value}", expected[1]
+        single = expected[0] == "a text" and isinstance(details["input"], list | dict)
+        return f"must be {expected[0]}, not {value}", "write one text" if single else expected[1]
     return f"is {value}: {details['msg'][:1].lower()}{details['msg'][1:]}", ""
 
 

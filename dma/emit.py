@@ -87,6 +87,7 @@ class _Emitter:
         self.next_op = 0
         self.next_step = 0
         self.homes = _homes(residency)
+        self.fetched = _fetched(residency)
         for root, segments in residency.segments.items():
             for index, _ in enumerate(segments):
                 self._buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
@@ -210,10 +211,14 @@ class _Emitter:
         return self.homes.get((self.residency.storage[name], position))
 
     def _condition(self, node: If) -> Operand | None:
+        """The deciding tensor, where it has come to SharedMemory before the branch; what is fetched
+        only behind it is read from Psram."""
         if node.condition is None:
             return None
         resident = self._resident(node.condition, self.next_op)
-        return Operand(Part(node.condition), resident) if resident else None
+        if resident is None or (resident, self.next_op) in self.fetched:
+            return None
+        return Operand(Part(node.condition), resident)
 
     def _size_stripes(self, op: Op, lanes: dict[str, _Lane]) -> None:
         for name, lane in lanes.items():
@@ -256,3 +261,13 @@ def _homes(residency: Residency) -> dict[tuple[str, int], str]:
             for touch in segment.touches:
                 homes[root, touch.position] = segment_name(root, index, segments)
     return homes
+
+
+def _fetched(residency: Residency) -> set[tuple[str, int]]:
+    """Buffers that are loaded from Psram, and the op's position at which they are."""
+    return {
+        (segment_name(root, index, segments), min(t.position for t in segment.touches))
+        for root, segments in residency.segments.items()
+        for index, segment in enumerate(segments)
+        if segment.loaded
+    }

@@ -16,7 +16,7 @@ from reports.bars import MOST_BARS, Bar, bars
 from reports.lifetimes import alive_bytes, lifetimes
 from reports.words import CAUSES, KIB, duration, percent, ratio, size
 
-BLUE, ORANGE, GREEN, PURPLE, SKY, RED = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
 GREY, PALE = "#8A919A", "#B8BEC6"
 ROWS = {"npu": "NPU", "dma": "DMA"}
 LABEL_SIZE = 11
@@ -70,7 +70,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> Chart:
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
     labelled = len(shown) <= LABELLED
     traces = [_event_trace(result, c, [b for b in shown if b.category == c.key], labelled) for c in legend]
-    rows = {"categoryorder": "array", "categoryarray": ["DMA", "NPU"], "fixedrange": True, "title": {}}
+    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": ["DMA", "NPU"], "fixedrange": True}
     figure = _figure(traces, result.trace.cycles, rows)
     events = len(result.trace.events)
     merged = len(shown) < events
@@ -145,9 +145,9 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     lines = [Category("alive", "bytes alive", "ink")]
     traces.append(_profile_trace(profile))
     if top >= result.capacity:
-        lines.append(Category("capacity", "capacity", RED))
+        lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
         traces.append(_capacity_trace(result))
-    axis = {
+    axis: dict[str, object] = {
         "title": {"text": "address (KiB)"},
         "range": [0, top / KIB],
         "zeroline": False,
@@ -189,7 +189,7 @@ def _box_trace(category: Category, boxes: list[Box], labelled: bool) -> dict[str
         "width": [b.bytes / KIB for b in boxes],
         "x": [len(b.span) for b in boxes],
         "base": [b.span.start for b in boxes],
-        "marker": _marker(category) | {"opacity": 0.85},
+        "marker": _marker(category),
         "customdata": [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
         **(_labels(category, [b.name for b in boxes]) if labelled else {}),
@@ -216,7 +216,7 @@ def _capacity_trace(result: Result) -> dict[str, object]:
         "name": "capacity",
         "x": [0, result.trace.cycles],
         "y": [result.capacity / KIB] * 2,
-        "line": {"width": 2, "color": RED, "dash": "dash"},
+        "line": {"width": 2.5, "color": "ink", "dash": "dash"},
         "hovertemplate": f"capacity {result.capacity:,} B<extra></extra>",
     }
 

@@ -37,11 +37,9 @@ def passes(trace: Trace) -> tuple[Pass, ...]:
     """The NPU's walk over the positions, cut wherever it goes back to an earlier one."""
     walks: list[list[tuple[int, Interval]]] = [[]]
     for position, time in _visits(trace):
-        walk = walks[-1]
-        if walk and position < walk[-1][0]:
-            walk = []
-            walks.append(walk)
-        walk.append((position, time))
+        if walks[-1] and position < walks[-1][-1][0]:
+            walks.append([])
+        walks[-1].append((position, time))
     return tuple(Pass(tuple(p for p, _ in w), tuple(t for _, t in w)) for w in walks if w)
 
 

@@ -86,19 +86,17 @@ class _Region:
     affine: bool = True
 
 
-def fuse(
-    low: Lowering, output: str, *, channel_axis: int, activations: bool = True, scales: bool = True
-) -> Fused:
+def fuse(low: Lowering, output: str, *, channel_axis: int, scales: bool = True) -> Fused:
     """Grows the op that writes ``output`` as far as it goes, and marks the nodes as absorbed.
 
-    ``channel_axis`` counts the output channels; without ``activations`` only affine nodes are taken,
-    without ``scales`` (the op has no weights to hold them) none with a constant per channel.
+    ``channel_axis`` counts the output channels; without ``scales`` (the op has no weights to hold them)
+    no node with a constant per channel is taken.
     """
     region = _Region(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
     best = Fused(output)
     taken = 0
     while (node := _next(low, region)) is not None:
-        if not _take(low, region, node, activations):
+        if not _take(low, region, node):
             break
         if region.open == {node.output} and not is_view(low, node):
             best = Fused(node.output, region.bias, list(region.slopes))
@@ -114,11 +112,11 @@ def _next(low: Lowering, region: _Region) -> Node | None:
     return min(readers, key=lambda n: low.order[n.name], default=None)
 
 
-def _take(low: Lowering, region: _Region, node: Node, activations: bool) -> bool:
+def _take(low: Lowering, region: _Region, node: Node) -> bool:
     if region.open & low.kept or len(node.writes) != 1 or node.captured:
         return False
     if low.shape(node.output) != region.shape or not (
-        _affine(low, region, node) or (activations and _activation(low, region, node))
+        _affine(low, region, node) or _activation(low, region, node)
     ):
         return False
     region.nodes.append(node)

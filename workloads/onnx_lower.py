@@ -187,8 +187,8 @@ class Lowering:
     ) -> None:
         """Work through the NPU's vector ports on ``operands`` (constants among them are weights).
 
-        ``rows`` is how many equal, independent rows it can be cut into: by default all axes but the
-        last of the first output. ``moves`` says that it reads only as many bytes as it writes.
+        ``rows`` is how many equal, independent rows it can be cut into: by default those of
+        element-wise work on the first output. ``moves`` says that it reads only as many bytes as it writes.
         """
         names = node.inputs if operands is None else operands
         inputs = self.activations(names)
@@ -196,8 +196,8 @@ class Lowering:
         written = [name for name in node.outputs if self.is_used(name)] if outputs is None else list(outputs)
         if not written:
             return
-        shapes = [self.shape(name) for name in written]
-        work = self._vector_work(inputs, written, rows if rows is not None else prod(shapes[0][:-1]), moves)
+        cuts = point_rows(self.shape(written[0])) if rows is None else rows
+        work = self._vector_work(inputs, written, cuts, moves)
         self.emit(kind, node, work, inputs, outputs=written, weights=held, gathers=gathers)
 
     def _vector_work(self, inputs: Sequence[Value], outputs: Sequence[str], rows: int, moves: bool) -> Vector:
@@ -217,3 +217,15 @@ class Lowering:
 def leading(shape: Sequence[int], axis: int) -> int:
     """How many independent rows lie before ``axis``, which may count from the end."""
     return prod(shape[: axis % len(shape)]) if shape else 1
+
+
+def point_rows(shape: Sequence[int]) -> int:
+    """Rows of element-wise work: those of an image (N, C, H, W), as convolutions cut it; else all axes
+    but the last."""
+    return shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])
+
+
+def axis_rows(shape: Sequence[int], axis: int) -> int:
+    """Rows of work along one axis: image rows along the channels of an image, else ``leading``."""
+    along_channels = len(shape) == 4 and axis % 4 == 1
+    return point_rows(shape) if along_channels else leading(shape, axis)

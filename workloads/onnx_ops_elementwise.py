@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from workloads.onnx_fuse import SCALED, UNARY, is_view
+from workloads.onnx_fuse import SCALED, UNARY, Fused, fuse, is_view
 from workloads.onnx_graph import Node
 from workloads.onnx_lower import MICROSOFT, Lowering, operator
 
@@ -26,6 +26,10 @@ OTHERS = (
 )
 """Element-wise operators that are never part of another op's activation."""
 
+JOINS = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
+"""Two activations in one pass, which takes the activation function after it along, as the fused
+activation of ADD, SUB, MUL and DIV in TensorFlow Lite's schema (schema.fbs) does."""
+
 FOREIGN = "Gelu FastGelu QuickGelu BiasGelu BiasAdd QLinearSigmoid QLinearLeakyRelu QLinearAdd QLinearMul"
 
 
@@ -41,7 +45,10 @@ def elementwise(low: Lowering, node: Node) -> None:
             if node.op in ("QLinearAdd", "QLinearMul")
             else node.inputs[:1]
         )
-    low.vector(node, kind, operands=operands)
+    fused = Fused(node.output)
+    if node.op in JOINS and len(low.activations(operands)) > 1:
+        fused = fuse(low, node.output, channel_axis=1, scales=False)
+    low.vector(node, kind, operands=operands, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
 @operator("Identity", "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from workloads.onnx_graph import Node
-from workloads.onnx_lower import MICROSOFT, Lowering, leading, operator
+from workloads.onnx_lower import MICROSOFT, Lowering, axis_rows, leading, operator
 
 
 @operator("Concat")
@@ -18,21 +18,21 @@ def concat(low: Lowering, node: Node) -> None:
         low.bind(node.output, low.named(node, parts[0]))
         return
     held = [low.weight(name) for name in parts if low.is_constant(name)]
-    rows = leading(low.shape(node.output), axis)
+    rows = axis_rows(low.shape(node.output), axis)
     low.vector(node, "concat", rows=rows, operands=parts, weights=held)
 
 
 @operator("QLinearConcat", domain=MICROSOFT)
 def quantised_concat(low: Lowering, node: Node) -> None:
     """Every part comes with its scale and zero point."""
-    rows = leading(low.shape(node.output), node.integer("axis", 0))
+    rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
     low.vector(node, "concat", rows=rows, operands=node.inputs[2::3])
 
 
 @operator("Split")
 def split(low: Lowering, node: Node) -> None:
     """Every piece is copied."""
-    rows = leading(low.shape(node.input(0)), node.integer("axis", 0))
+    rows = axis_rows(low.shape(node.input(0)), node.integer("axis", 0))
     low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True)
 
 
@@ -64,12 +64,10 @@ def _reshaping(low: Lowering, node: Node, kind: str) -> None:
 
 
 def _common(x: Sequence[int], out: Sequence[int]) -> int:
-    rows = 1
-    for before, after in zip(x, out, strict=False):
-        if before != after or len(x) != len(out):
-            break
-        rows *= before
-    return rows
+    if len(x) != len(out):
+        return 1
+    changed = [axis for axis, (before, after) in enumerate(zip(x, out, strict=True)) if before != after]
+    return axis_rows(x, changed[0]) if changed[1:] == [] else leading(x, changed[0])
 
 
 @operator("Transpose")
@@ -81,15 +79,24 @@ def transpose(low: Lowering, node: Node) -> None:
     if moved == sorted(moved):
         low.bind(node.output, low.value(node))
         return
+    low.vector(node, "transpose", rows=_fixed_rows(x, order))
+
+
+def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
+    """The leading axes that stay; where the last two stay, the rows of the images (a channel shuffle)."""
+    last = len(x) - 1
     fixed = next(place for place, axis in enumerate(order) if place != axis)
-    low.vector(node, "transpose", rows=prod(x[:fixed]))
+    if len(x) > 3 and fixed > 0 and tuple(order[-2:]) == (last - 1, last):
+        return x[0] * x[-2]
+    return prod(x[:fixed])
 
 
 @operator("DepthToSpace", "SpaceToDepth")
 def blocks(low: Lowering, node: Node) -> None:
     """Blocks of pixels to channels, or back."""
     kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
-    low.vector(node, kind, rows=low.shape(node.input(0))[0])
+    smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
+    low.vector(node, kind, rows=low.shape(node.output)[0] * smaller)
 
 
 @operator("Gather", "GatherElements", "GatherND")

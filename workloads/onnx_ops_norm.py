@@ -6,24 +6,23 @@ from math import prod
 
 from workloads.onnx_fuse import fuse, is_inference_norm
 from workloads.onnx_graph import Node
-from workloads.onnx_lower import MICROSOFT, Lowering, leading, operator
+from workloads.onnx_lower import MICROSOFT, Lowering, axis_rows, leading, operator
 
 
 @operator("BatchNormalization")
 def batch_norm(low: Lowering, node: Node) -> None:
-    """One that no op before it could take: a scale and a shift for each channel, and the
-    multiplications and additions by constants after it folded into them."""
+    """One that no op before it could take: a scale and a shift for each channel, with the
+    multiplications and additions by constants after it folded into them, then the activation."""
     if not is_inference_norm(low, node):
         low.builder.notes.append(f"{node.label}: its statistics are computed; it is costed as it stands")
         low.vector(node, "batch_norm", rows=low.shape(node.input(0))[0])
         return
-    fused = fuse(low, node.output, channel_axis=1, activations=False)
-    x = low.shape(node.input(0))
+    fused = fuse(low, node.output, channel_axis=1)
     held = [*low.weights([node.input(1)]), *low.weights([node.input(2)], bias=True)]
+    held += low.weights(fused.weights)
     low.vector(
         node,
         "batch_norm",
-        rows=prod(x[:-1]),
         operands=node.inputs[:1],
         outputs=[fused.output],
         weights=held,
@@ -79,8 +78,8 @@ def skip_rms_norm(low: Lowering, node: Node) -> None:
 
 @operator("LRN")
 def local_response_norm(low: Lowering, node: Node) -> None:
-    """Across neighbouring channels, so an image is the unit."""
-    low.vector(node, "lrn", rows=low.shape(node.input(0))[0])
+    """Across neighbouring channels."""
+    low.vector(node, "lrn", rows=axis_rows(low.shape(node.input(0)), 1))
 
 
 @operator("MeanVarianceNormalization")
@@ -107,7 +106,7 @@ def along_axis(low: Lowering, node: Node) -> None:
         axis = int(array.item()) if array is not None and array.size == 1 else 0
     elif node.op != "LpNormalization" and "axis" not in node.attributes and low.opset < 13:
         axis = 1
-    rows = leading(low.shape(node.input(0)), axis)
+    rows = axis_rows(low.shape(node.input(0)), axis)
     low.vector(node, kind.get(node.op, "softmax"), rows=rows, operands=node.inputs[:1])
 
 
@@ -140,11 +139,11 @@ def reduction(low: Lowering, node: Node) -> None:
 def arg_reduction(low: Lowering, node: Node) -> None:
     """The index of the largest or smallest along one axis."""
     x = low.shape(node.input(0))
-    low.vector(node, node.op.lower(), rows=leading(x, node.integer("axis", 0)), operands=node.inputs[:1])
+    low.vector(node, node.op.lower(), rows=axis_rows(x, node.integer("axis", 0)), operands=node.inputs[:1])
 
 
 @operator("TopK")
 def top_k(low: Lowering, node: Node) -> None:
     """Values and indices of the largest along one axis."""
     x = low.shape(node.input(0))
-    low.vector(node, "topk", rows=leading(x, node.integer("axis", -1)), operands=node.inputs[:1])
+    low.vector(node, "topk", rows=axis_rows(x, node.integer("axis", -1)), operands=node.inputs[:1])

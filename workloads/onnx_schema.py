@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workloads.onnx_contrib import STANDARD_FORM, contrib_outputs
+from workloads.onnx_contrib import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.onnx_graph import Fact, Node, as_tuple, fault
 from workloads.onnx_proto import NodeProto, Schema, TensorProto, TypeProto, module
 

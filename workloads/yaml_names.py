@@ -48,6 +48,8 @@ class Names:
     )
 
     def __post_init__(self) -> None:
+        if not self.workload.name.isprintable():
+            self.refuse(("name",), f"{shown(self.workload.name)} cannot be a name", "write it on one line")
         self._name_ops()
         for name in self.workload.inputs:
             self._define(Definition(name, ("inputs", name), ("ops",)))

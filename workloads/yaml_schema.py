@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workloads.yaml_op_models import SimpleOp
-from workloads.yaml_values import Base, Dtype, Model, Name, Natural, TensorSpec
+from workloads.yaml_values import Base, Dtype, Model, Name, Natural, TensorSpec, Title
 
 
 class If(Base):
@@ -60,7 +60,7 @@ AnyOp = Annotated[SimpleOp | If | Loop, Field(discriminator="op")]
 class Workload(Model):
     """A workload: what the network reads, what it does in which order, what it gives."""
 
-    name: Name = Field(description="The workload's name.")
+    name: Title = Field(description="The workload's name.")
     dtype: Dtype = Field(
         "int8", description="The element type of every tensor and weight that does not say its own."
     )

@@ -9,6 +9,7 @@ from math import prod
 from typing import Literal, NoReturn
 
 from chipmodel.errors import BadInput
+from chipmodel.near import shown
 from chipmodel.yaml_file import Document
 from workloads.builder import Padding, ProgramBuilder, Value
 from workloads.yaml_values import MAX_COUNT, Shaped
@@ -71,8 +72,8 @@ def read_bytes(value: int | str, document: Document, path: Path) -> int:
     except BadInput as error:
         raise BadInput(error.what, where=document.place(path), mend=error.mend) from None
     if not 1 <= size <= MAX_COUNT:
-        mend = "write a number of bytes from 1 to 2^40, such as 4096 or 4KiB"
-        raise BadInput(f"a size of {value} bytes", where=document.place(path), mend=mend)
+        what = f"a size of {shown(value)} is not from 1 to 2^40 bytes"
+        raise BadInput(what, where=document.place(path), mend="write a size such as 4096 or 4KiB")
     return size
 
 
@@ -110,8 +111,10 @@ def pair(value: int | list[int], site: Site, key: str) -> Pair:
         return value
     one_d = len(site.x.shape) == 3
     if len(value) != (1 if one_d else 2):
-        wanted = "one number, as the input is 1-D" if one_d else "one number or [height, width]"
-        site.refuse(f"{key} {value} has {len(value)} numbers", f"write {wanted}", key)
+        wanted = "one number or [height, width]"
+        if one_d:
+            site.refuse(f"the {key} {value} of a 1-D input", "write one number", key)
+        site.refuse(f"the {key} {value} is no pair of numbers", f"write {wanted}", key)
     return (value[0], 1) if one_d else (value[0], value[1])
 
 
@@ -129,4 +132,6 @@ def padding(pad: int | Literal["same", "valid"] | list[int], site: Site) -> Padd
 
 def _refuse_padding(pad: list[int], site: Site, one_d: bool) -> NoReturn:
     wanted = "[before, after]" if one_d else "[vertical, horizontal] or [top, left, bottom, right]"
-    site.refuse(f"the padding {pad}", f"write one number, `same`, `valid` or {wanted}", "pad")
+    site.refuse(
+        f"the padding {pad} has {len(pad)} numbers", f"write one number, `same`, `valid` or {wanted}", "pad"
+    )

@@ -43,6 +43,7 @@ def _form(value: Any) -> str:
 
 # Names are checked by the loader, whose message says what a name may look like.
 Name = Annotated[str, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
+Title = Annotated[str, Field(min_length=1, max_length=100)]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Natural = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Axis = Annotated[int, Field(ge=-8, le=7)]

@@ -21,7 +21,7 @@
     tickfont: { color: theme.soft, size: 12 },
   });
   const laidOut = (layout, theme) => {
-    const titled = (a) => ({ ...a.title, standoff: 10, font: { color: theme.soft, size: 12 } });
+    const titled = (a) => ({ ...(a.title ?? {}), standoff: 10, font: { color: theme.soft, size: 12 } });
     return {
       ...layout,
       autosize: true,
@@ -128,6 +128,7 @@
   for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);
   dark.addEventListener("change", () => draw(preferred()));
   window.addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
     draw(THEMES.light);
     charts.forEach((c) => Plotly.relayout(c, { width: 690 }));
   });

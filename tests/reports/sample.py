@@ -27,7 +27,7 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from chipmodel.trace import Cause, Event, Trace, Unit
+from chipmodel.trace import Cause, Event, Kind, Trace, Unit
 from workloads.builder import ProgramBuilder
 
 EVIL = "dw<script>alert('x')</script>&amp;</b>"
@@ -91,14 +91,14 @@ class Machine:
 
     now: int = 0
     dma: int = 0
-    events: list[Event] = field(default_factory=list)
-    ready: dict[str, int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list[Event])
+    ready: dict[str, int] = field(default_factory=dict[str, int])
 
     def issue(self, transfer: Transfer, op: str, position: int) -> None:
         start = max(self.now, self.dma)
         if start > self.dma:
             self.events.append(Event("dma", self.dma, start, "nothing issued", "", op, "wait"))
-        kind = (
+        kind: Kind = (
             "store tensor"
             if transfer.direction == "store"
             else "load weights"

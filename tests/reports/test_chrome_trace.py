@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.result import Result
+from chipmodel.trace import Unit
 from reports.chrome_trace import chrome_trace
 from tests.reports.sample import chip, large, sample
 
@@ -72,7 +73,8 @@ def test_names_of_process_and_threads() -> None:
 
 def test_busy_and_stall_are_told_apart() -> None:
     result = sample()
-    for unit, thread in (("npu", 1), ("dma", 2)):
+    units: tuple[tuple[Unit, int], ...] = (("npu", 1), ("dma", 2))
+    for unit, thread in units:
         busy = [e for e in events(result) if e["ph"] == "X" and e["tid"] == thread and e["cat"][:4] == "busy"]
         assert sum(e["args"]["cycles"] for e in busy) == result.trace.busy(unit)
     stalls = [e for e in events(result) if e.get("cat") == "stall,weights"]

@@ -45,7 +45,7 @@ def test_names_are_escaped_for_plotly_which_reads_html() -> None:
 
 
 def test_boxes_lie_at_their_addresses() -> None:
-    boxes = {}
+    boxes: dict[str, tuple[float, float]] = {}
     for trace in traces(memory_map(sample())):
         if trace["type"] == "bar":
             boxes |= {
@@ -59,10 +59,10 @@ def test_a_low_plan_is_not_squashed_under_the_capacity() -> None:
     chart = memory_map(large(10))
     assert [c.label for c in chart.legend] == ["tensors", "weights", "bytes alive"]
     assert "lies above the chart" in chart.remark
-    assert "capacity" in [c.label for c in memory_map(sample()).legend]
+    assert "capacity 64.0 KiB" in [c.label for c in memory_map(sample()).legend]
 
 
 def test_too_many_trips_become_one_box_per_buffer() -> None:
     chart = memory_map(sample(), most=5)
     assert "one box from its first to its last use" in chart.remark
-    assert chart.marks == sum(1 for b in sample().problem.buffers)
+    assert chart.marks == len(sample().problem.buffers)

@@ -33,8 +33,8 @@ class Visit:
     """A page on screen, and everything that it said or asked for since."""
 
     page: Page
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list[str])
+    requests: list[str] = field(default_factory=list[str])
 
     def cells(self, column: int) -> list[str]:
         return self.page.locator(f"#ops tbody tr:not([hidden]) > :nth-child({column})").all_inner_texts()
@@ -94,7 +94,7 @@ def test_it_opens_quietly_and_fits_the_screen(
 def test_every_event_and_buffer_is_drawn(opened: Visit) -> None:
     result = sample()
     assert opened.marks("timeline") == len(result.trace.events)
-    # Each buffer once, but refine.a, which lives inside a loop of three trips, as long as the loop's body.
+    # refine.a lives through the whole body of its loop, so its three trips are one box.
     assert opened.marks("memory") == len(result.problem.buffers)
     assert opened.page.locator("#memory .scatterlayer .trace").count() == 2
 

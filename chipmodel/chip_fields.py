@@ -1,0 +1,122 @@
+"""Every number of a chip file: its dotted path, what it may be, and how its text is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.near import shown
+from chipmodel.sizes import format_bytes, parse_bytes
+
+Kind = Literal["bytes", "whole", "rational"]
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+# Short numbers only: Fraction("1e999999999") would compute for ever.
+_RATIONAL = re.compile(r"[-+]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][-+]?[0-9]{1,2})?")
+_RATIO = re.compile(r"[-+]?[0-9]{1,18}/0*[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What one number of a chip may be; ``low`` and ``high`` are both allowed."""
+
+    kind: Kind
+    low: Fraction
+    high: Fraction
+    unit: str
+    power_of_two: bool = False
+
+    def limit(self, value: Fraction) -> str:
+        """``value`` with the unit, for people."""
+        if self.kind == "bytes":
+            return format_bytes(int(value))
+        text = f"{int(value):,}" if value.denominator == 1 else f"{float(value):g}"
+        return f"{text} {self.unit}"
+
+
+def _sizes(low: int, high: int) -> Field:
+    return Field("bytes", Fraction(low), Fraction(high), "bytes")
+
+
+def _wholes(low: int, high: int, unit: str) -> Field:
+    return Field("whole", Fraction(low), Fraction(high), unit)
+
+
+def _rationals(low: str, high: int, unit: str) -> Field:
+    return Field("rational", Fraction(low), Fraction(high), unit)
+
+
+_CLOCK = _rationals("0.001", 100_000, "MHz")
+_LANES = _wholes(1, 65_536, "lanes")
+_MACS = _rationals("0.001", 10**9, "MACs a cycle")
+_PORT = _rationals("0.001", 10**6, "bytes a cycle")
+_SETUP = _wholes(0, 10**9, "core cycles")
+_BURST = _wholes(1, 1 << 30, "bytes")
+_OVERHEAD = _rationals("0", 10**6, "Psram clocks")
+
+# The limits are wide: they keep slips of the pen and numbers without end out, not odd chips.
+FIELDS: Mapping[str, Field] = {
+    "core_mhz": _CLOCK,
+    "shared_memory.bytes": _sizes(256, 1 << 40),
+    "shared_memory.alignment": Field("whole", Fraction(1), Fraction(1 << 20), "bytes", power_of_two=True),
+    "psram.bytes": _sizes(256, 1 << 50),
+    "psram.clock_mhz": _CLOCK,
+    "psram.bytes_per_clock": _rationals("0.001", 10**6, "bytes a clock"),
+    "dma.load.setup_cycles": _SETUP,
+    "dma.load.burst_bytes": _BURST,
+    "dma.load.burst_overhead_clocks": _OVERHEAD,
+    "dma.store.setup_cycles": _SETUP,
+    "dma.store.burst_bytes": _BURST,
+    "dma.store.burst_overhead_clocks": _OVERHEAD,
+    "npu.macs_per_cycle.int8": _MACS,
+    "npu.macs_per_cycle.int16": _MACS,
+    "npu.macs_per_cycle.int32": _MACS,
+    "npu.array.input_channels": _LANES,
+    "npu.array.output_channels": _LANES,
+    "npu.array.columns": _LANES,
+    "npu.read_bytes_per_cycle": _PORT,
+    "npu.write_bytes_per_cycle": _PORT,
+}
+
+
+def read_number(path: str, text: str, where: Place) -> Fraction:
+    """The number that ``text`` gives the field ``path``, exactly.
+
+    Raises ``BadInput`` at ``where`` if it is no number of the field's kind or outside its limits.
+    """
+    field = FIELDS[path]
+    value = _bytes(path, text, where) if field.kind == "bytes" else _plain(path, field, text, where)
+    if not field.low <= value <= field.high:
+        limits = f"between {field.limit(field.low)} and {field.limit(field.high)}"
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=f"write a number {limits}")
+    if field.power_of_two and int(value).bit_count() != 1:
+        mend = "write a power of two, such as 1, 4 or 16"
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=mend)
+    return value
+
+
+def shown_text(text: str) -> str:
+    """A number's text for a message, without quotes where it is plainly one."""
+    return text if _RATIONAL.fullmatch(text) else shown(text)
+
+
+def _bytes(path: str, text: str, where: Place) -> Fraction:
+    try:
+        return Fraction(parse_bytes(text))
+    except BadInput as error:
+        raise BadInput(f"{path}: {error.what}", where=where, mend=error.mend) from None
+
+
+def _plain(path: str, field: Field, text: str, where: Place) -> Fraction:
+    if field.kind == "whole":
+        if not _WHOLE.fullmatch(text):
+            what = f"{path} must be a whole number of {field.unit}, not {shown_text(text)}"
+            raise BadInput(what, where=where, mend="write plain digits, such as 16")
+    elif not (_RATIONAL.fullmatch(text) or _RATIO.fullmatch(text)):
+        what = f"{path} must be a number of {field.unit}, not {shown_text(text)}"
+        raise BadInput(what, where=where, mend="write a decimal number such as 30.891, or a ratio such as 400/3")
+    return Fraction(text)

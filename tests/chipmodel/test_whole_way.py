@@ -1,0 +1,73 @@
+"""Random programs on random chips through the whole way: every plan is checked by code that shares
+nothing with the planners, and the event-driven simulator equals the one that counts every cycle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from chipmodel.bound import lower_bound_cycles
+from chipmodel.chip import Chip
+from chipmodel.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.errors import DoesNotFit
+from chipmodel.pipeline import Planned, plan
+from chipmodel.program import Program
+from chipmodel.simulate import simulate
+from chipmodel.stepper import step_through
+from chipmodel.validate import validate_program
+from chipmodel.verify import verify
+from tests.support import tiny_chip
+from workloads.generator import Shape, random_program
+
+PACKERS = ("naive", "sequential", "large-first", "short-first")
+STREAMERS = ("sync", "ping-pong")
+BATCHES = 12
+BATCH = 25
+
+
+def _case(seed: int) -> tuple[Program, Chip, str, str, Random]:
+    random = Random(seed)
+    program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
+    return program, tiny_chip(random), random.choice(PACKERS), random.choice(STREAMERS), random
+
+
+def _paths(planned: Planned, random: Random) -> dict[str, str]:
+    choices: dict[str, str] = {}
+    for command in walk(planned.commands):
+        if isinstance(command, Branch):
+            choices[command.name] = random.choice(command.arms).name
+        elif isinstance(command, Repeat):
+            choices[command.name] = str(random.randint(1, 3))
+    return choices
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        program, chip, packer, streamer, random = _case(seed)
+        validate_program(program)
+        try:
+            planned = plan(program, chip, packer, streamer)
+        except DoesNotFit:
+            seen["refused"] += 1
+            continue
+        seen["planned"] += 1
+        seen["striped"] += bool(planned.schedule.striped)
+        seen["spilled"] += bool(planned.schedule.spilled)
+        fits = planned.solved.peak <= chip.shared_memory.bytes
+        if fits:
+            faults = verify(program, planned.commands, chip)
+            assert not faults, (seed, packer, streamer, faults)
+        assert planned.solved.peak >= planned.solved.lower_bound
+        choices = _paths(planned, random)
+        trace = simulate(planned.commands, chip, choices)
+        assert trace == step_through(planned.commands, chip, choices), seed
+        assert not trace.unaccounted()
+        path = resolve_path(planned.commands, choices)
+        assert trace.cycles >= lower_bound_cycles(program, chip, path), seed
+    assert seen["planned"] > seen["refused"]
+    assert seen["striped"]
+    assert seen["spilled"]

@@ -83,6 +83,12 @@ FIELDS: Mapping[str, Field] = {
 }
 
 
+def children(path: str) -> tuple[str, ...]:
+    """The keys right below the group ``path`` ("" for the whole file); none if it is no group."""
+    prefix = f"{path}." if path else ""
+    return tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
+
+
 def read_number(path: str, text: str, where: Place) -> Fraction:
     """The number that ``text`` gives the field ``path``, exactly.
 
@@ -118,5 +124,7 @@ def _plain(path: str, field: Field, text: str, where: Place) -> Fraction:
             raise BadInput(what, where=where, mend="write plain digits, such as 16")
     elif not (_RATIONAL.fullmatch(text) or _RATIO.fullmatch(text)):
         what = f"{path} must be a number of {field.unit}, not {shown_text(text)}"
-        raise BadInput(what, where=where, mend="write a decimal number such as 30.891, or a ratio such as 400/3")
+        raise BadInput(
+            what, where=where, mend="write a decimal number such as 30.891, or a ratio such as 400/3"
+        )
     return Fraction(text)

@@ -38,8 +38,9 @@ def packers() -> Mapping[str, Packer]:
 def solve(problem: Problem, packer: str) -> Solved:
     """Plan ``problem`` with the packer of that name. Raises BadInput for an unknown name.
 
-    ``status`` is optimal where the peak meets the contention bound, else feasible; a peak beyond the
-    problem's capacity leaves it unknown whether another plan would fit.
+    ``status`` is infeasible where the contention bound exceeds the problem's capacity, optimal where
+    the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown whether
+    another plan would fit.
     """
     known = packers()
     if packer not in known:
@@ -52,13 +53,12 @@ def solve(problem: Problem, packer: str) -> Solved:
 
 
 def _status(problem: Problem, peak: int, bound: int) -> Status:
+    capacity = problem.capacity
+    if capacity is not None and bound > capacity:
+        return "infeasible"
     if peak == bound:
         return "optimal"
-    if problem.capacity is not None and bound > problem.capacity:
-        return "infeasible"
-    if problem.capacity is not None and peak > problem.capacity:
-        return "unknown"
-    return "feasible"
+    return "unknown" if capacity is not None and peak > capacity else "feasible"
 
 
 def _naive(problem: Problem) -> Plan:

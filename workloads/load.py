@@ -48,7 +48,7 @@ def _load(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]],
     if suffix == ONNX_SUFFIX:
         from workloads.onnx_program import load_onnx
 
-        return load_onnx(Path(source), dtype=dtype, shapes=shapes, strict=strict)
+        return load_onnx(Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict)
     raise _not_accepted(source)
 
 

@@ -37,7 +37,28 @@ def read_model(path: Path, where: Place) -> ModelProto:
             where=where,
             mend="check that the file is a complete .onnx file",
         )
+    _check_names(model, where)
     return _inlined(model, where) if model.functions else model
+
+
+def _check_names(model: ModelProto, where: Place) -> None:
+    """Protobuf hands out a string that is not UTF-8 as bytes, or not at all."""
+    graph = model.graph
+    names: list[object] = [info.name for info in (*graph.input, *graph.output, *graph.initializer)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+    names += [
+        value for info in graph.input for value in (d.dim_param for d in info.type.tensor_type.shape.dim)
+    ]
+    if not all(isinstance(name, str) for name in (graph.name, *names)):
+        raise not_text(where)
+
+
+def not_text(where: Place) -> BadInput:
+    """The error for a name that is not UTF-8."""
+    return BadInput(
+        "the model has a name that is not UTF-8", where=where, mend="the file is damaged; export it again"
+    )
 
 
 def _read_bytes(path: Path, where: Place) -> bytes:

@@ -70,7 +70,10 @@ def _filled(node: Node, given: Fact) -> Fact | None:
     kind: int = value.data_type if value is not None and is_tensor else FLOAT
     array: NDArray[Any] | None = None
     if prod(shape) <= LIMIT:
-        filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
+        try:
+            filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
+        except (ValueError, TypeError) as error:
+            raise fault(node, f"its attribute value cannot be read: {error}") from None
         if filler.size != 1:
             raise fault(node, f"its attribute value has {filler.size} elements and must have one")
         array = numpy.full(shape, filler.reshape(-1)[0])

@@ -113,7 +113,7 @@ def _next(low: Lowering, region: _Region) -> Node | None:
 
 
 def _take(low: Lowering, region: _Region, node: Node) -> bool:
-    if region.open & low.kept or len(node.writes) != 1 or node.captured:
+    if region.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
         return False
     if low.shape(node.output) != region.shape or not (
         _affine(low, region, node) or _activation(low, region, node)

@@ -68,8 +68,19 @@ class Lowering:
             handler = handler_of(node)
             if handler is None:
                 self._unknown(node)
+            elif node.domain:
+                self._foreign(node, handler)
             else:
                 handler(self, node)
+
+    def _foreign(self, node: Node, handler: Handler) -> None:
+        """Nothing has checked the operands and attributes of an operator that is not ONNX's own."""
+        try:
+            handler(self, node)
+        except (LookupError, ValueError, ArithmeticError) as error:
+            raise fault(
+                node, f"its operands or attributes do not fit ({error!r})", "export the model again"
+            ) from None
 
     def _unknown(self, node: Node) -> None:
         what = "it is not among the operators that the importer knows"

@@ -49,18 +49,16 @@ def load_onnx(
     Raises BadInput, with the file, the node and the mend, for a file that is broken, a shape that is not
     fixed, and with ``strict`` for an operator that would otherwise be costed by its bytes alone.
     """
-    from workloads.onnx_file import read_model
+    from workloads.onnx_file import not_text, read_model
 
     where = Place(str(path))
-    model = read_model(path, where)
     try:
+        model = read_model(path, where)
         return _program(model, path, where, dtype, shapes or {}, strict)
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:
-        raise BadInput(
-            "the model has a name that is not UTF-8", where=where, mend="the file is damaged; export it again"
-        ) from None
+        raise not_text(where) from None
 
 
 def _program(

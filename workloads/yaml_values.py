@@ -29,7 +29,7 @@ Dtype = Literal[
 Activation = Literal["relu", "relu6", "leaky_relu", "hard_sigmoid", "hard_swish", "sigmoid", "tanh", "silu"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$"
-BYTES_PATTERN = r"^\s*[0-9]+(\.[0-9]+)?\s*([KkMmGg]i?)?[Bb]?\s*$"
+BYTES_PATTERN = r"^\s*[0-9]+(,[0-9]{3})*(\.[0-9]+)? *(([KkMmGg][Ii])?[Bb])?\s*$"
 
 
 def _form(value: Any) -> str:

@@ -123,14 +123,14 @@ def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction]
 
 
 def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
-    """Every number of the file, by the keys that lead to it. Raises ``BadInput`` for a key that is no field."""
+    """Every number by the keys that lead to it. Raises ``BadInput`` for a key that is no field."""
     found: list[tuple[Keys, Any]] = []
     for key, value in _mapping(document, data, keys).items():
         here = (*keys, key)
         path = ".".join(here)
         if path in FIELDS:
             found.append((here, value))
-        elif children(path):
+        elif key and children(path):
             found.extend(_leaves(document, value, here))
         elif keys or key not in TEXTS:
             known = children(".".join(keys)) if keys else (*TEXTS, *children(""))

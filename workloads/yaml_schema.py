@@ -7,7 +7,7 @@ editors.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
@@ -82,8 +82,20 @@ Workload.model_rebuild()
 
 def schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of the format, for editors and other tools."""
+    described = Workload.model_json_schema()
+    _close(described)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Workload.model_json_schema(),
+        **described,
         "title": "chipmodel workload",
     }
+
+
+def _close(form: Any) -> None:
+    """Forbid the keys that are no names wherever names are keys; pydantic leaves them open."""
+    if isinstance(form, dict):
+        fields = cast("dict[str, Any]", form)
+        if "patternProperties" in fields:
+            fields["additionalProperties"] = False
+    for inner in form.values() if isinstance(form, dict) else form if isinstance(form, list) else ():
+        _close(inner)

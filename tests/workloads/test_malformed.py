@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
@@ -118,23 +118,55 @@ def test_any_typing_error_in_an_example_is_bad_input_or_harmless(path: Path, dat
     loads_or_says_why(text[:start] + typed + text[stop:])
 
 
-WORDS = st.sampled_from(
-    ["x", "a", "conv", "relu", "if", "loop", "op", "in", "out", "ops", "arms", "same", "4KiB"]
-)
-VALUES = st.recursive(
-    st.one_of(WORDS, st.integers(-2, 9), st.booleans(), st.none(), st.floats(allow_nan=False)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(WORDS, inner, max_size=3)),
-    max_leaves=8,
-)
 MODELS = cast("dict[str, Any]", schema()["$defs"])
-KINDS = st.sampled_from(
-    sorted({k for m in MODELS.values() for k in m["properties"].get("op", {}).get("enum", ["if", "loop"])})
-)
-KEYS = st.sampled_from(sorted({key for model in MODELS.values() for key in model["properties"]}))
+NAMES = st.sampled_from(["x", "y", "raw", "seq", "a", "b", "c", "h"])
+SIZES = st.one_of(st.integers(1, 8), st.integers(-3, 12))
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(KINDS, st.dictionaries(KEYS, VALUES, max_size=5)), max_size=4))
-def test_any_ops_are_bad_input_or_a_program(drawn: list[tuple[str, dict[str, object]]]) -> None:
-    ops = [{"op": kind, **keys} for kind, keys in drawn]
-    loads_or_says_why(yaml.safe_dump({"name": "t", "inputs": {"x": [1, 4, 6, 6], "a": 64}, "ops": ops}))
+def values(form: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
+    """Most of what a JSON Schema allows, with names and sizes that often fit, and some that never do."""
+    match form:
+        case {"$ref": ref}:
+            return objects(MODELS[str(ref).rpartition("/")[2]], depth + 1)
+        case {"anyOf": forms} | {"oneOf": forms}:
+            return st.one_of(
+                [values(f, depth) for f in forms if depth < 2 or f.get("$ref", "")[8:] not in NESTED]
+            )
+        case {"enum": choices}:
+            return st.sampled_from(choices)
+        case {"const": only}:
+            return st.just(only)
+        case {"type": "array", "items": items}:
+            return st.lists(values(items, depth), min_size=form.get("minItems", 0), max_size=4)
+        case {"type": "object", "patternProperties": patterns}:
+            (inner,) = patterns.values()
+            return st.dictionaries(
+                NAMES, values(inner, depth), min_size=form.get("minProperties", 0), max_size=2
+            )
+        case {"type": "integer"}:
+            return SIZES
+        case {"type": "boolean"}:
+            return st.booleans()
+        case {"type": "null"}:
+            return st.none()
+        case _:
+            return NAMES
+
+
+NESTED = ("If", "Loop")
+
+
+def objects(model: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
+    fields = {k: values(f, depth) for k, f in model["properties"].items() if k != "name"}
+    required = {k: v for k, v in fields.items() if k in (*model["required"], "in")}
+    return st.fixed_dictionaries(required, optional={k: v for k, v in fields.items() if k not in required})
+
+
+OPS = values(cast("dict[str, Any]", schema()["properties"])["ops"]["items"], 0)
+INPUTS = {"x": [1, 4, 6, 6], "y": [1, 4, 6, 6], "raw": 64, "seq": [3, 1, 4]}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(OPS, min_size=1, max_size=4))
+def test_any_ops_of_the_right_form_are_bad_input_or_a_program(drawn: list[object]) -> None:
+    loads_or_says_why(yaml.safe_dump({"name": "t", "inputs": INPUTS, "ops": drawn}))

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from chipmodel.chip import Chip
 from chipmodel.interval import Interval
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec, steps
@@ -23,9 +22,9 @@ from dma.sync import least_weights
 from dma.tiling import slice_bytes, sliced, striped, whole_tiling
 
 
-def _reserve(program: Program, chip: Chip, budget: int) -> Reserve:
+def _reserve(program: Program, keep: int) -> Reserve:
     """Both buffers are alive under every op, so every op keeps room for the two largest."""
-    least = sorted(least_weights(program, chip, budget, op) for op in ops(program.body))
+    least = sorted(least_weights(program, op, keep) for op in ops(program.body))
     both = sum(least[-2:])
     return lambda _: both
 

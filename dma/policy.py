@@ -19,6 +19,8 @@ class Room:
     program: Program
     chip: Chip
     budget: int
+    keep: int
+    """Bytes of a weight block that an op may insist on, so that slices do not become tiny."""
     residency: Residency
     claims: tuple[int, ...]
 
@@ -47,6 +49,6 @@ class Policy:
     title: str
     source: str
     double: bool
-    reserve: Callable[[Program, Chip, int], Reserve]
+    reserve: Callable[[Program, int], Reserve]
     channels: Callable[[Room], tuple[Mapping[str, int], Callable[[Op], int]]]
     issue: Callable[[Room, Emission], tuple[list[Issued], dict[str, BufferSpec]]]

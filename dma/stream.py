@@ -27,10 +27,16 @@ from dma import ping_pong, sync
 from dma.emit import Emission, Need, emit
 from dma.policy import Issued, Policy, Room
 from dma.residency import Reserve, Residency, decide
-from dma.tiling import Tiling, least_stripe, stripe_bytes, striped, whole_tiling
+from dma.tiling import SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
 
 MOST_STEPS = 200_000
 """More steps than this and the memory is too small to be worth simulating."""
+
+
+PARTS_FOR_WEIGHTS = (8, 16, 32, 64)
+"""A weight buffer keeps at least this part of the memory from the activations. Large slices cost few
+set-ups, but may force tensors out; the first part that spills nothing wins, or else the one whose
+schedule moves the fewest bytes."""
 
 
 def policies() -> Mapping[str, Policy]:
@@ -47,9 +53,30 @@ def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool
     if streamer not in policies():
         raise BadInput(f"unknown streamer {streamer!r}", mend=f"one of {', '.join(policies())}")
     policy = policies()[streamer]
-    reserve = policy.reserve(program, chip, budget)
+    best: tuple[int, Schedule] | None = None
+    refusal: DoesNotFit | None = None
+    for part in PARTS_FOR_WEIGHTS:
+        try:
+            schedule = _stream(program, chip, policy, budget, budget // part, spill)
+        except DoesNotFit as error:
+            refusal = error
+            continue
+        if not (schedule.spilled or schedule.striped):
+            return schedule
+        moved = sum(t.bytes + SETUP_BYTES for t in schedule.transfers)
+        if best is None or moved < best[0]:
+            best = moved, schedule
+    if best is None:
+        assert refusal is not None
+        raise refusal
+    return best[1]
+
+
+def _stream(program: Program, chip: Chip, policy: Policy, budget: int, keep: int, spill: bool) -> Schedule:
+    reserve = policy.reserve(program, keep)
     residency = decide(program, budget, reserve, spill)
-    room = Room(program, chip, budget, residency, _claims(program, residency, budget, reserve))
+    claims = _claims(program, residency, budget, reserve)
+    room = Room(program, chip, budget, keep, residency, claims)
     tilings = _tilings(room, policy)
     emission = emit(program, chip, residency, tilings)
     issued, extra = policy.issue(room, emission)

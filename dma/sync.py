@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from chipmodel.chip import Chip
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
 from dma.emit import Emission
@@ -15,26 +14,23 @@ from dma.policy import Issued, Policy, Room
 from dma.residency import Reserve
 from dma.tiling import slice_bytes, sliced
 
-PART_FOR_WEIGHTS = 8
-"""An op never gets less than 1/8 of the budget for its weights, if it needs as much: below that the
-set-up of many small transfers costs more than the spilling that makes the room."""
 
-
-def least_weights(program: Program, chip: Chip, budget: int, op: Op) -> int:
-    """Bytes to keep free for one weight buffer of ``op``: its block, or a slice of it."""
+def least_weights(program: Program, op: Op, keep: int) -> int:
+    """Bytes to keep free for one weight buffer of ``op``: its block, but no more than ``keep`` of it,
+    nor less than one output channel's."""
     block = program.block_bytes(op)
     channel = slice_bytes(program, op, 1) if op.work.channels > 1 else block
-    return min(block, max(channel, budget // PART_FOR_WEIGHTS))
+    return min(block, max(channel, keep))
 
 
-def _reserve(program: Program, chip: Chip, budget: int) -> Reserve:
-    return lambda op: least_weights(program, chip, budget, op)
+def _reserve(program: Program, keep: int) -> Reserve:
+    return lambda op: least_weights(program, op, keep)
 
 
 def _channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
     channels: dict[str, int] = {}
     for op, claim in zip(ops(room.program.body), room.claims, strict=True):
-        least = least_weights(room.program, room.chip, room.budget, op)
+        least = least_weights(room.program, op, room.keep)
         limit = max(least, room.budget - claim)
         channels[op.name] = sliced(room.program, op, limit, room.granule) or 1
     return channels, lambda op: slice_bytes(room.program, op, channels[op.name])

@@ -33,14 +33,16 @@ PUBLISHED = {
     "inception_v2": (11.2, 2.0, 0.02),
     # He 2016 (arXiv:1512.03385): torchvision's resnet50 has 25,557,032 and 4.09 GMAC.
     "resnet50": (25.557032, 4.1, 0.01),
-    # Zhang 2018 (arXiv:1707.01083), table 2: 1x with four groups has 133 M multiply-adds; the file's
-    # bottlenecks are half as wide again as the paper's and its stage 2 starts from 112: 7 % fewer.
+    # Zhang 2018 (arXiv:1707.01083), table 2: 1x with four groups has 133 M multiply-adds. The file has
+    # half of its widths (136, 272, 544) and no bottlenecks: the same design at nearly the same cost.
     "shufflenet": (1.4, 0.133, 0.07),
     # Iandola 2016 (arXiv:1602.07360): torchvision's squeezenet1_1 has 1,235,496 and 0.35 GMAC.
     "squeezenet": (1.235496, 0.35, 0.01),
     # Simonyan 2015 (arXiv:1409.1556): torchvision's vgg19 has 143,667,240 and 19.63 GMAC.
     "vgg19": (143.667240, 19.63, 0.001),
-    # Zeiler 2014 (arXiv:1311.2901), Caffe2's wide variant: 87.3 M weights in 349 MB of float32.
+    # Zeiler 2014 (arXiv:1311.2901), table 3: layers 3, 4, 5 with 512, 1024, 512 maps. No count is
+    # published; by hand: 7*7*3*96 + 5*5*96*256 + 9*(256*512 + 512*1024 + 1024*512) + 36*512*4096
+    # + 4096*4096 + 4096*1000 and a bias each.
     "zfnet512": (87.25, 1.48, 0.01),
 }
 

@@ -1,0 +1,273 @@
+"""Presets, chip files and overrides: exact numbers, their origins, and every mistake at its place."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from chipmodel.chip import Chip, Route
+from chipmodel.chip_fields import FIELDS
+from chipmodel.chip_file import load_chip, preset_names
+from chipmodel.errors import BadInput, Place
+
+PRESETS = ("alif-e7", "esp32s3", "gap9", "luna-arcs", "luna-csk6", "stm32n6")
+
+
+def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def core_cycles_per_32_bytes(chip: Chip, route: Route) -> Fraction:
+    data = route.burst_bytes / chip.psram.bytes_per_clock
+    clocks = Fraction(32, route.burst_bytes) * (route.burst_overhead_clocks + data)
+    return clocks * chip.core_mhz / chip.psram.clock_mhz
+
+
+def refused(path_or_name: str, *overrides: str) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        load_chip(path_or_name, overrides)
+    return caught.value
+
+
+def test_preset_names() -> None:
+    assert preset_names() == PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_number_of_a_preset_says_where_it_comes_from(name: str) -> None:
+    chip = load_chip(name)
+    assert chip.name == name
+    assert chip.title
+    assert tuple(chip.figures) == tuple(FIELDS)
+    for figure in chip.figures.values():
+        assert figure.mark in ("published", "derived", "assumed")
+        assert len(figure.source) > 10
+
+
+def test_luna_arcs_is_the_chip_of_the_figures() -> None:
+    chip = load_chip("luna-arcs")
+    assert chip.core_mhz == 300
+    assert (chip.shared_memory.bytes, chip.psram.bytes) == (384 * 1024, 8 * 1024 * 1024)
+    assert (chip.psram.clock_mhz, chip.psram.bytes_per_clock) == (240, 2)
+    assert (chip.dma.load.setup_cycles, chip.dma.store.setup_cycles) == (656, 615)
+    assert chip.npu.macs_per_cycle == {8: 64, 16: 16, 32: 4}
+    assert chip.npu.array == (8, 2, 4)
+    assert (chip.npu.read_bytes_per_cycle, chip.npu.write_bytes_per_cycle) == (8, 16)
+
+
+# Each k by hand from hardware.md: overhead and data clocks of a burst, times core / Psram clock.
+@pytest.mark.parametrize(
+    ("name", "load", "store"),
+    [
+        # The fits of luna_transfer.csv: psram->shared 30.891, shared->psram 24.702.
+        ("luna-arcs", Fraction("30.891"), Fraction("24.702")),
+        # The same bursts at 200 instead of 240 MHz.
+        ("luna-csk6", Fraction("30.891") * 240 / 200, Fraction("24.702") * 240 / 200),
+        # (20 + 32) and (15 + 32) clocks per 64 B, 240 MHz core, 80 MHz Psram.
+        ("esp32s3", Fraction(52 * 3, 2), Fraction(47 * 3, 2)),
+        # 7 + 4 + 128 clocks per 256 B, 370 and 133 MHz.
+        ("gap9", Fraction(139 * 370, 8 * 133), Fraction(139 * 370, 8 * 133)),
+        # 9 + 5 + 16 clocks per 64 B, 1000 and 200 MHz.
+        ("stm32n6", Fraction(30 * 5, 2), Fraction(30 * 5, 2)),
+        # 6 + 1 + 64 clocks per 128 B, 400 and 100 MHz.
+        ("alif-e7", Fraction(71 * 4, 4), Fraction(71 * 4, 4)),
+    ],
+)
+def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) -> None:
+    chip = load_chip(name)
+    assert core_cycles_per_32_bytes(chip, chip.dma.load) == load
+    assert core_cycles_per_32_bytes(chip, chip.dma.store) == store
+
+
+@pytest.mark.parametrize(
+    ("name", "shared", "macs"),
+    [
+        ("luna-csk6", 640 << 10, 256),
+        ("esp32s3", 512 << 10, 16),
+        ("gap9", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
+        ("stm32n6", 4 * 448 << 10, 300),  # 600 GOPS / 2 / 1 GHz
+        ("alif-e7", 4 << 20, 256),
+    ],
+)
+def test_memory_and_rate(name: str, shared: int, macs: Fraction) -> None:
+    chip = load_chip(name)
+    assert chip.shared_memory.bytes == shared
+    assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
+
+
+def test_loading_a_preset_takes_no_time() -> None:
+    load_chip("luna-arcs")
+    took: list[float] = []
+    for _ in range(5):
+        start = time.perf_counter()
+        load_chip("luna-arcs")
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.06
+
+
+def test_override() -> None:
+    chip = load_chip("luna-arcs", ["psram.clock_mhz = 100", "shared_memory.bytes=640KiB"])
+    plain = load_chip("luna-arcs")
+    assert chip.psram == replace(plain.psram, clock_mhz=Fraction(100))
+    assert chip.shared_memory.bytes == 640 << 10
+    assert chip.npu == plain.npu
+    figure = chip.figures["psram.clock_mhz"]
+    assert (figure.value, figure.mark, figure.source) == ("100", "given", "--set")
+    assert chip.figures["core_mhz"] == plain.figures["core_mhz"]
+
+
+def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
+    chip = load_chip("luna-arcs", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
+    assert chip.core_mhz == Fraction(400, 3)
+    assert chip.dma.load.burst_overhead_clocks == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("override", "what", "mend"),
+    [
+        ("psram.clok_mhz=3", "unknown field 'psram.clok_mhz'", "did you mean 'psram.clock_mhz'?"),
+        ("clock_mhz=3", "unknown field", "did you mean 'psram.clock_mhz'?"),
+        ("PSRAM.BYTES=3", "unknown field", "did you mean 'psram.bytes'?"),
+        ("psram=3", "holds several fields", "psram.bytes_per_clock"),
+        ("psram.clock_mhz", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz=", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("=100", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz=0", "psram.clock_mhz is 0", "between 0.001 MHz"),
+        ("psram.clock_mhz=-80", "psram.clock_mhz is -80", "between 0.001 MHz"),
+        ("psram.clock_mhz=fast", "must be a number of MHz, not 'fast'", "30.891"),
+        ("psram.clock_mhz=1e999999999", "must be a number", "30.891"),
+        ("psram.clock_mhz=1/0", "must be a number", "400/3"),
+        ("psram.clock_mhz=nan", "must be a number", "400/3"),
+        ("core_mhz=1e12", "core_mhz is 1e12", "100,000 MHz"),
+        ("dma.load.burst_bytes=0", "burst_bytes is 0", "between 1 bytes"),
+        ("dma.load.burst_bytes=1.5", "must be a whole number of bytes, not 1.5", "plain digits"),
+        ("shared_memory.alignment=24", "alignment is 24", "power of two"),
+        ("shared_memory.bytes=640KB", "ambiguous", "640 KiB"),
+        ("shared_memory.bytes=100", "shared_memory.bytes is 100", "256 B and 1,024 GiB"),
+        ("shared_memory.bytes=-1", "negative", "384 KiB"),
+    ],
+)
+def test_bad_override(override: str, what: str, mend: str) -> None:
+    error = refused("luna-arcs", override)
+    assert error.where == Place(f"--set {override}")
+    assert what in error.what
+    assert mend in error.mend
+
+
+def test_unknown_chip() -> None:
+    error = refused("luna-arc")
+    assert "'luna-arc'" in error.what
+    assert "did you mean 'luna-arcs'?" in error.mend
+    assert all(name in error.mend for name in PRESETS)
+    assert "no such file" in refused("no/such/chip.yaml").what
+    assert "no chip is called" in refused("").what
+
+
+def test_a_users_chip_gives_what_differs_from_its_base(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "base: luna-arcs\n"
+        "psram:\n"
+        "  clock_mhz: 133.3\n"
+        "npu:\n"
+        "  macs_per_cycle: {int8: {value: 128, mark: assumed, source: a guess}}\n",
+    )
+    chip, base = load_chip(path), load_chip("luna-arcs")
+    assert (chip.name, chip.title) == ("mine", "mine, based on luna-arcs")
+    assert chip.psram == replace(base.psram, clock_mhz=Fraction("133.3"))
+    assert chip.npu.macs_per_cycle == {8: 128, 16: 16, 32: 4}
+    assert chip.figures["psram.clock_mhz"].mark == "given"
+    assert chip.figures["psram.clock_mhz"].source == f"{path}:3:3"
+    assert chip.figures["npu.macs_per_cycle.int8"].source == "a guess"
+    assert chip.figures["core_mhz"] == base.figures["core_mhz"]
+
+
+def test_a_base_may_be_a_file_beside_it_and_keys_may_be_dotted(tmp_path: Path) -> None:
+    write(tmp_path, "base: gap9\nname: one\ncore_mhz: 200\n", "one.yaml")
+    two = load_chip(write(tmp_path, "base: one.yaml\npsram.bytes: 4 MiB\n", "two.yaml"))
+    assert (two.core_mhz, two.psram.bytes, two.title) == (200, 4 << 20, "two, based on one")
+
+
+def test_a_whole_chip_of_plain_numbers(tmp_path: Path) -> None:
+    plain = load_chip("stm32n6")
+    text = "".join(f"{path}: {figure.value}\n" for path, figure in plain.figures.items())
+    chip = load_chip(write(tmp_path, "name: plain\n" + text))
+    assert replace(chip, name="", title="", figures={}) == replace(plain, name="", title="", figures={})
+    assert {figure.mark for figure in chip.figures.values()} == {"given"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what", "mend"),
+    [
+        ("psrm:\n  bytes: 8 MiB\n", 2, 1, "unknown key 'psrm'", "did you mean 'psram'? keys here are base"),
+        (
+            "psram:\n  clock: 8\n",
+            3,
+            3,
+            "unknown key 'clock' in psram",
+            "'clock_mhz'? keys here are bytes, cl",
+        ),
+        ("psram: 8 MiB\n", 2, 1, "psram must be a mapping, not '8 MiB'", "bytes, clock_mhz"),
+        ("npu:\n  array: [8, 2, 4]\n", 3, 3, "npu.array must be a mapping, not a list", "input_channels"),
+        ("core_mhz: fast\n", 2, 1, "number of MHz, not 'fast'", "30.891"),
+        ("core_mhz: 0\n", 2, 1, "core_mhz is 0", "between 0.001 MHz and 100,000 MHz"),
+        ("core_mhz: -300\n", 2, 1, "core_mhz is -300", "between"),
+        ("core_mhz: true\n", 2, 1, "must be a number, not true", "write one number"),
+        ("core_mhz:\n", 2, 1, "must be a number, not nothing", "write one number"),
+        ("core_mhz: [1, 2]\n", 2, 1, "must be a number, not a list", "write one number"),
+        ("core_mhz: 1_000\n", 2, 1, "not '1_000'", "30.891"),
+        ("core_mhz: .inf\n", 2, 1, "not '.inf'", "30.891"),
+        ("shared_memory:\n  bytes: 640 KB\n", 3, 3, "ambiguous", "640 KiB"),
+        ("shared_memory:\n  alignment: 3\n", 3, 3, "alignment is 3", "power of two"),
+        ("core_mhz: {mark: given}\n", 2, 1, "core_mhz has no 'value'", "add 'value: ...'"),
+        ("core_mhz: {value: 3}\n", 2, 1, "core_mhz has no 'mark'", "published, derived, assumed, given"),
+        ("core_mhz: {value: 3, mark: sure}\n", 2, 22, "has the mark 'sure'", "published"),
+        ("core_mhz: {value: 3, mark: derived}\n", 2, 1, "is derived but has no 'source'", "who says so"),
+        ("core_mhz: {value: 3, unit: MHz}\n", 2, 22, "unknown key 'unit'", "value, mark, source"),
+        ("core_mhz: {value: {a: 1}, mark: given}\n", 2, 12, "not a mapping", "write one number"),
+        ("core_mhz: 1\ncore_mhz: 2\n", 3, 1, "given twice, first on line 2", "remove one"),
+        ("psram.bytes: 1 MiB\npsram:\n  bytes: 2 MiB\n", 4, 3, "psram.bytes is given twice", "remove one"),
+        ("name: 7\n", 2, 1, "'name' must be a text, not 7", "quotes"),
+        ("name: ''\n", 2, 1, "'name' must be a text, not ''", "quotes"),
+        ('title: "a\\eb"\n', 2, 1, "'title' must be one printable line", "shorten"),
+        ("'': {}\n", 2, 1, "unknown key ''", "keys here are"),
+        ("core_mhz: [\n", 3, 1, "not closed|missing", "brackets|add the missing"),
+    ],
+)
+def test_mistakes_have_line_and_column(
+    tmp_path: Path, text: str, line: int, column: int, what: str, mend: str
+) -> None:
+    path = write(tmp_path, "base: luna-arcs\n" + text)
+    error = refused(path)
+    assert error.where == Place(path, line, column)
+    assert any(part in error.what for part in what.split("|"))
+    assert any(part in error.mend for part in mend.split("|"))
+
+
+@pytest.mark.parametrize("text", ["- 1\n", "luna-arcs\n", "3\n"])
+def test_a_chip_file_is_a_mapping(tmp_path: Path, text: str) -> None:
+    error = refused(write(tmp_path, text))
+    assert "a chip file must be a mapping" in error.what
+    assert error.where is not None
+    assert (error.where.line, error.where.column) == (1, 1)
+
+
+def test_missing_numbers_are_named(tmp_path: Path) -> None:
+    error = refused(write(tmp_path, "name: half\ncore_mhz: 100\n"))
+    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 16 more" in error.what
+    assert "base: luna-arcs" in error.mend
+
+
+def test_bases_that_are_not_there_or_go_round(tmp_path: Path) -> None:
+    unknown = write(tmp_path, "name: a\nbase: luna\n")
+    assert refused(unknown).where == Place(unknown, 2, 1)
+    own = write(tmp_path, "base: own.yaml\n", "own.yaml")
+    assert "based on itself" in refused(own).what
+    write(tmp_path, "base: b.yaml\n", "a.yaml")
+    assert "based on itself" in refused(write(tmp_path, "base: a.yaml\n", "b.yaml")).what

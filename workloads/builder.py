@@ -382,6 +382,7 @@ class ProgramBuilder:
             name,
             inputs,
             [shape],
+            rows=prod(shape),  # any element by itself: it can be cut anywhere
             weights=weights,
             in_place=in_place,
             broadcast=[i for i, v in enumerate(inputs) if v.elements < prod(shape)],

@@ -109,7 +109,7 @@ def _(op: models.BlockMove, site: Site) -> tuple[Value, ...]:
 
 @build.register
 def _(op: models.Copy, site: Site) -> tuple[Value, ...]:
-    return (site.builder.vector("copy", site.name, [site.x], outputs=site.outputs),)
+    return (site.builder.elementwise("copy", site.name, [site.x], outputs=site.outputs),)
 
 
 @build.register

@@ -184,7 +184,7 @@ def _(op: models.Normalisation, site: Site) -> tuple[Value, ...]:
     return (value,)
 
 
-def _normalised(op: models.Normalisation, site: Site) -> tuple[int, int | None]:
+def _normalised(op: models.Normalisation, site: Site) -> tuple[int, int]:
     """(weight elements, independent rows)"""
     shape = site.x.shape
     if op.op in ("layer_norm", "rms_norm"):
@@ -196,7 +196,7 @@ def _normalised(op: models.Normalisation, site: Site) -> tuple[int, int | None]:
     if op.op == "group_norm" and shape[1] % op.groups:
         site.refuse(f"{op.groups} groups do not divide {shape[1]} channels", "take a divisor", "groups")
     if op.op == "batch_norm":
-        return 2 * shape[1], None
+        return 2 * shape[1], site.x.elements
     return 2 * shape[1], shape[0] * (op.groups if op.op == "group_norm" else shape[1])
 
 
@@ -204,7 +204,7 @@ def _normalised(op: models.Normalisation, site: Site) -> tuple[int, int | None]:
 def _(op: models.Prelu, site: Site) -> tuple[Value, ...]:
     site.rank(range(2, 9), "[N, C, ...]")
     weight = site.builder.weight(f"{site.name}.weight", site.x.shape[1], op.weight_dtype or site.x.dtype)
-    return (site.builder.vector("prelu", site.name, [site.x], weights=[weight], outputs=site.outputs),)
+    return (site.builder.elementwise("prelu", site.name, [site.x], weights=[weight], outputs=site.outputs),)
 
 
 @build.register
@@ -228,7 +228,7 @@ def _(op: models.Reduce, site: Site) -> tuple[Value, ...]:
 @build.register
 def _(op: models.Cast, site: Site) -> tuple[Value, ...]:
     out = Value(site.name, site.x.shape, op.dtype)
-    return _convert("cast", site, out, prod(site.x.shape[:-1]))
+    return _convert("cast", site, out, out.elements)
 
 
 def _convert(kind: str, site: Site, out: Value, rows: int) -> tuple[Value, ...]:

@@ -23,9 +23,11 @@ from workloads.builder import ProgramBuilder, Value
 from workloads.yaml_moves import build
 from workloads.yaml_names import AnyNode, Names, Path, reads
 from workloads.yaml_op_models import Custom, SimpleOp
-from workloads.yaml_schema import Carry, If, Loop, Workload
+from workloads.yaml_schema import Carry, If, Loop, Workload, schema
 from workloads.yaml_site import Site, declare
 from workloads.yaml_values import MAX_COUNT, Activated, Costed, Dtype, Weighted
+
+__all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
 
 _NO_SHAPES: Mapping[str, tuple[int, ...]] = {}
 
@@ -229,7 +231,7 @@ class _Loader:
                 _rename(inner, value.name, output)
                 continue
             copy = f"{self.names.ops[path]}.{arm}.{output}"
-            self.builder.vector("copy", copy, [value], outputs=[output])
+            self.builder.elementwise("copy", copy, [value], outputs=[output])
             self.builder.notes.append(f"the arm '{arm}' copies '{given[arm]}' to '{output}'")
 
     # -- loop ----------------------------------------------------------------------------------
@@ -239,7 +241,9 @@ class _Loader:
         carried: dict[str, Value] = {}
         for tensor, carry in op.carry.items():
             first = self._find(carry.from_, (*path, "carry", tensor, "from"), scope, [tensor])
-            carried[tensor] = self.builder.vector("copy", f"{name}.{tensor}.first", [first], outputs=[tensor])
+            carried[tensor] = self.builder.elementwise(
+                "copy", f"{name}.{tensor}.first", [first], outputs=[tensor]
+            )
         inner = _Scope((*path, "ops"), scope, dict(carried))
         inner.no_previous = "no op of the loop stands before it"
         with self.builder.block() as body:
@@ -271,9 +275,9 @@ class _Loader:
             if value.name in order[:index]:
                 # It will have been replaced by the time that it is read.
                 saved = f"{name}.{value.name}.old"
-                found[tensor] = self.builder.vector("copy", saved, [value])
+                found[tensor] = self.builder.elementwise("copy", saved, [value])
         for tensor, value in found.items():
-            self.builder.vector("copy", f"{name}.{tensor}.next", [value], outputs=[tensor])
+            self.builder.elementwise("copy", f"{name}.{tensor}.next", [value], outputs=[tensor])
 
     # -- the whole -----------------------------------------------------------------------------
 

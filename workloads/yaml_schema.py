@@ -7,7 +7,7 @@ editors.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 from pydantic import Field
 
@@ -91,11 +91,14 @@ def schema() -> dict[str, object]:
     }
 
 
-def _close(form: Any) -> None:
+def _close(form: object) -> None:
     """Forbid the keys that are no names wherever names are keys; pydantic leaves them open."""
+    if isinstance(form, list):
+        for item in cast("list[object]", form):
+            _close(item)
     if isinstance(form, dict):
-        fields = cast("dict[str, Any]", form)
+        fields = cast("dict[str, object]", form)
+        for item in list(fields.values()):
+            _close(item)
         if "patternProperties" in fields:
             fields["additionalProperties"] = False
-    for inner in form.values() if isinstance(form, dict) else form if isinstance(form, list) else ():
-        _close(inner)

@@ -1,0 +1,518 @@
+"""Reading YAML: values, places, hostile files, and pydantic's errors in plain words."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag, field_validator
+
+import chipmodel.yaml_file
+from chipmodel.errors import BadInput, Place
+from chipmodel.yaml_file import Document, read_text, read_yaml, validate
+from chipmodel.yaml_tree import MAX_DEPTH, MAX_VALUES
+
+FILE = "f.yaml"
+BIG = 10_000_000
+
+
+def refused(text: str) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        read_yaml(text, FILE)
+    return caught.value
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on", "on"),
+        ("No", "No"),
+        ("yes", "yes"),
+        ("y", "y"),
+        ("true", True),
+        ("False", False),
+        ("~", None),
+        ("null", None),
+        ("12", 12),
+        ("-3", -3),
+        ("+3", 3),
+        ("0", 0),
+        ("0x1F", 31),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("1_000", "1_000"),
+        ("0o17", "0o17"),
+        ("0b1", "0b1"),
+        ("1:30", "1:30"),
+        ("12:30:45", "12:30:45"),
+        ("2024-01-02", "2024-01-02"),
+        (".inf", ".inf"),
+        (".nan", ".nan"),
+        ("=", "="),
+        ("1.2.3", "1.2.3"),
+        ("-", [None]),
+        ("'12'", "12"),
+        ('"true"', "true"),
+        ("|\n  12\n", "12\n"),
+    ],
+)
+def test_scalars_of_the_core_schema(text: str, value: object) -> None:
+    data = read_yaml(f"a: {text}\n" if text != "-" else "a:\n-\n", FILE).data
+    assert isinstance(data, dict)
+    assert data["a"] == value
+    assert type(data["a"]) is type(value)
+
+
+def test_keys_stay_texts() -> None:
+    assert read_yaml("no: 1\non: 2\ny: 3\n1:30: 4\n'8': 5\n", FILE).data == {
+        "no": 1,
+        "on": 2,
+        "y": 3,
+        "1:30": 4,
+        "8": 5,
+    }
+
+
+def test_numbers_are_kept_as_written() -> None:
+    document = read_yaml("a: [30.891000, 0x10]\nb: {c: 1e3}\n", FILE)
+    assert document.written(("a", 0)) == "30.891000"
+    assert document.written(("a", 1)) == "0x10"
+    assert document.written(("b", "c")) == "1e3"
+    with pytest.raises(KeyError):
+        document.written(("b", "d"))
+
+
+def test_aliases_stand_for_their_anchors() -> None:
+    data = read_yaml("a: &x {k: [1, 2]}\nb: *x\nc: [*x, *x]\n", FILE).data
+    assert data == {"a": {"k": [1, 2]}, "b": {"k": [1, 2]}, "c": [{"k": [1, 2]}, {"k": [1, 2]}]}
+
+
+def test_places() -> None:
+    text = "# first\nname: x\nops:\n  - kind: conv\n    kernel: [3,\n      5]\n  - {kind: add}\n"
+    document = read_yaml(text, FILE)
+    assert document.place(()) == Place(FILE, 2, 1)
+    assert document.place(("ops",)) == Place(FILE, 3, 1)
+    assert document.place(("ops", 0)) == Place(FILE, 4, 5)
+    assert document.place(("ops", 0, "kernel")) == Place(FILE, 5, 5)
+    assert document.place(("ops", 0, "kernel", 1)) == Place(FILE, 6, 7)
+    assert document.place(("ops", 1, "kind")) == Place(FILE, 7, 6)
+    assert document.place(("ops", 1, "nothing", "there")) == Place(FILE, 7, 5)
+    assert document.place(("ops", 9)) == Place(FILE, 3, 1)
+
+
+KEYS = st.text(
+    st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\x7f\x85"), max_size=8
+)
+LEAVES = st.none() | st.booleans() | st.integers(-(10**30), 10**30) | KEYS
+LEAVES |= st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=30))
+@settings(max_examples=150, deadline=None)
+def test_whatever_json_writes_is_read_back(data: Any) -> None:
+    import json
+
+    document = read_yaml(json.dumps({"a": data}, ensure_ascii=False), FILE)
+    assert document.data == {"a": data}
+
+
+def test_a_large_file_is_read_in_a_moment() -> None:
+    op = "- name: conv{0}\n  kind: conv\n  in: [t{0}, u{0}]\n  kernel: [3, 3]\n  stride: 1\n  out: {0}\n"
+    text = "ops:\n" + "".join(op.format(i) for i in range(5000))
+    start = time.perf_counter()
+    document = read_yaml(text, FILE)
+    # About 0.3 s alone on one core; the rest is for a machine with other work.
+    assert time.perf_counter() - start < 2
+    assert document.place(("ops", 4999, "out")) == Place(FILE, 30_001, 3)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+MISTAKES = [
+    ("", 1, 1, "empty", "write the description"),
+    ("# only a comment\n", 1, 1, "empty", "write the description"),
+    ("---\n", 1, 1, "empty", "write the description"),
+    ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' is given twice, first on line 1", "remove one"),
+    ("a: {b: 1,\n  b: 2}\n", 2, 3, "given twice, first on line 1", "remove one"),
+    ("8: 1\n", 1, 1, "a key must be a text, not 8", 'quote it: "8":'),
+    ("true: 1\n", 1, 1, "a key must be a text, not true", 'quote it: "true":'),
+    (": 1\n", 1, 1, "a key must be a text, not nothing", "quote it"),
+    ("a: {[1, 2]: 3}\n", 1, 5, "not a list or mapping", "plain word"),
+    ("? {a: 1}\n: 2\n", 1, 3, "not a list or mapping", "plain word"),
+    ("x: &m {a: 1}\ny:\n  <<: *m\n", 3, 3, "merge keys", "write the fields out"),
+    ("a: !!python/object:os.system x\n", 1, 4, "tag 'tag:yaml.org,2002:python/object", "remove it"),
+    ("a: !custom {b: 1}\n", 1, 4, "the tag '!custom'", "remove it"),
+    ("a: 1\n---\nb: 1\n", 2, 1, "second YAML document", "one document"),
+    ("a: &x [1, *x]\n", 1, 11, "stands inside what it names", "write the values out"),
+    ("a: &x {b: *x}\n", 1, 11, "stands inside what it names", "write the values out"),
+    ("a: *nowhere\n", 1, 4, "nothing is anchored as '&nowhere'", "before its alias"),
+    ("a:\n\tb: 1\n", 2, 1, "a tab stands in the indentation", "indent with spaces"),
+    ("a: 1\nb: \x00\n", 2, 4, "U+0000", "remove the character"),
+    ("a: \x1b[31m\n", 1, 4, "U+001B", "remove the character"),
+    ("a: \ud800\n", 1, 4, "U+D800", "remove the character"),
+    ("a: @x\n", 1, 4, "the character '@' cannot begin a value", "quote the text"),
+    ("a: `x\n", 1, 4, "the character '`' cannot begin a value", "quote the text"),
+    ("a: b: c\n", 1, 5, "a ':' stands where no key can end", "quote a text that contains ': '"),
+    ("a: - b\n", 1, 4, "a '-' stands where no list can begin", "line of its own"),
+    ("a: [1,\n  2\n", 3, 1, "the list of line 1 is not closed", "add the missing"),
+    ("a: {b: 1\n", 2, 1, "the mapping of line 1 is not closed", "add the missing"),
+    ("a: 'x\n", 2, 1, "the quoted text of line 1 does not end", "closing quote"),
+    ("a: 1\nb\nc: 2\n", 3, 1, "a key has no ':' after it", "key: value"),
+    ("a: [1, 2]]\n", 1, 10, "stands here", "brackets"),
+    ("a: 017\n", 1, 4, "leading zero", "plain number"),
+    ("a: 1e999\n", 1, 4, "too large", "plain number"),
+    ("a: " + "9" * 5000 + "\n", 1, 4, "is too long", "plain number"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "what", "mend"), MISTAKES)
+def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: str, mend: str) -> None:
+    error = refused(text)
+    assert what in error.what
+    assert mend in error.mend
+    assert error.where == Place(FILE, line, column)
+
+
+@pytest.mark.parametrize("text", [m[0] for m in MISTAKES])
+def test_the_parser_without_libyaml_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chipmodel.yaml_file, "_LOADER", yaml.SafeLoader)
+    error = refused(text)
+    assert error.mend
+    assert error.where is not None
+    assert error.where.line > 0
+
+
+@given(st.text(max_size=200) | st.text("[]{}:,-?&*!|>'\"%@`# \n\tab1.<~", max_size=60))
+@settings(max_examples=400, deadline=None)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        document = read_yaml(text, FILE)
+    except BadInput as error:
+        assert error.mend
+        assert error.where is not None
+        assert error.where.line > 0
+        assert error.where.column > 0
+    else:
+        assert document.place(("a", 0)).line > 0
+
+
+def bomb(levels: int) -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+def alias_chain(length: int) -> str:
+    return "\n".join(["a0: &a0 [x]", *(f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, length))])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[" * BIG, "nested more than"),
+        ("{a: " * (BIG // 4), "nested more than"),
+        ("- " * (BIG // 2), "nested more than"),
+        ("[\n" * (BIG // 2), "nested more than"),
+        ("a: [" + "- " * (BIG // 2), ""),
+        ("? " * (BIG // 2), "a key must be a text"),
+        ("{" * BIG, "a key must be a text"),
+        ("\n".join(" " * i + "a:" for i in range(4000)), "nested more than"),
+        ("[" + "a, " * (BIG // 3) + "]", "more than 300,000 values"),
+        ("\n".join(f"k{i}: 1" for i in range(BIG // 10)), "more than 300,000 values"),
+        (bomb(30), "more than 300,000 values"),
+        (alias_chain(200), "nested more than"),
+        ("9" * BIG, "is too long"),
+        ('"' + "b" * BIG, "does not end"),
+        ("a: 1\n" * (BIG // 5), "given twice"),
+        ("a:" * (BIG // 2), "a ':' stands"),
+        ("\n" * BIG, "empty"),
+        ("#" * BIG, "empty"),
+        ("!" * BIG, "tag"),
+        ("&a " * (BIG // 3), ""),
+        ("--- " * (BIG // 4), "second YAML document"),
+        ("%" * BIG, ""),
+        ("a: 1\n" + "\0" * BIG, "U+0000"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_hostile_files_are_refused_at_once(text: str, what: str) -> None:
+    start = time.perf_counter()
+    error = refused(text)
+    # 2 s are promised; the slowest takes 1.7 s on an idle core, so that a busy one may take longer here.
+    assert time.perf_counter() - start < 6
+    assert what in error.what
+    assert len(str(error)) < 500
+    assert error.where is not None
+    assert error.where.line > 0
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    assert read_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH, FILE).place((0,) * 99).column == 100
+    assert "nested" in refused("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)).what
+    hundred = f"a: &a [{', '.join(['x'] * 99)}]\n"
+    # One value for "b", 100 for each alias in it, and 100 for "a".
+    fits = (MAX_VALUES - 101) // 100
+    assert read_yaml(hundred + f"b: [{', '.join(['*a'] * fits)}]\n", FILE).data
+    assert "more than" in refused(hundred + f"b: [{', '.join(['*a'] * (fits + 1))}]\n").what
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_text_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"\xef\xbb\xbfname: gr\xc3\xbcn\r\nb: 1\r\n")
+    document = read_yaml(read_text(path), str(path))
+    assert document.data == {"name": "grün", "b": 1}
+    assert document.place(("b",)) == Place(str(path), 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "line", "column", "byte"),
+    [
+        (b"a: 1\nb: gr\xfcn\n", 2, 6, "0xfc"),
+        (b"\xff\xfea\x00", 1, 1, "0xff"),
+        (b"a: \xe4\xb8", 1, 4, "0xe4"),
+    ],
+)
+def test_bytes_that_are_no_text(tmp_path: Path, raw: bytes, line: int, column: int, byte: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(raw)
+    with pytest.raises(BadInput, match=f"{byte} is not UTF-8") as caught:
+        read_text(path)
+    assert caught.value.where == Place(str(path), line, column)
+    assert "UTF-8" in caught.value.mend
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, what in (
+        (tmp_path / "none.yaml", "no such file"),
+        (tmp_path, "directory"),
+        (tmp_path / "a\0b", "cannot be read"),
+        (tmp_path / ("x" * 5000), "cannot be read"),
+    ):
+        with pytest.raises(BadInput, match=what) as caught:
+            read_text(path)
+        assert caught.value.where == Place(str(path))
+        assert caught.value.mend
+    monkeypatch.setattr(chipmodel.yaml_file, "MAX_FILE_BYTES", 1 << 20)
+    (tmp_path / "large").write_bytes(b" " * ((1 << 20) + 1))
+    with pytest.raises(BadInput, match="larger than 1 MiB"):
+        read_text(tmp_path / "large")
+
+
+def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "open", deny)
+    with pytest.raises(BadInput, match="may not be read"):
+        read_text(tmp_path / "a")
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Conv(Model):
+    op: Literal["conv"]
+    kernel: list[int] = Field(min_length=1, max_length=2)
+    stride: int = Field(1, ge=1, le=64)
+    mode: Literal["same", "valid"] = "same"
+
+
+class Add(Model):
+    op: Literal["add"]
+    inputs: list[str]
+    source: str | None = Field(None, alias="from")
+
+
+class If(Model):
+    op: Literal["if"]
+    arms: dict[str, list[Op]]
+
+
+Op = Annotated[Conv | Add | If, Field(discriminator="op")]
+
+
+def form(value: Any) -> str:
+    return "short" if isinstance(value, int) else "long"
+
+
+class Long(Model):
+    bytes: int
+    kind: str = ""
+
+
+class Names(RootModel[list[str]]):
+    pass
+
+
+class Net(Model):
+    name: str
+    ops: list[Op] = []
+    size: Annotated[Annotated[int, Tag("short")] | Annotated[Long, Tag("long")], Discriminator(form)] = 1
+    plain: int | Long | None = None
+    pair: tuple[int, Add] | None = None
+    flag: bool = False
+    rate: float = 1.0
+    names: Names | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        if len(value) > 10:
+            raise ValueError("a name has at most 10 letters")
+        return value
+
+
+If.model_rebuild()
+Net.model_rebuild()
+
+
+def mistake(text: str) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        validate(Net, read_yaml(text, FILE))
+    return caught.value
+
+
+def test_a_good_document_becomes_the_model() -> None:
+    text = "name: a\nops:\n- {op: if, arms: {x: [{op: conv, kernel: [3]}], y: []}}\n- {op: add, inputs: [a], from: b}"
+    net = validate(Net, read_yaml(text, FILE))
+    first, second = net.ops
+    assert isinstance(first, If)
+    assert isinstance(first.arms["x"][0], Conv)
+    assert isinstance(second, Add)
+    assert second.source == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what", "mend"),
+    [
+        ("nam: a", 2, 1, "unknown key 'nam'", "did you mean 'name'? keys here are name, ops, size"),
+        (
+            "ops:\n- op: conv\n  kernel: [3]\n  strid: 2",
+            5,
+            3,
+            "unknown key 'strid' in 'ops[0]'",
+            "'stride'? k",
+        ),
+        (
+            "ops:\n- {op: add, inputs: [a], fro: b}",
+            3,
+            27,
+            "unknown key 'fro' in 'ops[0]'",
+            "'from'? keys here are op, inputs, from",
+        ),
+        ("ops:\n- op: conv", 3, 3, "the key 'kernel' is missing in 'ops[0]'", "add 'kernel: ...'"),
+        (
+            "ops:\n- op: convv\n  kernel: [3]",
+            3,
+            3,
+            "'ops[0]' has the unknown op 'convv'",
+            "'conv'? known are",
+        ),
+        ("ops:\n- kernel: [3]", 3, 3, "'ops[0]' does not say its op", "add 'op: ...'"),
+        ("ops:\n- op: conv\n  kernel: 3", 4, 3, "'ops[0].kernel' must be a list, not 3", "[a, b]"),
+        ("ops:\n- op: conv\n  kernel: [3, x]", 4, 15, "[1]' must be a whole number, not 'x'", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: [1_000]", 4, 12, "must be a whole number, not '1_000'", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: [true]", 4, 12, "must be a whole number, not true", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: []", 4, 3, "must have at least 1 items, not 0", "add or remove"),
+        ("ops:\n- op: conv\n  kernel: [1, 2, 3]", 4, 3, "must have at most 2 items, not 3", "add or remove"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 0", 5, 3, "must be at least 1, not 0", "at least 1"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 65", 5, 3, "must be at most 64, not 65", "at most 64"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  mode: sme", 5, 3, "cannot be 'sme'", "did you mean 'same'?"),
+        ("ops: {a: 1}", 2, 1, "'ops' must be a list, not a mapping", "[a, b]"),
+        ("ops: [3]", 2, 7, "'ops[0]' must be a mapping, not 3", "key: value"),
+        (
+            "ops:\n- op: if\n  arms: {x: [{op: add}]}",
+            4,
+            14,
+            "'inputs' is missing in 'ops[0].arms.x[0]'",
+            "add",
+        ),
+        ("ops:\n- op: if\n  arms: [1]", 4, 3, "'ops[0].arms' must be a mapping, not a list", "key: value"),
+        ("size: {byts: 3, bytes: 1}", 2, 8, "unknown key 'byts' in 'size'", "keys here are bytes, kind"),
+        ("pair: [1, {op: add, inputs: [], x: 1}]", 2, 33, "unknown key 'x' in 'pair[1]'", "op, inputs, from"),
+        ("flag: yes", 2, 1, "'flag' must be true or false, not 'yes'", "true or false"),
+        ("rate: fast", 2, 1, "'rate' must be a number, not 'fast'", "1.5"),
+        ("names: [a, 3]", 2, 12, "'names[1]' must be a text, not 3", "quotes"),
+    ],
+)
+def test_models_mistakes_in_plain_words(text: str, line: int, column: int, what: str, mend: str) -> None:
+    error = mistake(f"{'' if text.startswith('nam:') else 'name: a'}\n{text}\n")
+    assert what in error.what
+    assert mend in error.mend
+    assert error.where == Place(FILE, line, column)
+
+
+def test_the_model_itself() -> None:
+    assert "the file must be a mapping, not a list" in mistake("- 1\n").what
+    error = mistake("ops: []\n")
+    assert "the key 'name' is missing" in error.what
+    assert error.where == Place(FILE, 1, 1)
+    assert mistake("name: 12345678901\n").what == "'name' must be a text, not 12345678901"
+    assert "at most 10 letters" in mistake("name: a-long-long-name\n").what
+    assert "not 'aaaaa" in mistake(f"name: a\nrate: {'a' * 5000}\n").what
+    assert len(str(mistake(f"name: a\nrate: {'a' * 5000}\n"))) < 300
+
+
+def test_several_mistakes_are_listed_the_most_specific_first() -> None:
+    text = "name: 3\nops:\n- op: conv\n  kernal: [3]\n- op: conv\n  kernel: [3]\n  stride: x\n"
+    error = mistake(text)
+    lines = str(error).splitlines()
+    assert lines == [
+        "f.yaml:4:3: unknown key 'kernal' in 'ops[0]' "
+        "(did you mean 'kernel'? keys here are op, kernel, stride, mode)",
+        "f.yaml:7:3: 'ops[1].stride' must be a whole number, not 'x' (write plain digits, such as 16)",
+        "f.yaml:1:1: 'name' must be a text, not 3 (put it in quotes)",
+    ]
+
+
+def test_many_mistakes_end_in_a_count() -> None:
+    error = mistake("name: a\nops:\n" + "- {op: conv}\n" * 5000)
+    assert error.what.splitlines()[-1] == "and 4990 more"
+    assert len(error.what.splitlines()) == 11
+
+
+def test_a_tag_spelled_like_a_key_does_not_mislead() -> None:
+    class Box(Model):
+        kind: Literal["conv"]
+        conv: int
+        kernel: int
+
+    class Other(Model):
+        kind: Literal["other"]
+
+    class Holder(Model):
+        boxes: list[Annotated[Box | Other, Field(discriminator="kind")]]
+
+    document = read_yaml(
+        "boxes:\n- kind: conv\n  conv: 3\n  kernel: x\n- kind: conv\n  conv: y\n  kernel: 1\n", FILE
+    )
+    with pytest.raises(BadInput) as caught:
+        validate(Holder, document)
+    assert "f.yaml:4:3: 'boxes[0].kernel' must be" in str(caught.value)
+    assert "f.yaml:6:3: 'boxes[1].conv' must be" in str(caught.value)
+    missing = read_yaml("boxes:\n- kind: conv\n  conv: 3\n", FILE)
+    with pytest.raises(BadInput, match=r"f.yaml:2:3: the key 'kernel' is missing in 'boxes\[0\]'"):
+        validate(Holder, missing)
+
+
+def test_documents_can_be_made_once_and_shared() -> None:
+    document = read_yaml("a: 1\n", FILE)
+    assert isinstance(document, Document)
+    with pytest.raises(AttributeError):
+        document.file = "other"  # type: ignore[misc]

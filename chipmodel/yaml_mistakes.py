@@ -177,6 +177,9 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
         choices = re.findall(r"'([^']*)'", str(context["expected"]))
         mend = suggest(str(details["input"]), choices, "known are") or f"write {context['expected']}"
         return f"cannot be {value}", mend
+    if kind.startswith("union_tag") and str(context["discriminator"]).endswith("()"):
+        # A function chose the tag, so that its name and the tag say nothing to the user.
+        return f"cannot be {value}", "write it in one of the forms that the format describes"
     if kind == "union_tag_invalid":
         tags = re.findall(r"'([^']*)'", str(context["expected_tags"]))
         key = str(context["discriminator"]).strip("'")

@@ -115,7 +115,8 @@ class Tree:
         mark = event.start_mark
         match event:
             case yaml.ScalarEvent():
-                self._check(event, mark)
+                if event.tag is not None:
+                    self._refuse_tag(event, mark)
                 self._add(self._scalar(event, mark), event.anchor, mark)
             case yaml.MappingStartEvent():
                 self._open(Node({}, {}), event, mark)
@@ -148,13 +149,13 @@ class Tree:
             )
         return node
 
-    def _check(self, event: Any, mark: Any) -> None:
-        if event.tag is not None:
-            mend = "remove it; quote a value that is a text"
-            self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", mend)
+    def _refuse_tag(self, event: Any, mark: Any) -> NoReturn:
+        mend = "remove it; quote a value that is a text"
+        self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", mend)
 
     def _open(self, node: Node, event: Any, mark: Any) -> None:
-        self._check(event, mark)
+        if event.tag is not None:
+            self._refuse_tag(event, mark)
         self._add(node, event.anchor, mark)
         self.frames.append(_Frame(node))
 
@@ -178,9 +179,11 @@ class Tree:
             self._take_key(frame, node, mark)
             return
         self.values += node.values
-        self._check_limits(node, mark)
+        if self.values > MAX_VALUES or len(self.frames) + node.height > MAX_DEPTH:
+            self._refuse_size(mark)
         frame.node.values += node.values
-        frame.node.height = max(frame.node.height, node.height + 1)
+        if frame.node.height <= node.height:
+            frame.node.height = node.height + 1
         if isinstance(data, list):
             frame.node.children[len(data)] = (node, mark.line + 1, mark.column + 1)
             data.append(node.data)
@@ -189,14 +192,12 @@ class Tree:
             data[frame.key] = node.data
             frame.key = None
 
-    def _check_limits(self, node: Node, mark: Any) -> None:
+    def _refuse_size(self, mark: Any) -> NoReturn:
         if self.values > MAX_VALUES:
             mend = "make it smaller; each alias counts as all that it stands for"
             self._fail(mark, f"the file holds more than {MAX_VALUES:,} values", mend)
-        if len(self.frames) + node.height > MAX_DEPTH:
-            self._fail(
-                mark, f"values are nested more than {MAX_DEPTH} levels deep", "check the brackets and dashes"
-            )
+        what = f"values are nested more than {MAX_DEPTH} levels deep"
+        self._fail(mark, what, "check the brackets and dashes")
 
     def _take_key(self, frame: _Frame, node: Node, mark: Any) -> None:
         key = node.data

@@ -1,0 +1,5 @@
+"""``python -m chipmodel`` is the ``chipmodel`` command."""
+
+from chipmodel.cli import main
+
+main()

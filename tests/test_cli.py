@@ -1,0 +1,152 @@
+"""The command line as a user meets it: stdout, stderr, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chipmodel.cli import main
+
+TINY = "zoo:resnet8"
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one call in this process."""
+    argv = sys.argv
+    sys.argv = ["chipmodel", *arguments]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = argv
+    printed = capsys.readouterr()
+    code = ended.value.code
+    return code if isinstance(code, int) else 0, printed.out, printed.err
+
+
+def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "simulate", TINY, "--json", "-")
+    answer = json.loads(out)
+    assert code == 0
+    assert err == ""
+    keys = (
+        *("workload", "chip", "packer", "streamer", "capacity_bytes", "peak_bytes", "peak_lower_bound_bytes"),
+        *("total_cycles", "sync_cycles", "lower_bound_cycles", "compute_cycles", "dma_cycles"),
+        *("stall_cycles", "milliseconds", "fits"),
+    )
+    assert set(keys) <= set(answer)
+    assert answer["fits"] is True
+    assert answer["total_cycles"] == answer["compute_cycles"] + answer["stall_cycles"]
+    assert answer["lower_bound_cycles"] <= answer["total_cycles"] <= answer["sync_cycles"]
+    assert answer["peak_lower_bound_bytes"] <= answer["peak_bytes"] <= answer["capacity_bytes"]
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for run in ("a", "b"):
+        files = [f"--{kind}={tmp_path / run}.{kind}" for kind in ("json", "plan", "trace", "html")]
+        assert call(capsys, "simulate", TINY, *files)[0] == 0
+    for kind in ("json", "plan", "trace", "html"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes(), kind
+
+
+def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.json"
+    memory = "--set=shared_memory.bytes=40KiB"
+    assert call(capsys, "simulate", TINY, memory, "--plan", str(plan))[0] == 0
+    code, out, _ = call(capsys, "check", str(plan), TINY)
+    assert (code, out[:7]) == (0, "correct")
+    document = json.loads(plan.read_text())
+    document["buffers"][0]["offset"] += 16
+    plan.write_text(json.dumps(document))
+    code, out, _ = call(capsys, "check", str(plan), TINY)
+    assert (code, out[:5]) == (1, "wrong")
+    code, out, _ = call(capsys, "check", str(plan), "zoo:ds_cnn")
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "nowhere.yaml"], "nowhere.yaml"),
+        (["simulate", "zoo:resnet81"], "resnet8"),
+        (["simulate", "zoo:resnet8?depth=3"], "depth"),
+        (["simulate", TINY, "--chip", "luna-arc"], "luna-arcs"),
+        (["simulate", TINY, "--set", "psram.clock=3"], "psram.clock_mhz"),
+        (["simulate", TINY, "--set", "psram.clock_mhz=fast"], "fast"),
+        (["simulate", TINY, "--packer", "best"], "large-first"),
+        (["simulate", TINY, "--streamer", "best"], "ping-pong"),
+        (["simulate", TINY, "--dtype", "int7"], "int8"),
+        (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
+        (["simulate", TINY, "--path", "gate=a"], "no if or loop"),
+        (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
+        (["simulate", TINY, "--html", "no/such/folder/x.html"], "no/such/folder"),
+        (["simulate"], "WORKLOAD"),
+        (["simulat", TINY], "simulat"),
+        (["check", "nowhere.json", TINY], "nowhere.json"),
+        (["chips", "luna"], "luna-arcs"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, err
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=40KiB", "--no-spill")
+    assert (code, out) == (1, "")
+    assert "largest live set" in err
+    assert "smallest capacity" in err
+    code, out, err = call(capsys, "simulate", "zoo:resnet18", "--packer", "naive", "--json", "-")
+    assert code == 1
+    assert json.loads(out)["fits"] is False
+    assert "does not fit" in err
+
+
+def test_an_internal_fault_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr("workloads.load.load", broken)
+    monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
+    code, _, err = call(capsys, "simulate", TINY)
+    assert code == 70
+    assert "internal error: ZeroDivisionError" in err
+    assert "Traceback" not in err
+
+
+def test_an_output_file_appears_whole_or_not_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "missing" / "x.html"
+    code, _, _ = call(capsys, "simulate", TINY, "--html", str(bad), "--json", str(good))
+    assert code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["zoo", "planners", "chips", "schema"])
+def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, command)
+    assert (code, err) == (0, "")
+    expected = {"zoo": "mobilenetv2", "planners": "ping-pong", "chips": "alif-e7", "schema": '"$defs"'}
+    assert expected[command] in out
+
+
+def test_a_broken_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m chipmodel simulate {TINY} --json - | head -c 10"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert result.stderr == ""

@@ -122,6 +122,8 @@ def _multi_head_attention(node: Node, facts: Mapping[str, Fact]) -> Outputs:
     """Query (B, S, D) or packed (B, S, heads, 3, head size); the cache comes out as it went in, longer."""
     query = facts[node.input(0)]
     heads = max(1, node.integer("num_heads", 1))
+    if len(query.shape) not in (3, 5):
+        raise ValueError(f"its query {list(query.shape)} must have 3 axes, or 5 where all is packed")
     if len(query.shape) == 5:
         return {node.output: (query.element, (*query.shape[:2], heads * query.shape[-1]))}
     kv_heads = max(1, node.integer("kv_num_heads", heads))

@@ -84,9 +84,9 @@ def _read_bytes(path: Path, where: Place) -> bytes:
 def _inlined(model: ModelProto, where: Place) -> ModelProto:
     try:
         return module("onnx.inliner").inline_local_functions(model)
-    except (RuntimeError, ValueError, TypeError) as error:
+    except (RuntimeError, ValueError, TypeError, module("onnx.checker").ValidationError) as error:
         raise BadInput(
-            f"the model's local functions cannot be inlined: {error}",
+            f"the model's local functions cannot be inlined: {' '.join(str(error).split())[:300]}",
             where=where,
             mend="export the model without local functions",
         ) from None
@@ -206,5 +206,9 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
 
 def _entry_number(text: str, name: str, where: Place) -> int:
     if not text.isdecimal():
-        raise BadInput(f"the constant {name!r} has the external data offset {text!r}", where=where)
+        raise BadInput(
+            f"the constant {name!r} has the external data offset {text!r}",
+            where=where,
+            mend="export the model again; the file is damaged",
+        )
     return int(text)

@@ -118,7 +118,7 @@ class Fact:
         return self.constant and self.elements == 1
 
 
-def fault(node: Node, what: str, mend: str = "") -> BadInput:
+def fault(node: Node, what: str, mend: str = "export the model again, or mend this node") -> BadInput:
     """An error about one node; the file's name is added by ``placed`` at the boundary."""
     return BadInput(f"{node.label}: {what}", mend=mend)
 

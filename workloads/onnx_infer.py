@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import Place
+from workloads.onnx_contrib import Outputs
 from workloads.onnx_file import constant
 from workloads.onnx_fold import evaluate, folded_without_values
 from workloads.onnx_graph import Fact, Node, fault, read_nodes, sort_nodes
@@ -197,9 +198,10 @@ class Inference:
     def _shapes(self, node: Node) -> dict[str, tuple[int, tuple[int, ...] | None]]:
         """Element type and shape of each output; what inference leaves open, the file may tell."""
         found = schema_outputs(node, self.facts, self.opsets)
+        told = {**self.declared, **_told_by_body(node)}
         for name in node.writes:
             element, shape = found.get(name, (0, None))
-            told_element, told_shape = self.declared.get(name, (0, None))
+            told_element, told_shape = told.get(name, (0, None))
             found[name] = (element or told_element, shape if shape is not None else told_shape)
         return found
 
@@ -225,6 +227,19 @@ def _checked(node: Node, fact: Fact) -> Fact:
     return empty_is_constant(fact)
 
 
+def _told_by_body(node: Node) -> Outputs:
+    """What the sub-graph of an If or a Loop says of its results; a Loop's first is its condition."""
+    if node.domain or node.op not in ("If", "Loop"):
+        return {}
+    body: GraphProto | None = node.attributes.get("then_branch" if node.op == "If" else "body")
+    if body is None:
+        return {}
+    told, skipped = declarations(body, {}), int(node.op == "Loop")
+    results = [info.name for info in body.output][skipped:]
+    carried = len(node.outputs) if node.op == "If" else len(node.inputs) - 2
+    return {name: told[result] for name, result in list(zip(node.outputs, results, strict=False))[:carried]}
+
+
 def declarations(
     graph: GraphProto, symbols: Mapping[str, int]
 ) -> dict[str, tuple[int, tuple[int, ...] | None]]:
@@ -235,5 +250,6 @@ def declarations(
         fixed = tuple(d for d in sizes if isinstance(d, int))
         scalar = declared_shape(info) == ()
         whole = () if scalar else fixed if len(fixed) == len(sizes) else None
-        told[info.name] = (info.type.tensor_type.elem_type, whole)
+        if whole is not None or info.name not in told:
+            told[info.name] = (info.type.tensor_type.elem_type, whole)
     return told

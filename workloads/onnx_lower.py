@@ -14,6 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.work import Vector, Work
 from workloads.builder import ProgramBuilder, Value, bias_dtype
 from workloads.onnx_graph import ELEMENT_NAMES, FLOATS, Fact, Node, fault
+from workloads.onnx_proto import module
 
 Handler = Callable[["Lowering", Node], None]
 
@@ -87,7 +88,8 @@ class Lowering:
         if self.strict:
             domain = node.domain or "ai.onnx"
             raise fault(node, f"{what} (domain {domain!r})", "leave out --strict to cost it by its bytes")
-        self.builder.notes.append(f"{node.label}: {what}; it is costed as vector work by its bytes")
+        inside = ", without what its sub-graphs compute" if _has_graph(node) else ""
+        self.builder.notes.append(f"{node.label}: {what}; it is costed as vector work by its bytes{inside}")
         self.vector(node, node.op.lower(), rows=1, operands=node.reads)
 
     # -- what is known -------------------------------------------------------------------------
@@ -223,6 +225,11 @@ class Lowering:
             rows=max(1, rows),
             broadcast=tuple(i for i, v in enumerate(inputs) if len(inputs) > 1 and v.elements < largest),
         )
+
+
+def _has_graph(node: Node) -> bool:
+    kind = module("onnx").GraphProto
+    return any(isinstance(value, kind) for value in node.attributes.values())
 
 
 def leading(shape: Sequence[int], axis: int) -> int:

@@ -40,7 +40,7 @@ def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, i
             return contrib or {}
         found = _onnx_inference(node, standard or node.op, facts, opsets[""])
     except FAULTS as error:
-        raise fault(node, _reason(error), "export the model again, or mend this node") from None
+        raise fault(node, _reason(error)) from None
     if node.op in SAME_AS_INPUT and node.input(0) and found.get(node.output, (0, None))[1] is None:
         first = facts[node.input(0)]
         found[node.output] = (first.element, first.shape)

@@ -270,12 +270,15 @@ class _Loader:
                 what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
                 self.names.refuse(where, what, "both must have the same shape and dtype")
         order = list(carries)
+        saved: dict[str, Value] = {}
         for index, tensor in enumerate(order):
             value = found[tensor]
-            if value.name in order[:index]:
-                # It will have been replaced by the time that it is read.
-                saved = f"{name}.{value.name}.old"
-                found[tensor] = self.builder.elementwise("copy", saved, [value])
+            if value.name not in order[:index]:
+                continue
+            # It will have been replaced by the time that it is read.
+            if value.name not in saved:
+                saved[value.name] = self.builder.elementwise("copy", f"{name}.{value.name}.old", [value])
+            found[tensor] = saved[value.name]
         for tensor, value in found.items():
             self.builder.elementwise("copy", f"{name}.{tensor}.next", [value], outputs=[tensor])
 

@@ -33,7 +33,7 @@ def validate_program(program: Program) -> None:
             _refuse(
                 f"the name '{name}' is used by {count} ops", node.place, "give every op a name of its own"
             )
-    state = _State(dict.fromkeys(program.inputs, "an input"))
+    state = _State(dict.fromkeys(program.inputs, "an input"), _defined(program.body))
     _Walk(program).body(program.body, state)
     for name in program.outputs:
         state.need(name, "the program gives", Place(program.source), "let an op on every path define it")
@@ -54,11 +54,13 @@ class _State:
 
     alive: dict[str, str]
     """Every tensor that can be read, with what defined it."""
+    somewhere: set[str]
+    """Every tensor that any op of the program defines."""
     lost: dict[str, _Loss] = field(default_factory=dict[str, _Loss])
     """Every other tensor that was defined on some path."""
 
     def copy(self) -> _State:
-        return _State(dict(self.alive), dict(self.lost))
+        return _State(dict(self.alive), self.somewhere, dict(self.lost))
 
     def lose(self, name: str, loss: _Loss) -> None:
         self.alive.pop(name, None)
@@ -68,19 +70,26 @@ class _State:
         self.lost.pop(name, None)
         self.alive[name] = by
 
-    def need(self, name: str, user: str, place: Place | None, undefined: str) -> None:
-        """Refuse a tensor that is not alive; ``user`` says who reads it, ``undefined`` how to mend it."""
+    def need(self, name: str, user: str, place: Place | None, mend: str = "") -> None:
+        """Refuse a tensor that is not alive; ``user`` says who reads it."""
         if name in self.alive:
             return
         loss = self.lost.get(name)
         if loss is None:
-            _refuse(f"{user} '{name}', which nothing before defines", place, undefined)
+            mend = mend or self.defining(name)
+            _refuse(f"{user} '{name}', which nothing before defines", place, mend)
         if loss.by is None:
             mend = "define it on every path to here, or read something else"
             _refuse(f"{user} '{name}', which {loss.why}", place, mend)
         line = f" on line {place.line}" if place and place.line and place != loss.by.place else ""
         what = f"'{loss.by.name}' overwrites '{name}' in place, but {user} '{name}' later{line}"
         _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
+
+    def defining(self, name: str) -> str:
+        """How to have ``name`` defined."""
+        if name in self.somewhere:
+            return "move the op that defines it before this one"
+        return suggest(name, self.alive, "tensors here are") or "define it first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +112,10 @@ class _Walk:
 
     def op(self, op: Op, state: _State) -> None:
         for name in op.inputs:
-            state.need(name, f"'{op.name}' reads", op.place, self.mend(name, state))
+            state.need(name, f"'{op.name}' reads", op.place)
         self.overwrite(op, state)
         for name in op.outputs:
             self.define(name, op, state)
-
-    def mend(self, name: str, state: _State) -> str:
-        if name in _defined(self.program.body):
-            return "move the op that defines it before this one"
-        return suggest(name, state.alive, "tensors here are") or "define it first"
 
     def overwrite(self, op: Op, state: _State) -> None:
         name = op.overwrites
@@ -140,8 +144,7 @@ class _Walk:
 
     def branch(self, node: If, state: _State) -> None:
         if node.condition is not None:
-            user = f"'{node.name}' decides by"
-            state.need(node.condition, user, node.place, self.mend(node.condition, state))
+            state.need(node.condition, f"'{node.name}' decides by", node.place)
         if not node.arms:
             _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
         ends: list[_State] = []
@@ -166,7 +169,7 @@ class _Walk:
 
     def carry(self, node: Loop, inside: set[str], state: _State) -> None:
         for name in node.carried:
-            state.need(name, f"'{node.name}' carries", node.place, self.mend(name, state))
+            state.need(name, f"'{node.name}' carries", node.place)
             if name not in inside:
                 what = f"'{node.name}' carries '{name}', but nothing in it writes a new value"
                 _refuse(what, node.place, "let an op of the loop write it, or do not carry it")

@@ -89,6 +89,8 @@ class _Table:
                 self.touches[name].append(Touch(position, False))
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True))
+        self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
+        self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.conditions: dict[str, set[int]] = {}
         for position, name in _conditions(program.body, 0):
             self.touches[name].append(Touch(position, False))
@@ -100,7 +102,9 @@ class _Table:
         for name, root in storage.items():
             members.setdefault(root, []).append(name)
         segments = {
-            root: self._segments(root, names, state) for root, names in members.items() if self._used(names)
+            root: self._known_segments(root, tuple(names), state)
+            for root, names in members.items()
+            if any(self.touches[name] for name in names)
         }
         return Residency(
             segments=segments,
@@ -110,14 +114,23 @@ class _Table:
             spilled=tuple(sorted(set(state.holes) | (state.homed - set(self.program.inputs)))),
         )
 
-    def _used(self, names: Iterable[str]) -> bool:
-        return any(self.touches[name] for name in names)
+    def _known_segments(self, root: str, names: tuple[str, ...], state: _State) -> tuple[Segment, ...]:
+        """``_segments``, once for each set of decisions that it depends on: a round changes few."""
+        homed = root in state.homed
+        striped = self._striped_users(root, state) if homed else ()
+        key = (names, homed, tuple(sorted(state.holes.get(root, ()))), striped)
+        if self.known.get(root, (None, ()))[0] != key:
+            self.known[root] = key, self._segments(root, names, state)
+        return self.known[root][1]
+
+    def _striped_users(self, root: str, state: _State) -> tuple[int, ...]:
+        return tuple(t.position for t in self.touches[root] if self.ops[t.position].name in state.striped)
 
     def _merged(self, names: Iterable[str]) -> list[Touch]:
         """Touches of all the names, reads before writes at one op."""
         return sorted((t for n in names for t in self.touches[n]), key=lambda t: (t.position, t.writes))
 
-    def _segments(self, root: str, names: list[str], state: _State) -> tuple[Segment, ...]:
+    def _segments(self, root: str, names: tuple[str, ...], state: _State) -> tuple[Segment, ...]:
         outputs = set(names) & set(self.program.outputs)
         stores_all = tuple(t.position for n in outputs for t in self.touches[n] if t.writes)
         touches = self._merged(names)
@@ -183,6 +196,13 @@ class _Table:
         return result
 
     def live(self, segment: Segment) -> tuple[Interval, ...]:
+        """Positions of ops at which the segment's bytes are in SharedMemory."""
+        known = self.lives.get(id(segment))
+        if known is None or known[0] is not segment:
+            known = self.lives[id(segment)] = (segment, self._live(segment))
+        return known[1]
+
+    def _live(self, segment: Segment) -> tuple[Interval, ...]:
         first = min(t.position for t in segment.touches)
         opening = [Touch(first, True)] if segment.loaded else []
         return lifetime([*opening, *segment.touches], self.scopes)

@@ -82,10 +82,8 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling) -> int:
     for index, name in enumerate(op.inputs):
         shares = {op.work.needs(index, r, c) for r, c in sampled}
         total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
-    for name in op.outputs:
-        shares = {output_share(op.work, r, c) for r, c in sampled}
-        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
-    return total
+    shares = {output_share(op.work, r, c) for r, c in sampled[:2]}
+    return total + sum(_lane_bytes(shares, program.tensors[name].bytes, tiling.depth) for name in op.outputs)
 
 
 def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
@@ -160,7 +158,7 @@ def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     total, size = op.work.rows, tiling.rows
     count = _pieces(total, size)
-    chosen = sorted({i for i in (0, 1, 2, 3, count // 2, count // 2 + 1, count - 1) if i < count})
+    chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})
     channels = Interval(0, min(tiling.channels, op.work.channels))
     return [(Interval(i * size, min(total, (i + 1) * size)), channels) for i in chosen]
 

@@ -34,8 +34,9 @@ EVALUATION_FAULTS = (
 
 
 def folded_without_values(node: Node, facts: Mapping[str, Fact]) -> Fact | None:
-    """The constant that Shape and Size make of any input, and ConstantOfShape of a known shape."""
-    if node.domain or not node.output:
+    """The constant that Shape and Size make of any input, ConstantOfShape of a known shape, and
+    CastLike of a constant and any example."""
+    if node.domain or not node.output or not node.input(0):
         return None
     match node.op:
         case "Shape":
@@ -46,8 +47,17 @@ def folded_without_values(node: Node, facts: Mapping[str, Fact]) -> Fact | None:
             return _integers(node.output, facts[node.input(0)].elements)
         case "ConstantOfShape":
             return _filled(node, facts[node.input(0)])
+        case "CastLike" if facts[node.input(0)].constant and node.input(1):
+            return _cast(node.output, facts[node.input(0)], facts[node.input(1)].element)
         case _:
             return None
+
+
+def _cast(name: str, source: Fact, element: int) -> Fact:
+    array = source.array
+    if array is not None:
+        array = array.astype(module("onnx.helper").tensor_dtype_to_np_dtype(element))
+    return Fact(name, source.shape, element, True, array, source.origin, source.stored)
 
 
 def _integers(name: str, value: list[int] | int) -> Fact:

@@ -66,13 +66,21 @@ class Lowering:
         for node in nodes:
             if node.name in self.absorbed:
                 continue
-            handler = handler_of(node)
-            if handler is None:
-                self._unknown(node)
-            elif node.domain:
-                self._foreign(node, handler)
-            else:
-                handler(self, node)
+            try:
+                self._lower(node)
+            except BadInput as error:
+                if node.label in error.what:
+                    raise
+                raise fault(node, error.what, error.mend) from None
+
+    def _lower(self, node: Node) -> None:
+        handler = handler_of(node)
+        if handler is None:
+            self._unknown(node)
+        elif node.domain:
+            self._foreign(node, handler)
+        else:
+            handler(self, node)
 
     def _foreign(self, node: Node, handler: Handler) -> None:
         """Nothing has checked the operands and attributes of an operator that is not ONNX's own."""
@@ -116,9 +124,10 @@ class Lowering:
             return real
         if element in ELEMENT_NAMES:
             return ELEMENT_NAMES[element]
+        kind = module("onnx").TensorProto.DataType.Name(element)
         raise BadInput(
-            f"tensor {name!r} has element type {element}, which no chip computes with",
-            mend="export the model without strings and complex numbers",
+            f"tensor {name!r} has element type {kind}, which no chip computes with",
+            mend="export the model without strings, complex numbers and 2-bit types",
         )
 
     # -- values and weights --------------------------------------------------------------------
@@ -129,9 +138,16 @@ class Lowering:
 
     def named(self, node: Node, name: str) -> Value:
         """The value of a tensor, under the shape that it has there."""
+        if self.is_constant(name):
+            raise fault(node, f"its operand {name!r} is a constant and must be an activation")
+        return self._existing(name)
+
+    def _existing(self, name: str) -> Value:
         if name not in self.values:
-            kind = "a constant" if self.is_constant(name) else "missing"
-            raise fault(node, f"its operand {name!r} is {kind} and must be an activation")
+            raise BadInput(
+                f"it needs the tensor {name!r}, which the op before it does not give out",
+                mend="export the model without this output",
+            )
         return self.values[name]
 
     def weight(self, name: str, *, bias: bool = False) -> str:
@@ -151,7 +167,7 @@ class Lowering:
 
     def activations(self, names: Sequence[str]) -> list[Value]:
         """The values of those of ``names`` that are no constants."""
-        return [self.values[name] for name in names if name and not self.is_constant(name)]
+        return [self._existing(name) for name in names if name and not self.is_constant(name)]
 
     # -- results -------------------------------------------------------------------------------
 

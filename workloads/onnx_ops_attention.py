@@ -39,8 +39,6 @@ def attention(low: Lowering, node: Node) -> None:
     k = _with_cache(low, node, k, 4, 1)
     v = _with_cache(low, node, v, 5, 2)
     _attend(low, node, heads, q, k, v, mask, low.weights(node.inputs[3:4]))
-    if low.is_used(node.outputs[3] if len(node.outputs) > 3 else ""):
-        raise fault(node, "its output qk_matmul_output is not supported", "export without that output")
 
 
 def _split(node: Node, x: Value, heads: int) -> tuple[int, int, int]:
@@ -92,7 +90,8 @@ def _attend(
     build = low.builder
     right = [k] if k.name != q.name else []
     work = Matmul(heads.queries, heads.size, heads.keys, products, False)
-    (scores,) = build.emit("matmul", f"{node.name}.scores", work, [q, *right], [shape])
+    names = _score_names(low, node)
+    (scores,) = build.emit("matmul", f"{node.name}.scores", work, [q, *right], [shape], outputs=names[:1])
     total = prod(shape)
     soft = Vector(
         total,
@@ -101,9 +100,21 @@ def _attend(
         products * heads.queries,
         tuple(i + 1 for i, m in enumerate(mask) if m.elements < total),
     )
-    (chances,) = build.emit("softmax", f"{node.name}.softmax", soft, [scores, *mask], [shape], weights=held)
+    (chances,) = build.emit(
+        "softmax", f"{node.name}.softmax", soft, [scores, *mask], [shape], weights=held, outputs=names[1:]
+    )
+    low.values.update({value.name: value for value in (scores, chances)})
     mixed = Matmul(heads.queries, heads.keys, heads.value_size, products, False)
     low.emit("matmul", node, mixed, [chances, v], outputs=[node.output])
+
+
+def _score_names(low: Lowering, node: Node) -> list[str]:
+    """Names of the scores before and after the softmax, one of which ONNX's own node can give out."""
+    names = [f"{node.name}.scores", f"{node.name}.softmax"]
+    output = node.outputs[3] if len(node.outputs) > 3 and not node.domain else ""
+    if low.is_used(output):
+        names[int(node.integer("qk_matmul_output_mode", 0) == 3)] = output
+    return names
 
 
 @operator("Attention", domain=MICROSOFT)

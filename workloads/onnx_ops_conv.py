@@ -80,6 +80,9 @@ def _check_channels(
         )
     expected = w[0] if transposed else w[1] * groups
     outputs = w[1] * groups if transposed else w[0]
+    out = low.shape(node.output)
+    if len(out) != len(x) or out[:2] != (x[0], outputs):
+        raise fault(node, f"its output would be {list(out)} for {outputs} channels of {list(x)}")
     if x[1] != expected or x[1] % groups or outputs % groups:
         raise fault(
             node,

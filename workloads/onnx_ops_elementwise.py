@@ -58,7 +58,9 @@ def view_or_cast(low: Lowering, node: Node) -> None:
     if is_view(low, node) or (node.op == "CastLike" and same):
         low.bind(node.output, low.value(node))
     elif node.op == "Dropout":
-        low.builder.notes.append(f"{node.label}: it is in training mode and costed as element-wise work")
+        low.builder.notes.append(
+            f"{node.label}: it is in training mode, or its mask is read; it is costed as it stands"
+        )
         low.vector(node, "dropout", operands=node.inputs[:1])
     else:
         low.vector(node, "cast", operands=node.inputs[:1])

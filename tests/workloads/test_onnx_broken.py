@@ -170,7 +170,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "stride 0": (lambda: _changed(lambda m: _set(m, 3, "strides", [0, 2])), "strides is"),
     "no groups": (lambda: _changed(lambda m: _set(m, 0, "group", 0)), "group is 0"),
     "groups that do not divide": (lambda: _changed(lambda m: _set(m, 0, "group", 2)), "in 2 groups"),
-    "kernel unlike its weight": (lambda: _changed(lambda m: _set(m, 0, "kernel_shape", [5, 5])), r"\[5, 5\]"),
+    "kernel unlike its weight": (
+        lambda: _one("Conv", "x w", IMAGE, kernel_shape=[5, 5], constants=WEIGHT),
+        r"'bad'.*\[5, 5\]",
+    ),
     "pads of a wrong length": (lambda: _changed(lambda m: _set(m, 0, "pads", [1, 1, 1])), "'first'.*pads"),
     "kernel larger than its input": (
         lambda: _one("Conv", "x w", IMAGE, constants={"w": (8, 4, 11, 11)}),

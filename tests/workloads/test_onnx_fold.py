@@ -102,6 +102,12 @@ def test_a_weight_used_twice_is_declared_once(tmp_path: Path) -> None:
     assert program.block_bytes(dense) == 16_000
 
 
+def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> None:
+    nodes = [node("CastLike", "one x", "c"), node("Max", "x c", "y")]
+    made = model(nodes, {"x": [2, 3]}, "y", {"one": numpy.array(1.0)}, opset=18)
+    assert kinds(load(tmp_path, made, strict=True)) == ["max"]
+
+
 def test_views_move_no_bytes(tmp_path: Path) -> None:
     nodes = [
         node("Reshape", "x flat", "a"),

@@ -272,6 +272,15 @@ def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
     assert [program.tensors[t].shape for t in program.outputs] == reference_shapes(made, inputs)
 
 
+@pytest.mark.parametrize("mode", [0, 3])
+def test_attention_gives_out_its_scores(mode: int, tmp_path: Path) -> None:
+    inputs = dict.fromkeys("qkv", (1, 2, 5, 8))
+    attention = node("Attention", "q k v", "y _ _ s", qk_matmul_output_mode=mode)
+    program = load(tmp_path, model([attention, node("Exp", "s", "z")], inputs, "y s z", opset=23))
+    assert program.tensors["s"].shape == (1, 2, 5, 5)
+    assert operations(program)[1 if mode else 0].outputs == ("s",)
+
+
 def test_packed_attention_of_onnx_runtime(tmp_path: Path) -> None:
     made = model(
         [node("Attention", "x w b", "y", domain=MICROSOFT, num_heads=4)],

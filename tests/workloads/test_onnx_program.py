@@ -131,6 +131,21 @@ def test_the_largest_light_model_takes_less_than_three_seconds() -> None:
     assert time.perf_counter() - start < 3
 
 
+FIXTURES = sorted(LIGHT.parent.glob("pytorch-*/*/model.onnx"))
+
+
+def test_the_onnx_packages_exports_of_pytorch_import_strictly() -> None:
+    """About a hundred small graphs as PyTorch exported them, with the shape of each output in the file."""
+    assert len(FIXTURES) > 80
+    for path in FIXTURES:
+        program = load_onnx(path, strict=True)
+        validate_program(program)
+        for info in onnx.load(path).graph.output:
+            told = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
+            if info.name in program.tensors:
+                assert program.tensors[info.name].shape == told, path.parent.name
+
+
 def test_names_and_order_are_those_of_the_file(tmp_path: Path) -> None:
     nodes = [
         node("Sigmoid", "a/b:0", "y"),

@@ -120,9 +120,10 @@ def test_a_loop_copies_in_before_and_over_at_the_end_of_each_trip() -> None:
 def test_carried_tensors_change_all_at_once() -> None:
     made = program(
         "- op: loop",
-        "  name: fibonacci",
+        "  name: fib",
         "  trips: 3",
-        "  carry: {a: {from: x, next: b}, b: {from: y, next: sum}, c: {from: x, next: a}, d: {from: x, next: a}}",
+        "  carry:",
+        "    {a: {from: x, next: b}, b: {from: y, next: sum}, c: {from: x, next: a}, d: {from: x, next: a}}",
         "  ops: [{op: add, name: sum, in: [a, b]}]",
         inputs=X + ", y: [1, 8, 16, 16]",
         tail="outputs: [a, b, c, d]\n",
@@ -132,11 +133,11 @@ def test_carried_tensors_change_all_at_once() -> None:
     copies = [(op.inputs[0], op.outputs[0]) for op in ops(loop.body)][1:]
     # c and d take the old a, which is saved before a is replaced by the old b.
     assert copies == [
-        ("a", "fibonacci.a.old"),
+        ("a", "fib.a.old"),
         ("b", "a"),
         ("sum", "b"),
-        ("fibonacci.a.old", "c"),
-        ("fibonacci.a.old", "d"),
+        ("fib.a.old", "c"),
+        ("fib.a.old", "d"),
     ]
 
 

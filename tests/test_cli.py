@@ -150,3 +150,19 @@ def test_a_broken_pipe_is_no_error() -> None:
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
     )
     assert result.stderr == ""
+
+
+def test_no_malformed_workload_shows_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.workloads.test_malformed import CASES
+
+    assert len(CASES) >= 200
+    path = tmp_path / "w.yaml"
+    for title, (text, line, _) in CASES.items():
+        path.write_text(text, encoding="utf-8")
+        code, out, err = call(capsys, "simulate", str(path))
+        assert (code, out) == (2, ""), title
+        assert f"w.yaml:{line}:" in err, title
+        assert "Traceback" not in err, title
+        assert "internal error" not in err, title

@@ -42,9 +42,9 @@ class Scopes:
 
 @dataclass
 class _Walk:
-    loops: list[Interval] = field(default_factory=list)
-    stretch: list[int] = field(default_factory=list)
-    top: list[bool] = field(default_factory=list)
+    loops: list[Interval] = field(default_factory=list[Interval])
+    stretch: list[int] = field(default_factory=list[int])
+    top: list[bool] = field(default_factory=list[bool])
     stretches: int = 0
 
 

@@ -11,6 +11,7 @@ from chipmodel.work import WHOLE, Share
 Key = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
 Shares = frozenset[Share]
+_NONE: Shares = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ class MemoryState:
         that its parts add up; a smaller buffer holds the latest part alone."""
         part = place.part
         faults = self._collisions(place, who, reading=False)
-        written = self.written.get(part.name, frozenset())
+        written: Shares = self.written.get(part.name, frozenset())
         if part.share in written or _complete(written):
             faults += self._redefine(part.name, who)
-            written = frozenset()
+            written = _NONE
         self.written[part.name] = _added(written, part.share)
         key = (part.name, False, place.offset)
         before = self.held.get(key) if accumulates else None

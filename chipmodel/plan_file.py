@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.errors import BadInput, Place
@@ -159,17 +159,17 @@ def _encode(command: Command) -> dict[str, object]:
 class _Node:
     """A value of the document and its path, so that an error can say which."""
 
-    value: Any
+    value: object
     path: str
     file: str
 
     def error(self, what: str, mend: str = "") -> BadInput:
         return BadInput(f"{self.path}: {what}", where=Place(self.file), mend=mend or _WRITE_ONE)
 
-    def mapping(self) -> Mapping[str, Any]:
-        if not isinstance(self.value, dict):
+    def mapping(self) -> Mapping[str, object]:
+        if not _is_object(self.value):
             raise self.error(f"expected an object, not {_shown(self.value)}")
-        return cast(Mapping[str, Any], self.value)
+        return self.value
 
     def at(self, key: str) -> _Node:
         if key not in self.mapping():
@@ -180,9 +180,9 @@ class _Node:
         return key in self.mapping()
 
     def each(self, read: Callable[[_Node], T]) -> tuple[T, ...]:
-        if not isinstance(self.value, list):
+        if not _is_list(self.value):
             raise self.error(f"expected a list, not {_shown(self.value)}")
-        items = enumerate(cast("list[object]", self.value))
+        items = enumerate(self.value)
         return tuple(read(_Node(v, f"{self.path}[{i}]", self.file)) for i, v in items)
 
     def text(self) -> str:
@@ -200,6 +200,14 @@ class _Node:
         if len(values) != count:
             raise self.error(f"expected {count} numbers, not {len(values)}")
         return values
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
 
 
 def _shown(value: object) -> str:

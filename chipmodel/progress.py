@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ DELAY_SECONDS = 1.0
 
 
 @contextmanager
-def stage(text: str) -> Iterator[None]:
+def stage(text: str) -> Generator[None]:
     """Show ``text`` with a spinner once the body has run for a second; nothing off a terminal."""
     if not sys.stderr.isatty():
         yield

@@ -67,11 +67,10 @@ class _Machine:
     chip: Chip
     clock: int = 0
     free: int = 0
-    events: list[Event] = field(default_factory=list)
-    started: dict[str, DmaStart] = field(default_factory=dict)
-    ends: dict[str, int] = field(default_factory=dict)
-    costs: dict[tuple[str, int], int] = field(default_factory=dict)
-    position: int = -1
+    events: list[Event] = field(default_factory=list[Event])
+    started: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    ends: dict[str, int] = field(default_factory=dict[str, int])
+    costs: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
 
     def run(self, command: DmaStart | DmaWait | Compute) -> None:
         match command:

@@ -57,9 +57,9 @@ class Emission:
     """The steps of a program and what they need, before anything is issued."""
 
     body: tuple[StepNode, ...] = ()
-    needs: list[Need] = field(default_factory=list)
-    buffers: dict[str, BufferSpec] = field(default_factory=dict)
-    op_steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    needs: list[Need] = field(default_factory=list[Need])
+    buffers: dict[str, BufferSpec] = field(default_factory=dict[str, BufferSpec])
+    op_steps: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """First and last step of each op."""
     stretch: tuple[int, ...] = ()
 

@@ -53,9 +53,9 @@ class _State:
     """The decisions so far. ``holes[t]`` are touches before which ``t`` comes back from Psram."""
 
     overwrites: dict[str, str]
-    holes: dict[str, set[int]] = field(default_factory=dict)
-    homed: set[str] = field(default_factory=set)
-    striped: set[str] = field(default_factory=set)
+    holes: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    homed: set[str] = field(default_factory=set[str])
+    striped: set[str] = field(default_factory=set[str])
 
 
 def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:

@@ -59,15 +59,9 @@ class _Spans:
 
     def __init__(self, problem: Problem) -> None:
         self.count = len(problem.buffers)
-        owners, starts, stops = [], [], []
-        for index, buffer in enumerate(problem.buffers):
-            for interval in buffer.live:
-                owners.append(index)
-                starts.append(interval.start)
-                stops.append(interval.stop)
-        self.owners: Ints = np.array(owners, dtype=np.int64)
-        self.starts: Ints = np.array(starts, dtype=np.int64)
-        self.stops: Ints = np.array(stops, dtype=np.int64)
+        spans = [(i, span.start, span.stop) for i, b in enumerate(problem.buffers) for span in b.live]
+        table: Ints = np.array(spans, dtype=np.int64).reshape(-1, 3)
+        self.owners, self.starts, self.stops = table.T
         self.live = [b.live for b in problem.buffers]
 
     def conflicting(self, index: int) -> npt.NDArray[np.bool_]:

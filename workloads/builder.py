@@ -7,7 +7,7 @@ convolution means the same wherever it comes from. Shapes are ONNX's: ``(N, C, H
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
@@ -123,7 +123,7 @@ class ProgramBuilder:
     # -- blocks --------------------------------------------------------------------------------
 
     @contextmanager
-    def block(self) -> Iterator[list[Node]]:
+    def block(self) -> Generator[list[Node]]:
         """Ops emitted inside go to the list that is yielded: an arm's or a loop's body."""
         body: list[Node] = []
         self._blocks.append(body)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from workloads.onnx_graph import LIMIT, Fact
-from workloads.onnx_proto import ModelProto, TensorProto, module
+from workloads.onnx_proto import ModelProto, NodeProto, TensorProto, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Largest message in bytes that protobuf reads, https://protobuf.dev/programming-guides/proto-limits/."""
@@ -82,6 +83,7 @@ def _read_bytes(path: Path, where: Place) -> bytes:
 
 
 def _inlined(model: ModelProto, where: Place) -> ModelProto:
+    _check_functions(model, where)
     try:
         return module("onnx.inliner").inline_local_functions(model)
     except (RuntimeError, ValueError, TypeError, module("onnx.checker").ValidationError) as error:
@@ -90,6 +92,29 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
             where=where,
             mend="export the model without local functions",
         ) from None
+
+
+def _check_functions(model: ModelProto, where: Place) -> None:
+    """BadInput for a function that calls itself: onnx before 1.21 follows it until the stack ends."""
+    calls = {(f.domain, f.name): set(_called(f.node)) for f in model.functions}
+    while calls:
+        done = {key for key, called in calls.items() if not called & calls.keys()}
+        if not done:
+            domain, name = next(iter(calls))
+            raise BadInput(
+                f"the local function {domain}.{name} calls itself, perhaps through others",
+                where=where,
+                mend="export the model without local functions",
+            )
+        calls = {key: called for key, called in calls.items() if key not in done}
+
+
+def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        yield node.domain, node.op_type
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from _called(graph.node)
 
 
 def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:

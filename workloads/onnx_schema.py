@@ -30,9 +30,21 @@ POSITIVE = [
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
+CONVOLUTIONS = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv")
+
+MIN_AXES = {
+    **dict.fromkeys(CONVOLUTIONS, (3,)),
+    **dict.fromkeys(["MaxPool", "AveragePool", "LpPool"], (3,)),
+    **dict.fromkeys(["LSTM", "GRU", "RNN"], (3, 3, 3)),
+    **dict.fromkeys(["DepthToSpace", "SpaceToDepth"], (4,)),
+}
+"""Fewest axes of each operand. The inference of onnx 1.17 to 1.20 reads past the end of a shorter shape."""
+
+
 def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
     """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
     _check_counts(node)
+    _check_axes(node, facts)
     standard = STANDARD_FORM.get(node.op) if node.domain else None
     try:
         contrib = contrib_outputs(node, facts)
@@ -90,6 +102,18 @@ def _check_counts(node: Node) -> None:
         if any(isinstance(count, int) and count < 1 for count in counts):
             shown = list(counts) if isinstance(value, tuple) else value
             raise fault(node, f"attribute {name} is {shown}", "it must be at least 1")
+
+
+def _check_axes(node: Node, facts: Mapping[str, Fact]) -> None:
+    for name, least in zip(node.inputs, MIN_AXES.get(node.op, ()), strict=False):
+        shape = facts[name].shape if name else ()
+        if len(shape) < least:
+            raise fault(node, f"its operand {name!r} is {list(shape)} and must have at least {least} axes")
+    if node.op in CONVOLUTIONS:
+        names = node.input(0), node.input(3 if node.op == "QLinearConv" else 1)
+        x, w = (facts[name].shape if name else () for name in names)
+        if len(x) != len(w):
+            raise fault(node, f"its weight {list(w)} does not have as many axes as its input {list(x)}")
 
 
 def _standard_node(node: Node, op: str, schema: Schema) -> NodeProto:

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chipmodel.interval import Interval
-from chipmodel.work import WHOLE, Conv, Matmul, Pool, Recurrent, Share, Vector, Window, output_share
+from chipmodel.work import WHOLE, Conv, Matmul, Pool, Recurrent, Share, Vector, Window, Work, output_share
 
 size = st.integers(1, 9)
 small = st.integers(1, 3)
@@ -44,7 +44,7 @@ def taps(window: Window, out_row: int) -> set[int]:
 def test_input_rows_hold_every_tap_and_no_row_too_many(window: Window, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, window.out_h - 1))
     stop = data.draw(st.integers(start + 1, window.out_h))
-    needed = set().union(*(taps(window, row) for row in range(start, stop)))
+    needed = {r for row in range(start, stop) for r in taps(window, row)}
     rows = window.input_rows(Interval(start, stop))
     assert needed <= set(range(rows.start, rows.stop))
     if needed and not window.transposed and window.dilation_h == 1:
@@ -74,7 +74,7 @@ def test_shares_of_a_tensor_add_up(total: int, of_rows: int, of_channels: int, d
     assert total <= a + b <= total + 1
 
 
-WORKS = [
+WORKS: list[Work] = [
     Conv(Window(8, 8, 8, 8, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1), 4, 6),
     Conv(Window(8, 8, 6, 6, 3, 3), 4, 8, groups=2),
     Conv(Window(8, 8, 6, 6, 3, 3), 6, 6, groups=6),

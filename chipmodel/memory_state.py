@@ -10,8 +10,33 @@ from chipmodel.work import WHOLE, Share
 
 Key = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
-Shares = frozenset[Share]
-_NONE: Shares = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Disjoint shares of one thing, and the part of it that they are together."""
+
+    shares: frozenset[Share] = frozenset()
+    area: Fraction = Fraction(0)
+
+    def __contains__(self, share: Share) -> bool:
+        return self.complete or share in self.shares
+
+    @property
+    def complete(self) -> bool:
+        return self.area == 1
+
+    def add(self, share: Share) -> Cover:
+        """With one share more; a complete cover is written as the whole, however it was cut."""
+        if share in self:
+            return self
+        area = Fraction(len(share.rows) * len(share.channels), share.of_rows * share.of_channels)
+        if self.area + area == 1:
+            return Cover(frozenset({WHOLE}), Fraction(1))
+        return Cover(self.shares | {share}, self.area + area)
+
+
+NOTHING = Cover()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +45,7 @@ class Held:
 
     start: int
     stop: int
-    shares: Shares
+    cover: Cover
 
 
 @dataclass
@@ -33,8 +58,8 @@ class MemoryState:
 
     psram: frozenset[str]
     held: dict[Key, Held] = field(default_factory=dict[Key, Held])
-    partial: dict[str, Shares] = field(default_factory=dict[str, Shares])
-    written: dict[str, Shares] = field(default_factory=dict[str, Shares])
+    partial: dict[str, Cover] = field(default_factory=dict[str, Cover])
+    written: dict[str, Cover] = field(default_factory=dict[str, Cover])
     under_way: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
 
     def copy(self) -> MemoryState:
@@ -76,7 +101,7 @@ class MemoryState:
         held = self.held.get((part.name, part.weights, place.offset))
         if held is None:
             return f"{part.name!r} is not at {place.offset}"
-        if part.share in held.shares or _complete(held.shares):
+        if part.share in held.cover:
             return None
         return f"{part.name!r} at {place.offset} is not complete"
 
@@ -98,11 +123,12 @@ class MemoryState:
         part = start.at.part
         if start.direction == "load":
             key = (part.name, part.weights, start.at.offset)
-            self.held[key] = Held(start.at.offset, start.at.offset + start.at.bytes, frozenset({part.share}))
+            stop = start.at.offset + start.at.bytes
+            self.held[key] = Held(start.at.offset, stop, NOTHING.add(part.share))
             return []
-        shares = _added(self.partial.get(part.name, frozenset()), part.share)
-        self.partial[part.name] = shares
-        if _complete(shares):
+        cover = self.partial.get(part.name, NOTHING).add(part.share)
+        self.partial[part.name] = cover
+        if cover.complete:
             self.psram |= {part.name}
         return []
 
@@ -111,16 +137,16 @@ class MemoryState:
         that its parts add up; a smaller buffer holds the latest part alone."""
         part = place.part
         faults = self._collisions(place, who, reading=False)
-        written: Shares = self.written.get(part.name, frozenset())
-        if part.share in written or _complete(written):
+        written = self.written.get(part.name, NOTHING)
+        if part.share in written:
             faults += self._redefine(part.name, who)
-            written = _NONE
-        self.written[part.name] = _added(written, part.share)
+            written = NOTHING
+        self.written[part.name] = written.add(part.share)
         key = (part.name, False, place.offset)
         before = self.held.get(key) if accumulates else None
         self._forget(place)
-        shares = _added(before.shares if before else frozenset(), part.share)
-        self.held[key] = Held(place.offset, place.offset + place.bytes, shares)
+        cover = (before.cover if before else NOTHING).add(part.share)
+        self.held[key] = Held(place.offset, place.offset + place.bytes, cover)
         return faults
 
     def _redefine(self, name: str, who: str) -> list[str]:
@@ -150,18 +176,3 @@ class MemoryState:
 
 def _meet(a: Located, b: Located) -> bool:
     return max(a.offset, b.offset) < min(a.offset + a.bytes, b.offset + b.bytes)
-
-
-def _added(shares: Shares, share: Share) -> Shares:
-    """``shares`` with one more; a complete set is written as the whole, however it was cut."""
-    more = shares | {share}
-    return frozenset({WHOLE}) if _complete(more) else more
-
-
-def _complete(shares: Shares) -> bool:
-    if WHOLE in shares:
-        return True
-    area = sum(
-        (Fraction(len(s.rows) * len(s.channels), s.of_rows * s.of_channels) for s in shares), Fraction(0)
-    )
-    return area == 1

@@ -140,21 +140,33 @@ class _Neighbours:
                 self.touches.setdefault(operand.buffer, []).append((step.position, False))
             for operand in step.writes:
                 self.touches.setdefault(operand.buffer, []).append((step.position, True))
-        self.stored_at = {n.part.name: n.last for n in emission.needs if n.direction == "store"}
+        self.stored_by = {n.part.name: n.last for n in emission.needs if n.direction == "store"}
+        self.loads: dict[str, list[int]] = {}
+        for need in emission.needs:
+            if need.direction == "load" and not need.part.weights:
+                self.loads.setdefault(need.part.name, []).append(need.first)
 
     def tensors(self) -> Iterable[Issued]:
-        for need in self.emission.needs:
-            if need.kind == "tensor":
-                yield self._load(need) if need.direction == "load" else self._store(need)
+        """Stores first: a load must not be issued before its tensor's store has been waited for."""
+        tensors = [need for need in self.emission.needs if need.kind == "tensor"]
+        yield from [self._store(need) for need in tensors if need.direction == "store"]
+        yield from [self._load(need) for need in tensors if need.direction == "load"]
 
     def _load(self, need: Need) -> Issued:
         before = need.first - 1
-        early = self._same_stretch(before, need.first) and self.stored_at.get(need.part.name, -1) < before
+        early = self._same_stretch(before, need.first) and self.stored_by.get(need.part.name, -1) < before
         issue = before if early and self._take(before, need.bytes) else need.first
         return Issued(need, need.buffer, issue, need.first)
 
     def _store(self, need: Need) -> Issued:
-        return Issued(need, need.buffer, need.last, self._due(need))
+        due = min(self._due(need), self._last_chance(need))
+        self.stored_by[need.part.name] = max(due, self.stored_by[need.part.name])
+        return Issued(need, need.buffer, need.last, due)
+
+    def _last_chance(self, need: Need) -> int:
+        """The latest position at which the store can be waited for: before any load of its tensor."""
+        later = [first for first in self.loads.get(need.part.name, ()) if first > need.last]
+        return min(later) - 1 if later else need.last + len(self.steps)
 
     def _due(self, need: Need) -> int:
         """The buffer stays where later steps read it, and may not be written before the store ends;

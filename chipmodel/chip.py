@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from chipmodel.npu_luna_parameters import LunaNpu
+
 Mark = Literal["published", "derived", "assumed", "given"]
 
 
@@ -72,6 +74,8 @@ class Npu:
     array: tuple[int, int, int]
     read_bytes_per_cycle: Fraction
     write_bytes_per_cycle: Fraction
+    luna: LunaNpu | None = None
+    """LUNA's own mechanism, where ``npu.model`` is ``luna``; otherwise MACs over MACs per cycle."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -12,7 +12,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown
 from chipmodel.sizes import format_bytes, parse_bytes
 
-Kind = Literal["bytes", "whole", "rational"]
+Kind = Literal["bytes", "whole", "rational", "choice"]
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 # Short numbers only: Fraction("1e999999999") would compute for ever.
@@ -29,6 +29,13 @@ class Field:
     high: Fraction
     unit: str
     power_of_two: bool = False
+    options: tuple[str, ...] = ()
+    only: tuple[str, str] | None = None
+    """The choice (field, option) that this field belongs to; other chips do not have it."""
+
+    def belongs(self, choices: Mapping[str, str]) -> bool:
+        """Whether a chip with these choices has the field."""
+        return self.only is None or choices.get(self.only[0]) == self.only[1]
 
     def limit(self, value: Fraction) -> str:
         """``value`` with the unit, for people."""
@@ -48,6 +55,10 @@ def _wholes(low: int, high: int, unit: str) -> Field:
 
 def _rationals(low: str, high: int, unit: str) -> Field:
     return Field("rational", Fraction(low), Fraction(high), unit)
+
+
+def _luna(field: Field) -> Field:
+    return replace(field, only=("npu.model", "luna"))
 
 
 _CLOCK = _rationals("0.001", 100_000, "MHz")
@@ -72,6 +83,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.store.setup_cycles": _SETUP,
     "dma.store.burst_bytes": _BURST,
     "dma.store.burst_overhead_clocks": _OVERHEAD,
+    "npu.model": Field("choice", Fraction(0), Fraction(0), "", options=("array", "luna")),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,
@@ -80,6 +92,14 @@ FIELDS: Mapping[str, Field] = {
     "npu.array.columns": _LANES,
     "npu.read_bytes_per_cycle": _PORT,
     "npu.write_bytes_per_cycle": _PORT,
+    "npu.luna.input_buffer_bytes": _luna(_sizes(256, 1 << 30)),
+    "npu.luna.weight_buffer_bytes": _luna(_sizes(256, 1 << 30)),
+    "npu.luna.conv_configuration_cycles": _luna(_SETUP),
+    "npu.luna.depthwise_configuration_cycles": _luna(_SETUP),
+    "npu.luna.matmul_configuration_cycles": _luna(_SETUP),
+    "npu.luna.later_pass_saving_cycles": _luna(_SETUP),
+    "npu.luna.piece_configuration_cycles": _luna(_SETUP),
+    "npu.luna.piece_channel_cycles": _luna(_SETUP),
 }
 
 
@@ -87,6 +107,14 @@ def children(path: str) -> tuple[str, ...]:
     """The keys right below the group ``path`` ("" for the whole file); none if it is no group."""
     prefix = f"{path}." if path else ""
     return tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
+
+
+def read_choice(path: str, text: str, where: Place) -> str:
+    """One of the field's options. Raises ``BadInput`` at ``where`` for anything else."""
+    options = FIELDS[path].options
+    if text not in options:
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=f"one of {', '.join(options)}")
+    return text
 
 
 def read_number(path: str, text: str, where: Place) -> Fraction:

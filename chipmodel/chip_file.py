@@ -10,15 +10,17 @@ in ``chipmodel.chip_fields``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from chipmodel.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
-from chipmodel.chip_fields import FIELDS, children, read_number
+from chipmodel.chip_fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown, suggest
+from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
 from chipmodel.yaml_file import Document, read_text, read_yaml
 
 PRESET_FOLDER = Path(__file__).parent / "chips"
@@ -37,6 +39,7 @@ class _Written:
     title: str
     figures: Mapping[str, Figure]
     numbers: Mapping[str, Fraction]
+    choices: Mapping[str, str]
 
 
 def preset_names() -> tuple[str, ...]:
@@ -52,19 +55,49 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
     cannot be.
     """
     written = _read(_find(name_or_path, None), ())
-    figures, numbers = dict(written.figures), dict(written.numbers)
+    figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
     for text in overrides:
         path, value = _override(text)
-        numbers[path] = read_number(path, value, Place(f"--set {text}"))
+        _take(path, value, Place(f"--set {text}"), numbers, choices)
         figures[path] = Figure(value, "given", "--set")
-    missing = [path for path in FIELDS if path not in numbers]
+    own = [path for path, field in FIELDS.items() if field.belongs(choices)]
+    for path, figure in figures.items():
+        _refuse_stray(path, figure, choices)
+    missing = [path for path in own if path not in figures]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         mend = "add it, or write 'base: luna-arcs' to take all other numbers from there"
         raise BadInput(
             f"the chip has no {', '.join(missing[:3])}{more}", where=Place(name_or_path), mend=mend
         )
-    return _chip(written.name, written.title, numbers, {path: figures[path] for path in FIELDS})
+    chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
+    _check_luna(chip, Place(name_or_path))
+    return chip
+
+
+def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    if FIELDS[path].kind == "choice":
+        choices[path] = read_choice(path, text, where)
+    else:
+        numbers[path] = read_number(path, text, where)
+
+
+def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
+    """A number that the user gave must mean something; one that a base brought along may not."""
+    only = FIELDS[path].only
+    if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
+        what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
+        raise BadInput(what, where=Place(figure.source), mend=f"leave it out, or choose {only[0]}={only[1]}")
+
+
+def _check_luna(chip: Chip, where: Place) -> None:
+    """LUNA's MACs a cycle are its lanes, so the two must say the same."""
+    lanes = prod(chip.npu.array)
+    if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
+        what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
+        raise BadInput(
+            what, where=where, mend="set npu.array.* so that the lanes multiply up to it, and both"
+        )
 
 
 def _find(name_or_path: str, origin: Place | None) -> Path:
@@ -83,10 +116,10 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
     """The chip file at ``path`` on top of its base; ``seen`` are the files that lead to it."""
     document = read_yaml(read_text(path), str(path))
     texts = {key: _text(document, key) for key in TEXTS}
-    figures, numbers = _figures(document)
+    figures, numbers, choices = _figures(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
-        return _Written(name, texts["title"] or name, figures, numbers)
+        return _Written(name, texts["title"] or name, figures, numbers, choices)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -95,7 +128,13 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
         raise BadInput("the chip is based on itself", where=where, mend=mend)
     base = _read(base_path, trail)
     title = texts["title"] or f"{name}, based on {base.name}"
-    return _Written(name, title, {**base.figures, **figures}, {**base.numbers, **numbers})
+    return _Written(
+        name,
+        title,
+        {**base.figures, **figures},
+        {**base.numbers, **numbers},
+        {**base.choices, **choices},
+    )
 
 
 def _text(document: Document, key: str) -> str:
@@ -110,16 +149,17 @@ def _text(document: Document, key: str) -> str:
     return value.strip()
 
 
-def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction]]:
+def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction], dict[str, str]]:
     figures: dict[str, Figure] = {}
     numbers: dict[str, Fraction] = {}
+    choices: dict[str, str] = {}
     for keys, value in _leaves(document, document.data, ()):
         path, where = ".".join(keys), document.place(keys)
         if path in figures:
             raise BadInput(f"{path} is given twice", where=where, mend="remove one of the two")
         figures[path] = _figure(document, keys, value)
-        numbers[path] = read_number(path, figures[path].value, where)
-    return figures, numbers
+        _take(path, figures[path].value, where, numbers, choices)
+    return figures, numbers, choices
 
 
 def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
@@ -197,7 +237,13 @@ def _override(text: str) -> tuple[str, str]:
     return path, value
 
 
-def _chip(name: str, title: str, numbers: Mapping[str, Fraction], figures: Mapping[str, Figure]) -> Chip:
+def _chip(
+    name: str,
+    title: str,
+    numbers: Mapping[str, Fraction],
+    choices: Mapping[str, str],
+    figures: Mapping[str, Figure],
+) -> Chip:
     def whole(path: str) -> int:
         return int(numbers[path])
 
@@ -205,11 +251,6 @@ def _chip(name: str, title: str, numbers: Mapping[str, Fraction], figures: Mappi
         overhead = numbers[f"{path}.burst_overhead_clocks"]
         return Route(whole(f"{path}.setup_cycles"), whole(f"{path}.burst_bytes"), overhead)
 
-    array = (
-        whole("npu.array.input_channels"),
-        whole("npu.array.output_channels"),
-        whole("npu.array.columns"),
-    )
     return Chip(
         name=name,
         title=title,
@@ -217,11 +258,47 @@ def _chip(name: str, title: str, numbers: Mapping[str, Fraction], figures: Mappi
         shared_memory=SharedMemory(whole("shared_memory.bytes"), whole("shared_memory.alignment")),
         psram=Psram(whole("psram.bytes"), numbers["psram.clock_mhz"], numbers["psram.bytes_per_clock"]),
         dma=Dma(route("dma.load"), route("dma.store")),
-        npu=Npu(
-            {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)},
-            array,
-            numbers["npu.read_bytes_per_cycle"],
-            numbers["npu.write_bytes_per_cycle"],
-        ),
+        npu=_npu(numbers, choices["npu.model"]),
         figures=figures,
+    )
+
+
+def _npu(numbers: Mapping[str, Fraction], model: str) -> Npu:
+    macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
+    axes = ("input_channels", "output_channels", "columns")
+    in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
+    array = (in_lanes, out_lanes, columns)
+    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
+    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
+    return Npu(macs, array, read, write, luna)
+
+
+def _luna(
+    numbers: Mapping[str, Fraction],
+    array: tuple[int, ...],
+    macs: Mapping[int, Fraction],
+    read: Fraction,
+    write: Fraction,
+) -> LunaNpu:
+    def whole(field: str) -> int:
+        return int(numbers[f"npu.luna.{field}"])
+
+    return replace(
+        LUNA_ARCS,
+        in_lanes=array[0],
+        out_lanes=array[1],
+        columns=array[2],
+        load_bytes_per_cycle=read,
+        store_bytes_per_cycle=write,
+        width_8=replace(LUNA_ARCS.width_8, macs_per_cycle=macs[8]),
+        width_16=replace(LUNA_ARCS.width_16, macs_per_cycle=macs[16]),
+        width_32=replace(LUNA_ARCS.width_32, macs_per_cycle=macs[32]),
+        input_buffer=whole("input_buffer_bytes"),
+        weight_buffer=whole("weight_buffer_bytes"),
+        conv_configuration=whole("conv_configuration_cycles"),
+        depthwise_configuration=whole("depthwise_configuration_cycles"),
+        matmul_configuration=whole("matmul_configuration_cycles"),
+        later_pass_saving=whole("later_pass_saving_cycles"),
+        piece_configuration=whole("piece_configuration_cycles"),
+        piece_channel=whole("piece_channel_cycles"),
     )

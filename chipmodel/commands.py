@@ -127,12 +127,13 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
 
 def _trips(loop: Repeat, choices: Mapping[str, str]) -> str:
     chosen = choices.get(loop.name, str(loop.trips))
-    if not chosen.isascii() or not chosen.isdigit() or int(chosen) > MOST_TRIPS:
+    number = chosen.lstrip("0") or chosen[:1]
+    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MOST_TRIPS:
         raise BadInput(
-            f"--path {loop.name}={chosen}: a loop takes a number of trips",
+            f"--path {loop.name}={chosen[:60]}: a loop takes a number of trips",
             mend=f"0 to {MOST_TRIPS:,}, as in --path {loop.name}=3",
         )
-    return chosen
+    return number
 
 
 MOST_TRIPS = 1_000_000

@@ -10,9 +10,15 @@ from chipmodel.errors import BadInput, Place
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` beside ``path`` and move it there in one step. Raises BadInput where it cannot."""
+    """Write ``text`` beside ``path`` and move it there in one step. Raises BadInput where it cannot.
+
+    What is there and no file or folder, such as a pipe or ``/dev/null``, is written to, not replaced.
+    """
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:32]}.")
     except OSError as error:
         raise _refused(path, error) from None
     try:

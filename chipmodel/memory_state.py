@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations, pairwise
 
 from chipmodel.commands import DmaStart, Located
+from chipmodel.interval import Interval
 from chipmodel.work import WHOLE, Share
 
 Key = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
+Span = tuple[Fraction, Fraction]
+"""From and to, as parts of a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Disjoint shares of one thing, and the part of it that they are together."""
+    """Shares of one thing, and the sum of their parts of it: complete where they add up to the whole
+    and none of them overlap."""
 
     shares: frozenset[Share] = frozenset()
     area: Fraction = Fraction(0)
@@ -24,19 +30,41 @@ class Cover:
 
     @property
     def complete(self) -> bool:
-        return self.area == 1
+        return WHOLE in self.shares
 
     def add(self, share: Share) -> Cover:
         """With one share more; a complete cover is written as the whole, however it was cut."""
         if share in self:
             return self
-        area = Fraction(len(share.rows) * len(share.channels), share.of_rows * share.of_channels)
-        if self.area + area == 1:
-            return Cover(frozenset({WHOLE}), Fraction(1))
-        return Cover(self.shares | {share}, self.area + area)
+        area = self.area + Fraction(len(share.rows) * len(share.channels), share.of_rows * share.of_channels)
+        shares = self.shares | {share}
+        if area == 1 and not _any_overlap(shares):
+            return Cover(frozenset({WHOLE}), area)
+        return Cover(shares, area)
 
 
 NOTHING = Cover()
+
+
+def _any_overlap(shares: frozenset[Share]) -> bool:
+    """Whether two of them hold one byte: looked for in each band of rows, where they lie in bands."""
+    bands: dict[Span, list[Span]] = {}
+    for share in shares:
+        rows, channels = _span(share.rows, share.of_rows), _span(share.channels, share.of_channels)
+        bands.setdefault(rows, []).append(channels)
+    if not _clash(bands):
+        return any(_clash(channels) for channels in bands.values())
+    areas = [(rows, channels) for rows, every in bands.items() for channels in every]
+    return any(_clash((a[0], b[0])) and _clash((a[1], b[1])) for a, b in combinations(areas, 2))
+
+
+def _span(interval: Interval, of: int) -> Span:
+    return Fraction(interval.start, of), Fraction(interval.stop, of)
+
+
+def _clash(spans: Iterable[Span]) -> bool:
+    """Of sorted spans with points in them, some neighbours overlap if any two do."""
+    return any(after[0] < before[1] for before, after in pairwise(sorted(s for s in spans if s[0] < s[1])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +129,8 @@ class MemoryState:
         held = self.held.get((part.name, part.weights, place.offset))
         if held is None:
             return f"{part.name!r} is not at {place.offset}"
+        if held.stop != place.offset + place.bytes:
+            return f"{part.name!r} at {place.offset} takes {held.stop - held.start} bytes, not {place.bytes}"
         if part.share in held.cover:
             return None
         return f"{part.name!r} at {place.offset} is not complete"

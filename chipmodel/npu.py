@@ -1,7 +1,8 @@
-"""NPU cycles of an op or a part of one.
+"""NPU cycles of an op or a part of one, by the chip's NPU model.
 
-MAC work is padded to the array's shape and divided by the MACs per cycle; work without MACs is its
-bytes through the NPU's ports on SharedMemory, or a window's elements through the array.
+``luna`` is LUNA's own mechanism (``npu_luna``). ``array`` pads MAC work to the array's shape and divides
+it by the MACs per cycle; work without MACs is its bytes through the NPU's ports on SharedMemory, or a
+window's elements through the array.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.chip import Npu
+from chipmodel.npu_luna import op_cost
 from chipmodel.program import DTYPE_BITS, Op
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
 
@@ -19,11 +21,27 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
     if op.cycles is not None:
         return ceil(Fraction(op.cycles * rows * channels, op.work.rows * op.work.channels))
     whole = rows == op.work.rows and channels == op.work.channels
-    return work_cycles(npu, op.work if whole else op.work.part(rows, channels), op.dtype)
+    work = op.work if whole else op.work.part(rows, channels)
+    if npu.luna:
+        return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
+    return work_cycles(npu, work, op.dtype)
+
+
+def busy_cycles(npu: Npu, op: Op, work: Work) -> int:
+    """Cycles of ``work`` without what a cut may save. LUNA charges for an input that its buffer cannot
+    hold, so smaller parts may cost less than the whole: what is left is one configuration, the
+    weights, and the computing (of element-wise work, the loading)."""
+    if not npu.luna:
+        return work_cycles(npu, work, op.dtype)
+    bits = DTYPE_BITS[op.dtype]
+    cost = op_cost(npu.luna, op.kind, work, bits)
+    least = op_cost(npu.luna, op.kind, work.part(1, 1), bits).configuration
+    busy = cost.input_load + cost.compute if isinstance(work, Vector) else cost.weight_load + cost.compute
+    return int(least + busy)
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:
-    """Core cycles of all of ``work`` on operands of ``dtype``; at least 1."""
+    """Core cycles of all of ``work`` on operands of ``dtype`` in the ``array`` model; at least 1."""
     if isinstance(work, Vector):
         ports = max(work.in_bytes / npu.read_bytes_per_cycle, work.out_bytes / npu.write_bytes_per_cycle)
         return max(1, ceil(ports))

@@ -76,9 +76,22 @@ def read_plan(text: str, file: str) -> PlanFile:
     except json.JSONDecodeError as error:
         place = Place(file, error.lineno, error.colno)
         raise BadInput(f"not JSON: {error.msg}", where=place, mend=_WRITE_ONE) from None
+    except ValueError:
+        # json leaves it to int() to refuse numbers of thousands of digits.
+        raise BadInput("a number is too long", where=Place(file), mend=_WRITE_ONE) from None
     except RecursionError:
-        raise BadInput("nested too deeply", where=Place(file), mend=_WRITE_ONE) from None
-    root = _Node(data, "$", file)
+        raise _too_deep(file) from None
+    try:
+        return _plan(_Node(data, "$", file))
+    except RecursionError:
+        raise _too_deep(file) from None
+
+
+def _too_deep(file: str) -> BadInput:
+    return BadInput("nested too deeply", where=Place(file), mend=_WRITE_ONE)
+
+
+def _plan(root: _Node) -> PlanFile:
     if root.mapping().get("format") != FORMAT:
         raise root.error(f"this is no {FORMAT} document", _WRITE_ONE)
     return PlanFile(
@@ -234,7 +247,7 @@ def _buffer(node: _Node) -> PlannedBuffer:
 def _read_part(node: _Node) -> Part:
     weights = node.has("weights_of")
     name = node.at("weights_of" if weights else "tensor").text()
-    if not node.has("rows"):
+    if not node.has("rows") and not node.has("channels"):
         return Part(name, WHOLE, weights)
     first, last, of_rows = node.at("rows").numbers(3)
     low, high, of_channels = node.at("channels").numbers(3)

@@ -24,8 +24,9 @@ def stage(text: str) -> Generator[None]:
 
     def show() -> None:
         from rich.console import Console
+        from rich.text import Text
 
-        status = Console(stderr=True).status(text)
+        status = Console(stderr=True).status(Text(text))
         shown.append(status)
         status.start()
 

@@ -9,11 +9,13 @@ lies outside of SharedMemory; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations, pairwise
 
 from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
+from chipmodel.interval import Interval
 from chipmodel.memory_state import MemoryState
 from chipmodel.npu import op_cycles
 from chipmodel.plan import Buffer, Plan, Problem, check
@@ -83,6 +85,8 @@ class _Checker:
             return state
         if branch.condition is not None:
             self._holds(branch.condition, Part(node.condition or ""), f"if {branch.name!r}", state)
+        elif node.condition is not None and not state.in_psram(node.condition) and any(ops((node,))):
+            self.report(f"if {branch.name!r} finds {node.condition!r} neither in SharedMemory nor in Psram")
         arms = {arm.name: arm for arm in branch.arms}
         if list(arms) != [arm.name for arm in node.arms]:
             self.report(f"if {branch.name!r} has arms {list(arms)}, not those of the program")
@@ -124,10 +128,7 @@ class _Checker:
                 continue
             tiles = covered.pop(node.name, [])
             area = sum(len(t.rows) * len(t.channels) for t in tiles)
-            clash = any(
-                a.rows.overlaps(b.rows) and a.channels.overlaps(b.channels) for a, b in _neighbours(tiles)
-            )
-            if area != node.work.rows * node.work.channels or clash:
+            if area != node.work.rows * node.work.channels or _clash(tiles):
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
         for name in covered:
             self.report(f"op {name!r} runs in a block that it does not belong to")
@@ -225,10 +226,20 @@ def _places(command: Command) -> tuple[Located, ...]:
             return ()
 
 
-def _neighbours(tiles: list[Compute]) -> Iterator[tuple[Compute, Compute]]:
-    """Tiles in a row-major order beside each other: in a set that covers exactly, a clash shows there."""
-    ordered = sorted(tiles, key=lambda t: (t.rows, t.channels))
-    return pairwise(ordered)
+def _clash(tiles: list[Compute]) -> bool:
+    """Whether two tiles share work: band by band where they lie in bands of rows, else pair by pair."""
+    bands: dict[Interval, list[Interval]] = {}
+    for tile in tiles:
+        bands.setdefault(tile.rows, []).append(tile.channels)
+    if not _any_overlap(bands):
+        return any(_any_overlap(channels) for channels in bands.values())
+    pairs = combinations(tiles, 2)
+    return any(a.rows.overlaps(b.rows) and a.channels.overlaps(b.channels) for a, b in pairs)
+
+
+def _any_overlap(intervals: Iterable[Interval]) -> bool:
+    """Of sorted intervals with points in them, some neighbours overlap if any two do."""
+    return any(a.overlaps(b) for a, b in pairwise(sorted(i for i in intervals if len(i))))
 
 
 def _same_thing(a: Part, b: Part) -> bool:
@@ -267,6 +278,9 @@ def _buffers(plan: PlanFile, chip: Chip) -> Iterator[str]:
     peak = max((b.offset + b.bytes for b in plan.buffers), default=0)
     if peak != plan.peak_bytes:
         yield f"the plan says its peak is {plan.peak_bytes} bytes, its buffers end at {peak}"
+    for name, count in Counter(b.name for b in plan.buffers).items():
+        if count > 1:
+            yield f"{count} buffers of the plan are called {name!r}"
     known = {(b.offset, b.bytes) for b in plan.buffers}
     for command in walk(plan.commands):
         for place in _places(command):

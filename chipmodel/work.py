@@ -134,7 +134,7 @@ class Conv:
             channels = min(channels, per_group) * groups
         window = self.window
         if rows != self.rows:
-            in_rows = max(1, rows // window.stride_h) if window.transposed else window.in_h
+            in_rows = -(-rows * window.in_h // window.out_h) if window.transposed else window.in_h
             window = replace(window, out_h=rows, in_h=in_rows)
             return Conv(window, in_c, channels, groups, 1)
         return replace(self, in_c=in_c, out_c=channels, groups=groups)

@@ -26,7 +26,7 @@ from chipmodel.schedule import (
     StepLoop,
     StepNode,
 )
-from chipmodel.work import Share, output_share
+from chipmodel.work import output_share
 from dma.residency import Residency, Segment
 from dma.tiling import Tiling, weight_share
 
@@ -87,7 +87,7 @@ class _Emitter:
         self.next_op = 0
         self.next_step = 0
         self.homes = _homes(residency)
-        self.fetched = _fetched(residency)
+        self.opened = _opened(residency)
         for root, segments in residency.segments.items():
             for index, _ in enumerate(segments):
                 self._buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
@@ -111,32 +111,36 @@ class _Emitter:
         position = self.next_op
         self.next_op += 1
         first = self.next_step
-        lanes = {name: _Lane(tiling.depth) for name in (*op.inputs, *op.outputs, "")}
+        lanes = _Lanes(op, tiling.depth)
         total = tiling.count(op)
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
             reads = [self._read(op, i, rows, channels, position, lanes) for i in range(len(op.inputs))]
-            reads += self._weights(op, channels, lanes[""])
-            writes = [self._write(op, n, rows, channels, position, lanes[n]) for n in op.outputs]
+            reads += self._weights(op, channels, lanes.weights)
+            writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in op.outputs]
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
             cycles = op_cycles(self.chip.npu, op, len(rows), len(channels))
             result.append(
                 Step(self.next_step, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label)
             )
             self.next_step += 1
-        self._size_stripes(op, lanes)
+        for lane in (*lanes.reads, *lanes.writes.values()):
+            for number, size in lane.sizes.items():
+                self._buffer(f"{lane.name}.{number}", size, "stripe")
         self.emission.op_steps[op.name] = (first, self.next_step - 1)
         return result
 
     def _read(
-        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: dict[str, _Lane]
+        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: _Lanes
     ) -> Operand:
         name = op.inputs[index]
         resident = self._resident(name, position)
         if resident:
             return Operand(Part(name), resident)
-        share = op.work.needs(index, rows, channels)
-        return self._stripe(op, "load", name, share, lanes[name], f"{op.name}.in.{name}")
+        part = Part(name, op.work.needs(index, rows, channels))
+        # A tensor that is two operands is fetched once where both need the same part of it.
+        alike = (lane for lane in lanes.reads[:index] if lane.part == part)
+        return self._stripe(op, "load", part, next(alike, lanes.reads[index]))
 
     def _write(
         self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: _Lane
@@ -145,18 +149,15 @@ class _Emitter:
         resident = self._resident(name, position)
         if resident:
             return Operand(Part(name, share), resident)
-        return self._stripe(op, "store", name, share, lane, f"{op.name}.out.{name}")
+        return self._stripe(op, "store", Part(name, share), lane)
 
-    def _stripe(
-        self, op: Op, direction: Direction, name: str, share: Share, lane: _Lane, prefix: str
-    ) -> Operand:
-        part = Part(name, share)
+    def _stripe(self, op: Op, direction: Direction, part: Part, lane: _Lane) -> Operand:
         if lane.part == part:
             self._extend(lane.need)
         else:
-            size = share.bytes(self.program.tensors[name].bytes)
-            buffer = f"{prefix}.{lane.advance(part, size)}"
-            lane.need = self._need(direction, "stripe", part, size, buffer, op, prefix)
+            size = part.share.bytes(self.program.tensors[part.name].bytes)
+            buffer = f"{lane.name}.{lane.advance(part, size)}"
+            lane.need = self._need(direction, "stripe", part, size, buffer, op, lane.name)
         return Operand(part, self.emission.needs[lane.need].buffer)
 
     def _weights(self, op: Op, channels: Interval, lane: _Lane) -> list[Operand]:
@@ -211,20 +212,14 @@ class _Emitter:
         return self.homes.get((self.residency.storage[name], position))
 
     def _condition(self, node: If) -> Operand | None:
-        """The deciding tensor, where it has come to SharedMemory before the branch; what is fetched
-        only behind it is read from Psram."""
+        """The deciding tensor, where it has come to SharedMemory before the branch; where its buffer is
+        filled only behind it, it is read from Psram."""
         if node.condition is None:
             return None
         resident = self._resident(node.condition, self.next_op)
-        if resident is None or (resident, self.next_op) in self.fetched:
+        if resident is None or (resident, self.next_op) in self.opened:
             return None
         return Operand(Part(node.condition), resident)
-
-    def _size_stripes(self, op: Op, lanes: dict[str, _Lane]) -> None:
-        for name, lane in lanes.items():
-            for number, size in lane.sizes.items():
-                way = "in" if name in op.inputs else "out"
-                self._buffer(f"{op.name}.{way}.{name}.{number}", size, "stripe")
 
     def _buffer(self, name: str, size: int, kind: Literal["tensor", "weights", "stripe"]) -> None:
         self.emission.buffers[name] = BufferSpec(name, size, kind=kind)
@@ -233,7 +228,8 @@ class _Emitter:
 class _Lane:
     """The stripe buffers of one operand, used in turn; remembers what the current one holds."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, name: str, depth: int) -> None:
+        self.name = name
         self.depth = depth
         self.part: Part | None = None
         self.need = -1
@@ -246,6 +242,19 @@ class _Lane:
         if size:
             self.sizes[self.number] = max(size, self.sizes.get(self.number, 0))
         return self.number
+
+
+class _Lanes:
+    """The lanes of an op, one for each operand even where two are the same tensor: both may be needed
+    at once, in different parts."""
+
+    def __init__(self, op: Op, depth: int) -> None:
+        again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
+        ways = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
+        names = zip(op.inputs, ways, strict=True)
+        self.reads = [_Lane(f"{op.name}.{way}.{name}", depth) for name, way in names]
+        self.writes = {name: _Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
+        self.weights = _Lane(f"{op.name}.weights", depth)
 
 
 def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
@@ -263,11 +272,10 @@ def _homes(residency: Residency) -> dict[tuple[str, int], str]:
     return homes
 
 
-def _fetched(residency: Residency) -> set[tuple[str, int]]:
-    """Buffers that are loaded from Psram, and the op's position at which they are."""
+def _opened(residency: Residency) -> set[tuple[str, int]]:
+    """Every buffer with the op's position at which it is loaded or first written."""
     return {
         (segment_name(root, index, segments), min(t.position for t in segment.touches))
         for root, segments in residency.segments.items()
         for index, segment in enumerate(segments)
-        if segment.loaded
     }

@@ -8,6 +8,7 @@ and its operands move to Psram altogether. Every round removes something, so it 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -62,7 +63,7 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
     """Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     table = _Table(program)
     stripes = {op.name: least_stripe(program, op) for op in table.ops}
-    state = _State(_overwrites(program))
+    state = _State(table.overwrites())
     while True:
         residency = table.residency(state)
         needs = [
@@ -171,12 +172,28 @@ class _Table:
     ) -> tuple[Segment, ...]:
         """An input that several stretches read is fetched before the first of them, at an op that
         every path runs; where there is none, wherever it is read."""
-        first = touches[0].position
-        early = [p for p in range(first + 1) if self.scopes.top[p]]
-        if not early:
+        early = self._early(touches)
+        if early is None:
             return self._homed(root, touches, state)
-        opening = Touch(early[-1], False)
+        opening = Touch(early, False)
         return (Segment(root, (opening, *touches), True, stores),)
+
+    def _early(self, touches: list[Touch]) -> int | None:
+        """The last op up to the first touch that every path runs, if there is one."""
+        return next((p for p in range(touches[0].position, -1, -1) if self.scopes.top[p]), None)
+
+    def overwrites(self) -> dict[str, str]:
+        """Output to the input whose memory it takes. An input of the program that is fetched wherever it
+        is read has no one memory to give away."""
+        overwrites = _overwrites(self.program)
+        storage = _storages(self.program, overwrites)
+        for name in self.program.inputs:
+            members = [n for n, root in storage.items() if root == name]
+            touches = self._merged(members)
+            if touches and not self._straight(touches) and self._early(touches) is None:
+                for member in members:
+                    overwrites.pop(member, None)
+        return overwrites
 
     def _straight(self, touches: list[Touch]) -> bool:
         return len({self.scopes.stretch[t.position] for t in touches}) == 1
@@ -256,8 +273,11 @@ class _Table:
 
 
 def _overwrites(program: Program) -> dict[str, str]:
-    """Output to the input whose memory it takes."""
-    return {op.outputs[0]: op.overwrites for op in ops(program.body) if op.overwrites}
+    """Output to the input whose memory it takes. Both must be defined in one place alone: what a loop
+    carries or several arms define may be written anew while the other of the two is still needed."""
+    defined = Counter((*program.inputs, *(name for op in ops(program.body) for name in op.outputs)))
+    pairs = ((op.outputs[0], op.overwrites) for op in ops(program.body) if op.overwrites)
+    return {new: old for new, old in pairs if defined[new] == defined[old] == 1}
 
 
 def _storages(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:

@@ -91,4 +91,5 @@ def _table(*headings: str, title: str = "") -> Table:
 def _print(table: Table) -> None:
     from rich.console import Console
 
-    Console(highlight=False).print(table)
+    # Titles and sources may be the user's own text: brackets and colons in it are no markup.
+    Console(highlight=False, markup=False, emoji=False).print(table)

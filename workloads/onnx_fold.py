@@ -56,7 +56,10 @@ def folded_without_values(node: Node, facts: Mapping[str, Fact]) -> Fact | None:
 def _cast(name: str, source: Fact, element: int) -> Fact:
     array = source.array
     if array is not None:
-        array = array.astype(module("onnx.helper").tensor_dtype_to_np_dtype(element))
+        try:
+            array = array.astype(module("onnx.helper").tensor_dtype_to_np_dtype(element))
+        except EVALUATION_FAULTS:
+            array = None
     return Fact(name, source.shape, element, True, array, source.origin, source.stored)
 
 
@@ -82,7 +85,7 @@ def _filled(node: Node, given: Fact) -> Fact | None:
     if prod(shape) <= LIMIT:
         try:
             filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
-        except (ValueError, TypeError) as error:
+        except EVALUATION_FAULTS as error:
             raise fault(node, f"its attribute value cannot be read: {error}") from None
         if filler.size != 1:
             raise fault(node, f"its attribute value has {filler.size} elements and must have one")

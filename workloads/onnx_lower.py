@@ -124,9 +124,9 @@ class Lowering:
             return real
         if element in ELEMENT_NAMES:
             return ELEMENT_NAMES[element]
-        kind = module("onnx").TensorProto.DataType.Name(element)
+        known = {number: kind for kind, number in module("onnx").TensorProto.DataType.items()}
         raise BadInput(
-            f"tensor {name!r} has element type {kind}, which no chip computes with",
+            f"tensor {name!r} has element type {known.get(element, element)}, which no chip computes with",
             mend="export the model without strings, complex numbers and 2-bit types",
         )
 

@@ -27,6 +27,9 @@ POSITIVE = [
 ]
 """Attributes that count something. Older onnx packages divide by them before they look."""
 
+LARGEST = (1 << 31) - 1
+"""Of a count. The square of a larger block size overflows in onnx before 1.23."""
+
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
@@ -45,6 +48,8 @@ def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, i
     """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
     _check_counts(node)
     _check_axes(node, facts)
+    if node.op == "Einsum" and not node.domain:
+        _check_equation(node, facts)
     standard = STANDARD_FORM.get(node.op) if node.domain else None
     try:
         contrib = contrib_outputs(node, facts)
@@ -97,11 +102,21 @@ def _check_counts(node: Node) -> None:
     for name in POSITIVE:
         if name not in node.attributes:
             continue
-        value = node.attributes[name]
-        counts = as_tuple(value)
-        if any(isinstance(count, int) and count < 1 for count in counts):
-            shown = list(counts) if isinstance(value, tuple) else value
-            raise fault(node, f"attribute {name} is {shown}", "it must be at least 1")
+        counts = as_tuple(node.attributes[name])
+        if any(isinstance(count, int) and not 1 <= count <= LARGEST for count in counts):
+            shown = ", ".join(map(str, counts))
+            raise fault(node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {LARGEST}")
+
+
+def _check_equation(node: Node, facts: Mapping[str, Fact]) -> None:
+    equation = node.text("equation", "").replace(" ", "")
+    terms = equation.partition("->")[0].split(",")
+    shapes = [facts[name].shape for name in node.inputs if name]
+    fits = len(terms) == len(shapes) and all(
+        "..." in term or len(term) == len(shape) for term, shape in zip(terms, shapes, strict=True)
+    )
+    if not fits:
+        raise fault(node, f"its equation {equation!r} does not fit the shapes {[list(s) for s in shapes]}")
 
 
 def _check_axes(node: Node, facts: Mapping[str, Fact]) -> None:

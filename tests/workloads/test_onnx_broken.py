@@ -183,6 +183,18 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "channels that differ": (lambda: _one("Conv", "x w", {"x": [1, 3, 8, 8]}, constants=WEIGHT), "'bad'"),
     "too few operands": (lambda: _one("Conv", "x", IMAGE), "'bad'"),
     "too many operands": (lambda: _one("Relu", "x x x", IMAGE), "'bad'"),
+    "block size of which the square overflows": (
+        lambda: _one("DepthToSpace", "x", IMAGE, blocksize=1 << 40),
+        "blocksize is 1099511627776",
+    ),
+    "weight with another number of axes": (
+        lambda: _one("Conv", "x w", IMAGE, constants={"w": (8, 4, 3, 3, 3)}),
+        "as many axes",
+    ),
+    "equation of another number of axes": (
+        lambda: _one("Einsum", "x x", {"x": [2, 3]}, equation="abc,abd->cd"),
+        "'abc,abd->cd' does not fit",
+    ),
     "unknown operator of ONNX": (lambda: _one("Fnord", "x", IMAGE), "'bad'.*(?s:.)*value_info"),
     "matrices that do not fit": (
         lambda: _one("MatMul", "x w", {"x": [2, 3]}, constants={"w": (4, 5)}),
@@ -207,6 +219,20 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "strings": (
         lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}),
         "strings",
+    ),
+    "filler of a type that does not exist": (
+        lambda: _one(
+            "ConstantOfShape",
+            "s",
+            {"x": [2]},
+            constants={"s": ints(2)},
+            value=onnx.TensorProto(data_type=119),
+        ),
+        "attribute value cannot be read",
+    ),
+    "element type that does not exist": (
+        lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}),
+        "58",
     ),
     "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
     "foreign operator without operands": (

@@ -12,7 +12,7 @@ from chipmodel.interval import Interval, merged
 from chipmodel.npu import busy_cycles
 from chipmodel.program import If, Loop, Node, Op, Program
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
-from dma.timing import cycles_per_byte, route
+from dma.timing import cycles_per_byte, least_setup
 
 
 def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
@@ -36,9 +36,7 @@ def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) ->
     loads += sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(program.tensors[name].bytes for name in program.outputs if name in written)
     moved = loads * cycles_per_byte(chip, "load") + stores * cycles_per_byte(chip, "store")
-    setups = [route(chip, "load").setup_cycles] * bool(loads) + [route(chip, "store").setup_cycles] * bool(
-        stores
-    )
+    setups = [least_setup(chip, "load")] * bool(loads) + [least_setup(chip, "store")] * bool(stores)
     return max(computed, ceil(moved) + min(setups, default=0))
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from chipmodel.npu_luna_parameters import LunaNpu
+from chipmodel.psram_device import Device
 
 Mark = Literal["published", "derived", "assumed", "given"]
 
@@ -42,6 +43,8 @@ class Psram:
     bytes: int
     clock_mhz: Fraction
     bytes_per_clock: Fraction
+    device: Device | None = None
+    """The part, at ``clock_mhz``, where the DMA engine is modelled burst by burst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,29 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Dma:
-    """Transfers run one at a time, in the order of issue."""
+    """``dma.model: line``. Transfers run one at a time, in the order of issue."""
 
     load: Route
     store: Route
+
+
+@dataclass(frozen=True, slots=True)
+class BurstDma:
+    """``dma.model: bursts``. The engine reads a burst of beats, then writes it; a beat takes a cycle.
+
+    Its Psram controller fetches ``prefetch_lines`` bursts beside the one asked for, and each access
+    waits ``crossing_clocks`` Psram clocks between the two clock domains. Transfers of up to
+    ``short_bytes`` run at the engine's own pace. Transfers run one at a time, in the order of issue.
+    """
+
+    setup_cycles: int
+    beat_bytes: int
+    burst_beats: int
+    gap_cycles: int
+    """Core cycles between reading a burst and the next, beside its beats."""
+    prefetch_lines: int
+    crossing_clocks: int
+    short_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +109,7 @@ class Chip:
     core_mhz: Fraction
     shared_memory: SharedMemory
     psram: Psram
-    dma: Dma
+    dma: Dma | BurstDma
     npu: Npu
     figures: Mapping[str, Figure]
     """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""

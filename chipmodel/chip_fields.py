@@ -10,6 +10,7 @@ from typing import Literal
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown
+from chipmodel.psram_devices import DEVICES
 from chipmodel.sizes import format_bytes, parse_bytes
 
 Kind = Literal["bytes", "whole", "rational", "choice"]
@@ -57,8 +58,20 @@ def _rationals(low: str, high: int, unit: str) -> Field:
     return Field("rational", Fraction(low), Fraction(high), unit)
 
 
+def _choice(*options: str) -> Field:
+    return Field("choice", Fraction(0), Fraction(0), "", options=options)
+
+
 def _luna(field: Field) -> Field:
     return replace(field, only=("npu.model", "luna"))
+
+
+def _line(field: Field) -> Field:
+    return replace(field, only=("dma.model", "line"))
+
+
+def _bursts(field: Field) -> Field:
+    return replace(field, only=("dma.model", "bursts"))
 
 
 _CLOCK = _rationals("0.001", 100_000, "MHz")
@@ -76,14 +89,23 @@ FIELDS: Mapping[str, Field] = {
     "shared_memory.alignment": Field("whole", Fraction(1), Fraction(1 << 20), "bytes", power_of_two=True),
     "psram.bytes": _sizes(256, 1 << 50),
     "psram.clock_mhz": _CLOCK,
-    "psram.bytes_per_clock": _rationals("0.001", 10**6, "bytes a clock"),
-    "dma.load.setup_cycles": _SETUP,
-    "dma.load.burst_bytes": _BURST,
-    "dma.load.burst_overhead_clocks": _OVERHEAD,
-    "dma.store.setup_cycles": _SETUP,
-    "dma.store.burst_bytes": _BURST,
-    "dma.store.burst_overhead_clocks": _OVERHEAD,
-    "npu.model": Field("choice", Fraction(0), Fraction(0), "", options=("array", "luna")),
+    "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
+    "psram.device": _bursts(_choice(*DEVICES)),
+    "dma.model": _choice("line", "bursts"),
+    "dma.load.setup_cycles": _line(_SETUP),
+    "dma.load.burst_bytes": _line(_BURST),
+    "dma.load.burst_overhead_clocks": _line(_OVERHEAD),
+    "dma.store.setup_cycles": _line(_SETUP),
+    "dma.store.burst_bytes": _line(_BURST),
+    "dma.store.burst_overhead_clocks": _line(_OVERHEAD),
+    "dma.bursts.setup_cycles": _bursts(_SETUP),
+    "dma.bursts.beat_bytes": _bursts(_wholes(1, 4096, "bytes")),
+    "dma.bursts.burst_beats": _bursts(_wholes(1, 65_536, "beats")),
+    "dma.bursts.gap_cycles": _bursts(_wholes(0, 10**6, "core cycles")),
+    "dma.bursts.prefetch_lines": _bursts(_wholes(0, 4096, "bursts")),
+    "dma.bursts.crossing_clocks": _bursts(_wholes(0, 10**6, "Psram clocks")),
+    "dma.bursts.short_bytes": _bursts(_wholes(0, 1 << 20, "bytes")),
+    "npu.model": _choice("array", "luna"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
     "npu.macs_per_cycle.int32": _MACS,

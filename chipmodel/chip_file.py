@@ -16,11 +16,12 @@ from math import prod
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from chipmodel.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.chip import BurstDma, Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
 from chipmodel.chip_fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown, suggest
 from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
+from chipmodel.psram_devices import device_named
 from chipmodel.yaml_file import Document, read_text, read_yaml
 
 PRESET_FOLDER = Path(__file__).parent / "chips"
@@ -247,20 +248,39 @@ def _chip(
     def whole(path: str) -> int:
         return int(numbers[path])
 
-    def route(path: str) -> Route:
-        overhead = numbers[f"{path}.burst_overhead_clocks"]
-        return Route(whole(f"{path}.setup_cycles"), whole(f"{path}.burst_bytes"), overhead)
-
     return Chip(
         name=name,
         title=title,
         core_mhz=numbers["core_mhz"],
         shared_memory=SharedMemory(whole("shared_memory.bytes"), whole("shared_memory.alignment")),
-        psram=Psram(whole("psram.bytes"), numbers["psram.clock_mhz"], numbers["psram.bytes_per_clock"]),
-        dma=Dma(route("dma.load"), route("dma.store")),
+        psram=_psram(numbers, choices),
+        dma=_bursts(numbers) if choices["dma.model"] == "bursts" else _lines(numbers),
         npu=_npu(numbers, choices["npu.model"]),
         figures=figures,
     )
+
+
+def _psram(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Psram:
+    size, clock = int(numbers["psram.bytes"]), numbers["psram.clock_mhz"]
+    if choices["dma.model"] == "line":
+        return Psram(size, clock, numbers["psram.bytes_per_clock"])
+    device = replace(device_named(choices["psram.device"]), clock_mhz=clock)
+    _ = device.latency_code  # raises BadInput where the part is not made for that clock
+    return Psram(size, clock, device.wire.bytes_per_clock, device)
+
+
+def _lines(numbers: Mapping[str, Fraction]) -> Dma:
+    def route(path: str) -> Route:
+        setup, size = int(numbers[f"{path}.setup_cycles"]), int(numbers[f"{path}.burst_bytes"])
+        return Route(setup, size, numbers[f"{path}.burst_overhead_clocks"])
+
+    return Dma(route("dma.load"), route("dma.store"))
+
+
+def _bursts(numbers: Mapping[str, Fraction]) -> BurstDma:
+    names = ("setup_cycles", "beat_bytes", "burst_beats", "gap_cycles")
+    more = ("prefetch_lines", "crossing_clocks", "short_bytes")
+    return BurstDma(*(int(numbers[f"dma.bursts.{name}"]) for name in (*names, *more)))
 
 
 def _npu(numbers: Mapping[str, Fraction], model: str) -> Npu:

@@ -89,7 +89,7 @@ def smallest_capacity(program: Program, chip: Chip, packer: str, streamer: str) 
         return planned.solved.peak <= size
 
     step = chip.shared_memory.alignment
-    high = step
+    high = 1
     while not does(high * step):
         high *= 2
         if high * step > 1 << 32:

@@ -1,32 +1,98 @@
 """How long a DMA transfer takes.
 
-The affine form ``setup + bytes * k / 32`` fits the LUNA vendor's measured transfer table to 0.05 %
-from 1 KiB up (hardware.md, "DMA routes"). ``k`` is not a free number: it is what one Psram burst
-takes, overhead and data, so that it follows the Psram's clock and width.
+``dma.model: line`` is the affine form ``setup + bytes * k / 32``, with ``k`` what one Psram burst takes,
+overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
+mechanism that explains the LUNA vendor's measured table (``dma.routes``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
-from chipmodel.chip import Chip, Route
+from chipmodel.chip import BurstDma, Chip, Dma, Psram
+from chipmodel.errors import BadInput
+from chipmodel.near import suggest
+from chipmodel.psram_device import ce_low_clocks
 from chipmodel.schedule import Direction
+from dma.routes import Route, burst_routes
+from dma.split import split
 
-
-def route(chip: Chip, direction: Direction) -> Route:
-    """The DMA route of a load (psram->shared) or a store (shared->psram)."""
-    return chip.dma.load if direction == "load" else chip.dma.store
-
-
-def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
-    """Core cycles that each byte of a long transfer adds (``k / 32``)."""
-    way = route(chip, direction)
-    data_clocks = way.burst_bytes / chip.psram.bytes_per_clock
-    clocks_per_byte = (way.burst_overhead_clocks + data_clocks) / way.burst_bytes
-    return clocks_per_byte * chip.core_mhz / chip.psram.clock_mhz
+ROUTES: dict[str, Direction] = {"dma psram->shared": "load", "dma shared->psram": "store"}
+NAMES: dict[Direction, str] = {direction: name for name, direction in ROUTES.items()}
 
 
 def transfer_cycles(chip: Chip, direction: Direction, size: int) -> int:
     """Core cycles of one transfer of ``size`` bytes, from its start to its end."""
-    return route(chip, direction).setup_cycles + ceil(size * cycles_per_byte(chip, direction))
+    return _cycles(chip.core_mhz, chip.psram, chip.dma, direction, size)
+
+
+def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
+    """Core cycles that each byte of a long transfer adds (``k / 32``)."""
+    if isinstance(chip.dma, Dma):
+        return _line_slope(chip.core_mhz, chip.psram, chip.dma, direction)
+    return _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
+
+
+def least_setup(chip: Chip, direction: Direction) -> int:
+    """Cycles of any transfer beyond ``cycles_per_byte`` for each of its bytes, at least."""
+    if isinstance(chip.dma, Dma):
+        return (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
+    return int(_burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].least_setup)
+
+
+def route_cycles(chip: Chip, route: str, size: int) -> int:
+    """Core cycles of ``size`` bytes on any route, by the names of luna_transfer.csv.
+
+    Raises BadInput for a route that is unknown, or not modelled on ``chip``.
+    """
+    if route in ROUTES:
+        return transfer_cycles(chip, ROUTES[route], size)
+    known = burst_routes_of(chip)
+    if not known:
+        mend = f"routes of a chip with dma.model = line are {', '.join(ROUTES)}"
+        raise BadInput(f"{chip.name} does not model the route '{route}'", mend=mend)
+    if route not in known:
+        raise BadInput(f"no route is called '{route}'", mend=suggest(route, known, "known routes are"))
+    return known[route].cycles(size)
+
+
+def burst_routes_of(chip: Chip) -> Mapping[str, Route]:
+    """All routes of a chip with ``dma.model: bursts``, none of another."""
+    return {} if isinstance(chip.dma, Dma) else _burst_routes(chip.core_mhz, chip.psram, chip.dma)
+
+
+@lru_cache(maxsize=1 << 16)
+def _cycles(core: Fraction, psram: Psram, dma: Dma | BurstDma, direction: Direction, size: int) -> int:
+    if isinstance(dma, Dma):
+        setup = (dma.load if direction == "load" else dma.store).setup_cycles
+        return setup + ceil(size * _line_slope(core, psram, dma, direction))
+    _assert_legal(psram, dma, direction, size)
+    return _burst_routes(core, psram, dma)[NAMES[direction]].cycles(size)
+
+
+def _line_slope(core: Fraction, psram: Psram, dma: Dma, direction: Direction) -> Fraction:
+    way = dma.load if direction == "load" else dma.store
+    data_clocks = way.burst_bytes / psram.bytes_per_clock
+    clocks_per_byte = (way.burst_overhead_clocks + data_clocks) / way.burst_bytes
+    return clocks_per_byte * core / psram.clock_mhz
+
+
+def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, Route]:
+    assert psram.device is not None
+    return burst_routes(dma, psram.device, core)
+
+
+def _assert_legal(psram: Psram, dma: BurstDma, direction: Direction, size: int) -> None:
+    """No burst of the transfer holds CE# low for longer than the part allows; O(1) in ``size``."""
+    device, write = psram.device, direction == "store"
+    assert device is not None
+    line = dma.beat_bytes * dma.burst_beats
+    longest = line if write else line * (1 + dma.prefetch_lines)
+    for group in split(device, 0, size, write, longest):
+        for run in group.runs:
+            low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
+            limit = device.ce_low_limit
+            assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"

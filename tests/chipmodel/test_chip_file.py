@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip import Chip, Route
+from chipmodel.chip import BurstDma, Chip, Dma, Route
 from chipmodel.chip_fields import FIELDS
 from chipmodel.chip_file import load_chip, preset_names
 from chipmodel.errors import BadInput, Place
+from chipmodel.psram_devices import device_named
 
 PRESETS = ("alif-e7", "esp32s3", "gap9", "luna-arcs", "luna-csk6", "stm32n6")
 
@@ -44,7 +45,7 @@ def test_every_number_of_a_preset_says_where_it_comes_from(name: str) -> None:
     chip = load_chip(name)
     assert chip.name == name
     assert chip.title
-    choices = {path: chip.figures[path].value for path, field in FIELDS.items() if field.kind == "choice"}
+    choices = {path: figure.value for path, figure in chip.figures.items() if FIELDS[path].kind == "choice"}
     assert tuple(chip.figures) == tuple(path for path, field in FIELDS.items() if field.belongs(choices))
     for figure in chip.figures.values():
         assert figure.mark in ("published", "derived", "assumed")
@@ -57,7 +58,9 @@ def test_luna_arcs_is_the_chip_of_the_figures() -> None:
     assert (chip.shared_memory.bytes, chip.psram.bytes) == (384 * 1024, 8 * 1024 * 1024)
     assert chip.psram.clock_mhz == 240
     assert chip.psram.bytes_per_clock == 2
-    assert (chip.dma.load.setup_cycles, chip.dma.store.setup_cycles) == (656, 615)
+    assert chip.dma == BurstDma(634, 4, 8, 5, 2, 3, 256)
+    assert chip.psram.device is not None
+    assert (chip.psram.device.latency_code, chip.psram.device.ce_high_min) == (16, 8)
     assert chip.npu.macs_per_cycle == {8: 64, 16: 16, 32: 4}
     assert chip.npu.array == (8, 2, 4)
     assert chip.npu.read_bytes_per_cycle == 8
@@ -68,9 +71,7 @@ def test_luna_arcs_is_the_chip_of_the_figures() -> None:
 @pytest.mark.parametrize(
     ("name", "load", "store"),
     [
-        # The fits of luna_transfer.csv: psram->shared 30.891, shared->psram 24.702.
-        ("luna-arcs", Fraction("30.891"), Fraction("24.702")),
-        # The same bursts at 200 instead of 240 MHz.
+        # The fits of luna_transfer.csv, 30.891 and 24.702 at 240 MHz, at 200 MHz.
         ("luna-csk6", Fraction("30.891") * 240 / 200, Fraction("24.702") * 240 / 200),
         # (20 + 32) and (15 + 32) clocks per 64 B, 240 MHz core, 80 MHz Psram.
         ("esp32s3", Fraction(52 * 3, 2), Fraction(47 * 3, 2)),
@@ -84,6 +85,7 @@ def test_luna_arcs_is_the_chip_of_the_figures() -> None:
 )
 def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) -> None:
     chip = load_chip(name)
+    assert isinstance(chip.dma, Dma)
     assert core_cycles_per_32_bytes(chip, chip.dma.load) == load
     assert core_cycles_per_32_bytes(chip, chip.dma.store) == store
 
@@ -117,7 +119,8 @@ def test_loading_a_preset_takes_no_time() -> None:
 def test_override() -> None:
     chip = load_chip("luna-arcs", ["psram.clock_mhz = 100", "shared_memory.bytes=640KiB"])
     plain = load_chip("luna-arcs")
-    assert chip.psram == replace(plain.psram, clock_mhz=Fraction(100))
+    assert chip.psram.clock_mhz == 100
+    assert chip.psram.device == replace(device_named("LUNA-ARCS"), clock_mhz=Fraction(100))
     assert chip.shared_memory.bytes == 640 << 10
     assert chip.npu == plain.npu
     figure = chip.figures["psram.clock_mhz"]
@@ -126,8 +129,9 @@ def test_override() -> None:
 
 
 def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
-    chip = load_chip("luna-arcs", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
+    chip = load_chip("gap9", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
     assert chip.core_mhz == Fraction(400, 3)
+    assert isinstance(chip.dma, Dma)
     assert chip.dma.load.burst_overhead_clocks == Fraction(1, 10)
 
 
@@ -183,7 +187,7 @@ def test_a_users_chip_gives_what_differs_from_its_base(tmp_path: Path) -> None:
     )
     chip, base = load_chip(path), load_chip("luna-arcs")
     assert (chip.name, chip.title) == ("mine", "mine, based on luna-arcs")
-    assert chip.psram == replace(base.psram, clock_mhz=Fraction("133.3"))
+    assert (chip.psram.clock_mhz, chip.psram.bytes) == (Fraction("133.3"), base.psram.bytes)
     assert chip.npu.macs_per_cycle == {8: 64, 16: 32, 32: 4}
     assert chip.figures["psram.clock_mhz"].mark == "given"
     assert chip.figures["psram.clock_mhz"].source == f"{path}:3:3"
@@ -276,12 +280,21 @@ def test_lunas_lanes_are_its_macs(tmp_path: Path) -> None:
     assert "the array has 64 lanes" in refused("luna-arcs", "npu.macs_per_cycle.int8=128").what
     wide = load_chip("luna-arcs", ["npu.macs_per_cycle.int8=128", "npu.array.output_channels=4"])
     assert wide.npu.luna is not None
-    assert (wide.npu.luna.out_lanes, wide.npu.luna.width_8.macs_per_cycle) == (4, 128)
+    assert (wide.npu.luna.out_lanes, wide.npu.luna.width_8.macs_per_cycle) == (4, Fraction(128))
+
+
+def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
+    assert "no latency code for 300 MHz" in refused("luna-arcs", "psram.clock_mhz=300").what
+    hyper = load_chip("luna-arcs", ["psram.device=S27KS0642", "psram.clock_mhz=166"])
+    assert hyper.psram.device is not None
+    assert (hyper.psram.device.protocol, hyper.psram.device.latency_code) == ("HyperBus", 6)
+    assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").mend
+    assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
 
 def test_missing_numbers_are_named(tmp_path: Path) -> None:
     error = refused(write(tmp_path, "name: half\ncore_mhz: 100\n"))
-    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 17 more" in error.what
+    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 11 more" in error.what
     assert "base: luna-arcs" in error.mend
 
 

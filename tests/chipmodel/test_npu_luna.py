@@ -164,16 +164,16 @@ def test_input_beyond_the_buffer_comes_in_pieces_of_whole_rows() -> None:
 
 
 def test_storing_shows_where_it_outlasts_computing() -> None:
-    slow = replace(LUNA_ARCS, store_bytes_per_cycle=1)
+    slow = replace(LUNA_ARCS, store_bytes_per_cycle=Fraction(1))
     work = Matmul(2, 8, 400)
     cost = matmul_cost(slow, work)
     assert cost.compute == 2 * 8 * 400 // 64 + 16
     assert cost.compute + cost.store == 2 * 400
     assert matmul_cost(LUNA_ARCS, work).store == 0
-    assert vector_cost(replace(LUNA_ARCS, store_bytes_per_cycle=2), "relu", 64).cycles == 484 + 32
+    assert vector_cost(replace(LUNA_ARCS, store_bytes_per_cycle=Fraction(2)), "relu", 64).cycles == 484 + 32
     image = Conv(window(8, 8, 1, 1, 1, 0, 0), 4, 2)
     assert conv_cost(slow, image).store == 128 - conv_cost(slow, image).compute
-    assert conv_cost(replace(slow, store_bytes_per_cycle=2), image).store == 0
+    assert conv_cost(replace(slow, store_bytes_per_cycle=Fraction(2)), image).store == 0
 
 
 def test_pooling_is_depthwise_without_weights() -> None:

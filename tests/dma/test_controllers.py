@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from chipmodel.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
-from dma.clocks import Clock, rescaled
 from dma.controllers import EfPsram, HyperBus, Read, ef_protocol
 
 TABLES = Path(__file__).parents[1] / "data" / "hardware"

@@ -8,8 +8,15 @@ from fractions import Fraction
 import pytest
 
 from chipmodel.errors import BadInput
-from dma.device import Device, burst_clocks, ce_low_clocks, data_clocks, latency_clocks, overhead_clocks
-from dma.devices import DEVICES, device_named
+from chipmodel.psram_device import (
+    Device,
+    burst_clocks,
+    ce_low_clocks,
+    data_clocks,
+    latency_clocks,
+    overhead_clocks,
+)
+from chipmodel.psram_devices import DEVICES, device_named
 
 
 def at(name: str, mhz: int, **settings: object) -> Device:

@@ -11,20 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.chip_file import load_chip
+from chipmodel.clocks import Clock
 from chipmodel.errors import BadInput
+from chipmodel.psram_devices import device_named
 from dma.bursts import assert_legal, bursts_of
-from dma.clocks import Clock
-from dma.devices import device_named
-from dma.routes import (
-    LUNA_CORE,
-    LUNA_DMA,
-    LUNA_PORT,
-    LUNA_ROUTES,
-    flash_to_shared,
-    psram_to_shared,
-    route_named,
-    shared_to_psram,
-)
+from dma.routes import Engine, PsramPort, Route, flash_to_shared, psram_to_shared, shared_to_psram
+from dma.timing import burst_routes_of, route_cycles
+
+LUNA = load_chip("luna-arcs")
+LUNA_ROUTES = burst_routes_of(LUNA)
+LUNA_CORE = Clock(Fraction(300))
+LUNA_DMA = Engine(LUNA_CORE, setup_cycles=634)
+LUNA_PORT = PsramPort(device_named("LUNA-ARCS"), LUNA_CORE)
+
+
+def route_named(name: str) -> Route:
+    return LUNA_ROUTES[name]
+
 
 TABLE = Path(__file__).parents[1] / "data" / "hardware" / "luna_transfer.csv"
 ROWS = [(r["route"], int(r["bytes"]), int(r["core_cycles"])) for r in csv.DictReader(TABLE.open())]
@@ -113,6 +117,8 @@ def test_the_bursts_behind_the_routes_are_legal(write: bool, burst: int) -> None
 
 def test_unknown_routes_and_empty_transfers_are_refused() -> None:
     with pytest.raises(BadInput, match="did you mean 'dma psram->shared'"):
-        route_named("dma psram->share")
+        route_cycles(LUNA, "dma psram->share", 4)
+    with pytest.raises(BadInput, match="does not model the route 'dma flash->shared'"):
+        route_cycles(load_chip("gap9"), "dma flash->shared", 4)
     with pytest.raises(BadInput, match="a transfer of 0 bytes on"):
         route_named("dma shared->shared").cycles(0)

@@ -1,0 +1,246 @@
+"""Eq. (1) of S2 on straight lines, and the rule for loops against every possible run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.interval import Interval
+from chipmodel.liveness import Touch, conditions, lifetime, liveness, scopes, touches_of
+from chipmodel.schedule import (
+    BufferSpec,
+    Operand,
+    Part,
+    Schedule,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+    steps,
+)
+from dma.stream import stream
+from solvers.bounds import contention
+from tests.support import LUNA_LIKE, with_memory
+from workloads.builder import ProgramBuilder
+
+ONE = Interval(0, 1)
+
+
+def step(position: int, reads: str = "", writes: str = "") -> Step:
+    def operands(names: str) -> tuple[Operand, ...]:
+        return tuple(Operand(Part(n), n) for n in names.split())
+
+    return Step(position, f"op{position}", ONE, ONE, 1, operands(reads), operands(writes), "")
+
+
+def test_lifetimes_of_the_known_example() -> None:
+    """seed-systems.md, S0: consumers 0->1, 0->2, 2->3, {1,3}->4, 4->5; the document's lifetimes are
+    inclusive."""
+    builder = ProgramBuilder("s0")
+    made = [builder.raw(f"t{i}", n) for i, n in enumerate((2048, 2048, 1024, 2048, 1024, 4096))]
+    for index, inputs in enumerate(((), (0,), (0,), (2,), (1, 3), (4,))):
+        builder.custom(f"op{index}", [made[i] for i in inputs], [made[index]])
+    schedule = stream(builder.build(), LUNA_LIKE, "sync", 1 << 20)
+    problem = liveness(schedule, LUNA_LIKE)
+    inclusive = [(b.live[0].start, b.live[0].stop - 1) for b in problem.buffers]
+    assert inclusive == [(0, 2), (1, 4), (2, 3), (3, 4), (4, 5), (5, 5)]
+    assert [b.name for b in problem.buffers] == [f"t{i}" for i in range(6)]
+    assert contention(problem) == 5120
+
+
+TREE: tuple[StepNode, ...] = (
+    step(0),
+    StepIf("if", (StepArm("a", (step(1), StepLoop("inner", 2, (step(2), step(3))))), StepArm("b", ()))),
+    step(4),
+    StepLoop("outer", 2, (step(5), StepLoop("deep", 2, (step(6),)), step(7))),
+    step(8),
+)
+
+
+def test_scopes_by_hand() -> None:
+    control = scopes(TREE)
+    assert control.loops == (Interval(2, 4), Interval(6, 7), Interval(5, 8))
+    assert control.top == (True, False, False, False, True, False, False, False, True)
+    regions = control.stretch
+    assert regions[2] == regions[3]
+    assert len({regions[p] for p in (0, 1, 2, 4, 5, 6, 7, 8)}) == 8
+
+
+def test_a_leaf_may_have_many_positions_or_none() -> None:
+    body = (step(0), StepLoop("loop", 2, (step(1),)), step(2))
+    control = scopes(body, lambda leaf: leaf.position * 2 if isinstance(leaf, Step) else 99)
+    assert control.loops == (Interval(0, 2),)
+    assert control.top == (False, False, True, True, True, True)
+
+
+def lived(*touches: tuple[int, str]) -> tuple[Interval, ...]:
+    return lifetime([Touch(p, way == "w") for p, way in touches], scopes(TREE))
+
+
+def test_lifetimes_by_hand() -> None:
+    assert lived() == ()
+    assert lived((4, "w")) == (Interval(4, 5),)
+    assert lived((4, "r"), (0, "w")) == (Interval(0, 5),)
+    # Inside one trip.
+    assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
+    assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
+    # Read before it is written: the trip before has left it.
+    assert lived((7, "w"), (5, "r")) == (Interval(5, 8),)
+    assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
+    # Crossing a loop's border: alive throughout, the deep one included.
+    assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
+    assert lived((7, "w"), (8, "r")) == (Interval(5, 9),)
+    assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
+    # Written and read within the deep loop only.
+    assert lived((6, "w"), (6, "r")) == (Interval(6, 7),)
+
+
+def trees(depth: int) -> st.SearchStrategy[list[object]]:
+    """Bodies as nested lists: a leaf is None, a loop ["loop", body], an if ["if", body, body ...]."""
+    leaf: st.SearchStrategy[object] = st.none()
+    if not depth:
+        return st.lists(leaf, max_size=3)
+    inner = trees(depth - 1)
+    loop = inner.map(lambda body: ["loop", body])
+    branch = st.lists(inner, min_size=1, max_size=3).map(lambda bodies: ["if", *bodies])
+    return st.lists(st.one_of(leaf, leaf, loop, branch), min_size=1, max_size=4)
+
+
+def numbered(body: list[object], counter: Iterator[int]) -> tuple[StepNode, ...]:
+    result: list[StepNode] = []
+    for node in body:
+        if isinstance(node, list):
+            kind, *bodies = node  # pyright: ignore[reportUnknownVariableType]
+            inner = [numbered(b, counter) for b in bodies]  # pyright: ignore[reportUnknownVariableType]
+            if kind == "loop":
+                result.append(StepLoop("loop", 2, inner[0]))
+            else:
+                result.append(StepIf("if", tuple(StepArm(str(i), b) for i, b in enumerate(inner))))
+        else:
+            result.append(step(next(counter)))
+    return tuple(result)
+
+
+def one_run(body: tuple[StepNode, ...], random: Random) -> list[int]:
+    """The positions of one run, arms and trips at random."""
+    positions: list[int] = []
+    for node in body:
+        match node:
+            case Step():
+                positions.append(node.position)
+            case StepIf():
+                positions += one_run(random.choice(node.arms).body, random)
+            case StepLoop():
+                for _ in range(random.randint(0, 3)):
+                    positions += one_run(node.body, random)
+    return positions
+
+
+@settings(max_examples=250)
+@given(trees(2), st.integers(0, 1 << 30))
+def test_no_run_finds_a_value_outside_of_its_lifetime(tree: list[object], seed: int) -> None:
+    """From any write to the last read before the next write, every position that ran is covered."""
+    body = numbered(tree, iter(range(1000)))
+    control, random = scopes(body), Random(seed)
+    count = len(control.stretch)
+    touches = [Touch(p, random.random() < 0.4) for p in range(count) if random.random() < 0.5]
+    live = lifetime(touches, control)
+    assert len(live) == bool(touches)
+    writes = {t.position: t.writes for t in touches}
+    for _ in range(8):
+        positions = one_run(body, random)
+        written: int | None = None
+        for now, position in enumerate(positions):
+            if position not in writes:
+                continue
+            if writes[position]:
+                written = now
+            elif written is not None:
+                assert all(p in live[0] for p in positions[written : now + 1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1))
+def test_on_a_straight_line_a_lifetime_is_the_hull(items: list[tuple[int, bool]]) -> None:
+    control = scopes(tuple(step(p) for p in range(10)))
+    positions = [p for p, _ in items]
+    live = lifetime([Touch(*item) for item in items], control)
+    assert live == (Interval(min(positions), max(positions) + 1),)
+
+
+def schedule() -> Schedule:
+    gate = StepIf("gate", (StepArm("a", ()), StepArm("b", (step(1, "x"),))), Operand(Part("x"), "x"))
+    names = ("x", "y", "w", "idle")
+    return Schedule(
+        body=(step(0, "", "x y"), gate, step(2, "y w", "x")),
+        transfers=(
+            Transfer("load w", "load", Part("w"), "w", 8, 0, 2),
+            Transfer("store x", "store", Part("x"), "x", 8, 2, 2),
+        ),
+        buffers={n: BufferSpec(n, 8, Interval(1, 3) if n == "idle" else Interval(0, 0)) for n in names},
+        streamer="by hand",
+    )
+
+
+def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
+    touched = touches_of(schedule())
+    assert touched["w"] == [Touch(0, True), Touch(2, False), Touch(2, False)]
+    assert touched["y"] == [Touch(0, True), Touch(2, False)]
+    assert touched["idle"] == [Touch(1, True), Touch(2, True)]
+    assert touched["x"][0] == Touch(0, True)
+    assert touched["x"][1:3] == [Touch(1, False), Touch(1, False)]  # the branch and the step behind it
+    assert touched["x"][3:] == [Touch(2, True), Touch(2, False), Touch(2, False)]
+
+
+def test_a_condition_has_been_read_by_the_first_step_of_any_arm() -> None:
+    def gate(name: str, *bodies: tuple[StepNode, ...]) -> StepIf:
+        arms = tuple(StepArm(str(i), body) for i, body in enumerate(bodies))
+        return StepIf(name, arms, Operand(Part(name), name))
+
+    nested = gate("in", (step(3),), ())
+    body: tuple[StepNode, ...] = (
+        step(0),
+        gate("out", (), (step(1), StepLoop("loop", 2, (step(2), nested)))),
+        gate("empty", (), ()),
+        StepIf("outside", (StepArm("a", (step(4),)),)),
+    )
+    assert list(conditions(body)) == [(1, "out"), (3, "in")]
+
+
+def test_a_problem_has_the_chips_alignment_and_capacity_and_the_order_of_first_use() -> None:
+    problem = liveness(schedule(), with_memory(LUNA_LIKE, 4096, 32))
+    assert problem.capacity == 4096
+    assert {b.alignment for b in problem.buffers} == {32}
+    assert [(b.name, b.live) for b in problem.buffers] == [
+        ("x", (Interval(0, 3),)),
+        ("y", (Interval(0, 3),)),
+        ("w", (Interval(0, 3),)),
+        ("idle", (Interval(1, 3),)),
+    ]
+
+
+def test_ping_pong_buffers_live_through_their_region_and_no_longer() -> None:
+    builder = ProgramBuilder("regions")
+    x = builder.input("x", (1, 8))
+    x = builder.dense("a", x, 8)
+    with builder.block() as body:
+        builder.dense("b", x, 8)
+        builder.dense("c", x, 8)
+    builder.add_loop("loop", 3, body)
+    builder.output(builder.dense("d", x, 8))
+    schedule = stream(builder.build(), LUNA_LIKE, "ping-pong", 1 << 20)
+    problem = liveness(schedule, LUNA_LIKE)
+    assert [s.op for s in steps(schedule.body)] == ["a", "b", "c", "d"]
+    weights = {b.name.partition("@")[0] + str(b.live[0].start): b.live[0] for b in problem.buffers if "@" in b.name}
+    assert weights == {
+        "alloc00": Interval(0, 1),
+        "alloc01": Interval(1, 3),
+        "alloc11": Interval(1, 3),
+        "alloc03": Interval(3, 4),
+    }
+    # What the loop reads from outside lives through all of it.
+    assert next(b.live for b in problem.buffers if b.name == "a") == (Interval(0, 4),)

@@ -78,6 +78,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
         ),
         click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
+        click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -122,6 +123,7 @@ def simulate(
     dtype: str | None,
     shapes: tuple[str, ...],
     strict: bool,
+    profile: str | None,
     chip_name: str | None,
     overrides: tuple[str, ...],
     packer: str,
@@ -134,7 +136,7 @@ def simulate(
     html_file: str | None,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
-    program, chip = _inputs(workload, dtype, shapes, strict, chip_name, overrides)
+    program, chip = _inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
     path = _choices(choices)
     from chipmodel import pipeline
 
@@ -170,16 +172,20 @@ def _inputs(
     dtype: str | None,
     shapes: tuple[str, ...],
     strict: bool,
+    profile: str | None,
     chip_name: str | None,
     overrides: tuple[str, ...],
 ) -> tuple[Program, Chip]:
     from chipmodel.chip_file import load_chip
     from workloads.load import load, parse_shape_option
+    from workloads.profile import read_profile, with_profile
 
     chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
     with stage(f"reading {workload}"):
         bound = dict(parse_shape_option(text) for text in shapes)
         program = load(workload, dtype=dtype, shapes=bound, strict=strict)
+        if profile:
+            program = with_profile(program, read_profile(Path(profile)))
     for note in program.notes:
         click.echo(f"note: {note}", err=True)
     return program, chip
@@ -269,6 +275,7 @@ def check(
     dtype: str | None,
     shapes: tuple[str, ...],
     strict: bool,
+    profile: str | None,
     chip_name: str | None,
     overrides: tuple[str, ...],
 ) -> int:
@@ -283,7 +290,7 @@ def check(
     plan = read_plan(read_text(Path(plan_file)), plan_file)
     named = chip_name or plan.chip
     changed = overrides if chip_name or overrides else plan.overrides
-    program, chip = _inputs(workload, dtype, shapes, strict, named, changed)
+    program, chip = _inputs(workload, dtype, shapes, strict, profile, named, changed)
     with stage(f"checking {plan_file}"):
         violations = verify_file(program, plan, chip)
     for violation in violations:

@@ -1,0 +1,201 @@
+"""The model against a table of measurements: a prediction and an error for every row, and a summary.
+
+A comparison judges nobody: the errors are listed, however large they are. Errors are exact rationals
+until the document is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from chipmodel.chip import Chip
+from chipmodel.chip_file import load_chip, preset_names
+from chipmodel.errors import BadInput
+from chipmodel.near import shown
+from dma.validation_kinds import KINDS
+from dma.validation_table import Kind, Row, as_kind, ignored, read_sheet, recognise, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that has been read; ``kinds`` are more than one where only a comparison can tell."""
+
+    file: str
+    kinds: tuple[Kind, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A row beside the model's answer for each of its kind's measured columns."""
+
+    row: Row
+    measured: Fraction
+    predicted: Fraction
+    answers: Mapping[str, Fraction]
+
+    @property
+    def error(self) -> Fraction:
+        """Predicted less measured."""
+        return self.predicted - self.measured
+
+    @property
+    def relative(self) -> Fraction:
+        """The error as a share of what was measured."""
+        return self.error / self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A whole table beside the model; ``chip`` is a chip's or a controller's name."""
+
+    file: str
+    kind: Kind
+    chip: str
+    rows: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Errors of some rows: sizes, no signs. What no row can say is None."""
+
+    rows: int
+    exact: int
+    max_abs_error: Fraction | None
+    max_relative_error: Fraction | None
+    mean_relative_error: Fraction | None
+
+
+def read_table(text: str, file: str, kind: str | None = None) -> Table:
+    """The table in the CSV ``text``, of the kind that its columns say, or of ``kind``.
+
+    Raises BadInput with the place of whatever is wrong in it.
+    """
+    sheet = read_sheet(text, file)
+    kinds = (as_kind(sheet, kind, KINDS),) if kind else recognise(sheet, KINDS)
+    rows = rows_of(sheet, kinds[0])
+    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, kinds[0])]
+    if len(kinds) > 1 and any(row.text("in_c") != row.text("out_c") for row in rows):
+        kinds = (KINDS["luna_conv2d"],)
+        notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
+    return Table(file, kinds, rows, tuple(notes))
+
+
+def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Chip | None:
+    """The chip that ``table`` is compared with: of that name, or its kind's own; None for a controller,
+    whose parameters are in the table. Raises BadInput for a chip that the table cannot be of."""
+    kind = table.kinds[0]
+    if not kind.controller:
+        if name in CONTROLLERS:
+            what = f"--chip {name} is a controller, and a table of {kind.name} needs a chip"
+            raise BadInput(what, mend=f"leave it out, or name one of {', '.join(preset_names())}")
+        return load_chip(name or kind.chip, overrides)
+    if name not in (None, kind.chip):
+        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(name)}"
+        raise BadInput(what, mend=f"leave --chip out; the parameters of {kind.chip} are the table's columns")
+    if overrides:
+        what = f"--set {overrides[0]} means nothing for {kind.chip}"
+        raise BadInput(what, mend="change the table's columns, which hold its parameters")
+    return None
+
+
+CONTROLLERS = frozenset(kind.chip for kind in KINDS.values() if kind.controller)
+
+
+def compare(table: Table, chip: Chip | None) -> Comparison:
+    """Every row of ``table`` predicted for ``chip``, which is what ``chip_for`` gave.
+
+    Of several kinds, the one with the smaller sum of errors is taken, the first if they are equal.
+    Raises BadInput for a row that cannot be.
+    """
+    tried = [(kind, tuple(_compared(kind, chip, row) for row in table.rows)) for kind in table.kinds]
+    sums = [sum(abs(row.error) for row in rows) for _, rows in tried]
+    best = sums.index(min(sums))
+    kind, rows = tried[best]
+    notes = table.notes
+    if len(tried) > 1:
+        errors = ", ".join(f"{number(s):,} as {k.name}" for s, (k, _) in zip(sums, tried, strict=True))
+        notes = (*notes, f"read as {kind.name}, which has the smaller sum of errors: {errors}")
+    return Comparison(table.file, kind, chip.name if chip else kind.chip, rows, notes)
+
+
+def _compared(kind: Kind, chip: Chip | None, row: Row) -> Compared:
+    try:
+        answers = kind.predict(chip, row)
+    except BadInput as error:
+        if error.where:
+            raise
+        raise BadInput(error.what, where=row.place(), mend=error.mend) from None
+    return Compared(row, row.number(kind.measured), answers[kind.measured], answers)
+
+
+def summary(rows: Iterable[Compared]) -> Summary:
+    """The sizes of the errors of ``rows``."""
+    pairs = [(abs(row.error), abs(row.relative)) for row in rows]
+    if not pairs:
+        return Summary(0, 0, None, None, None)
+    errors, shares = [error for error, _ in pairs], [share for _, share in pairs]
+    # The mean of floats: an exact one of many denominators has thousands of digits.
+    mean = Fraction(sum(map(float, shares)) / len(shares))
+    return Summary(len(pairs), errors.count(Fraction(0)), max(errors), max(shares), mean)
+
+
+def parts(comparison: Comparison) -> dict[str, Summary]:
+    """The summaries of the parts that a table's kind lists apart, such as transfers below 1 KiB."""
+    return {
+        name: summary(row for row in comparison.rows if belongs(row.row))
+        for name, belongs in (comparison.kind.parts or {}).items()
+    }
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The comparison for JSON; numbers are whole where they are exactly so."""
+    kind = comparison.kind
+    whole = _listed(summary(comparison.rows))
+    return {
+        "table": comparison.file,
+        "kind": kind.name,
+        "chip": comparison.chip,
+        "measured_column": kind.measured,
+        "notes": list(comparison.notes),
+        "rows": [_row(kind, row) for row in comparison.rows],
+        "summary": whole | {name: _listed(part) for name, part in parts(comparison).items()},
+    }
+
+
+def _row(kind: Kind, compared: Compared) -> dict[str, Any]:
+    row = compared.row
+    given = [column.name for column in kind.inputs] + [name for name in kind.others if name in row.cells]
+    return {
+        "line": row.line,
+        **{name: _plain(row.cells[name].value) for name in given},
+        "measured": number(compared.measured),
+        "predicted": number(compared.predicted),
+        "error": number(compared.error),
+        "relative_error": float(compared.relative),
+        **{f"predicted_{name}": number(compared.answers[name]) for name in kind.others},
+    }
+
+
+def _listed(part: Summary) -> dict[str, int | float | None]:
+    return {
+        "rows": part.rows,
+        "exact": part.exact,
+        "max_abs_error": None if part.max_abs_error is None else number(part.max_abs_error),
+        "max_relative_error": None if part.max_relative_error is None else float(part.max_relative_error),
+        "mean_relative_error": None if part.mean_relative_error is None else float(part.mean_relative_error),
+    }
+
+
+def _plain(value: Fraction | str) -> int | float | str:
+    return value if isinstance(value, str) else number(value)
+
+
+def number(value: Fraction | int) -> int | float:
+    """``value`` as an int where it is whole, otherwise as the nearest float."""
+    return int(value) if value == int(value) else float(value)

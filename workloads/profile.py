@@ -1,0 +1,67 @@
+"""A user's own measured cycles, op by op, in place of the chip model's."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.near import suggest
+from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.yaml_file import read_text
+
+COLUMNS = ("op", "cycles")
+
+
+def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
+    """Cycles by op from a CSV with the columns ``op`` and ``cycles`` (others are left alone), and where
+    each is written. Raises BadInput for anything that is no whole number of cycles, or given twice."""
+    lines = csv.reader(read_text(path).splitlines())
+    heading = next(lines, [])
+    missing = [column for column in COLUMNS if column not in heading]
+    if missing:
+        what = f"the profile has no column {' and '.join(map(repr, missing))}"
+        raise BadInput(what, where=Place(str(path), 1, 1), mend="begin it with the line: op,cycles")
+    found: dict[str, tuple[int, Place]] = {}
+    for number, cells in enumerate(lines, start=2):
+        row = dict(zip(heading, (cell.strip() for cell in cells), strict=False))
+        place = Place(str(path), number, 1)
+        if not any(row.values()):
+            continue
+        name, cycles = row.get("op", ""), row.get("cycles", "")
+        if not (cycles.isascii() and cycles.isdigit() and len(cycles) < 16):
+            what = f"op {name!r} has the cycles {cycles!r}"
+            raise BadInput(what, where=place, mend="write a whole number of NPU cycles")
+        if name in found:
+            what = f"op {name!r} is given twice, first on line {found[name][1].line}"
+            raise BadInput(what, where=place, mend="leave one of the two lines")
+        found[name] = int(cycles), place
+    return found
+
+
+def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> Program:
+    """``program`` with the profile's cycles on its ops. Raises BadInput for an op that it does not have."""
+    known = [op.name for op in ops(program.body)]
+    for name, (_, place) in profile.items():
+        if name not in known:
+            raise BadInput(
+                f"the workload has no op {name!r}", where=place, mend=suggest(name, known, "ops are")
+            )
+    return replace(program, body=_body(program.body, profile))
+
+
+def _body(body: tuple[Node, ...], profile: Mapping[str, tuple[int, Place]]) -> tuple[Node, ...]:
+    return tuple(_node(node, profile) for node in body)
+
+
+def _node(node: Node, profile: Mapping[str, tuple[int, Place]]) -> Node:
+    match node:
+        case Op():
+            return replace(node, cycles=profile[node.name][0]) if node.name in profile else node
+        case If():
+            arms = tuple(Arm(arm.name, _body(arm.body, profile)) for arm in node.arms)
+            return replace(node, arms=arms)
+        case Loop():
+            return replace(node, body=_body(node.body, profile))

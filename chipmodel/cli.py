@@ -304,6 +304,75 @@ def check(
 
 
 @commands.command()
+@click.argument("table_file", metavar="TABLE.csv")
+@_chip_options
+@click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say.")
+@click.option("--json", "json_file", metavar="FILE|-", help="All rows and the summary as one JSON document.")
+def validate(
+    table_file: str,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+    kind: str | None,
+    json_file: str | None,
+) -> int:
+    """Compare the model with the measurements in TABLE.csv, row by row.
+
+    The columns tell the kind of table, in any order; columns that a kind does not have are not used.
+    Times are cycles. The last column before "and" is the one that counts; those after it may be
+    missing. The exit code is 0 however large the errors are.
+
+    Of a chip (luna-arcs, unless --chip names another), bytes and shapes per row:
+
+    \b
+      luna_conv2d      in_c,in_h,in_w,out_c,kernel_h,kernel_w,stride,pad_h,pad_w,
+                       cycles (int8; padding on both sides)
+      luna_depthwise2d the same; of a table with in_c = out_c in all rows, the
+                       reading with the smaller error is taken, or --kind
+      luna_matmul      rows,inner,cols,bits,cycles (bits: 4, 8, 16 or 32)
+      luna_vector      op,elements,cycles (int8; add, mul, relu, softmax ...)
+      luna_transfer    route,bytes,core_cycles (dma psram->shared,
+                       dma shared->psram ...)
+
+    Of a controller, whose parameters are in the table (--chip may only name it):
+
+    \b
+      pulp-hyperbus
+        rtl_hyperbus_read          sys_mhz,ck_mhz,latency_clocks,
+          latency_multiple,max_burst_words,bytes,address,last_beat_sys_cycle
+          and first_beat_sys_cycle,cs_low_count,ck_clocks
+        rtl_hyperbus_back_to_back  sys_mhz,ck_mhz,reads,bytes_each,
+          total_sys_cycles and cs_low_count,ck_clocks; also, if not 6, 1 and
+          350, latency_clocks,latency_multiple,max_burst_words
+      axi-cdma
+        rtl_axi_cdma               data_bits,max_burst_beats,src,dst,bytes,
+          cycles and read_bursts,write_bursts
+      ef-psram
+        rtl_ef_psram               controller,command,is_read,bytes,
+          wait_clocks,controller_cycles and sck_clocks
+    """
+    from chipmodel.yaml_file import read_text
+    from dma.validation import chip_for, compare, document, read_table
+
+    with stage(f"comparing {table_file}"):
+        table = read_table(read_text(Path(table_file)), table_file, kind)
+        answer = document(compare(table, chip_for(table, chip_name, overrides)))
+    text = json.dumps(answer, indent=2) + "\n"
+    if json_file == "-":
+        for note in answer["notes"]:
+            click.echo(f"note: {note}", err=True)
+        click.echo(text, nl=False)
+        return 0
+    if json_file:
+        _write_all([(json_file, lambda: text)])
+    from rich.console import Console
+
+    from reports.validation import print_comparison
+
+    print_comparison(answer, Console())
+    return 0
+
+
+@commands.command()
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators."""
     from workloads.yaml_program import schema as workload_schema

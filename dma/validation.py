@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from chipmodel.chip import Chip
@@ -80,7 +81,7 @@ def read_table(text: str, file: str, kind: str | None = None) -> Table:
     kinds = (as_kind(sheet, kind, KINDS),) if kind else recognise(sheet, KINDS)
     rows = rows_of(sheet, kinds[0])
     notes = [f"column {shown(name)} is not used" for name in ignored(sheet, kinds[0])]
-    if len(kinds) > 1 and any(row.text("in_c") != row.text("out_c") for row in rows):
+    if len(kinds) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
         kinds = (KINDS["luna_conv2d"],)
         notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
     return Table(file, kinds, rows, tuple(notes))
@@ -158,7 +159,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     kind = comparison.kind
     whole = _listed(summary(comparison.rows))
     return {
-        "table": comparison.file,
+        "table": Path(comparison.file).name,
         "kind": kind.name,
         "chip": comparison.chip,
         "measured_column": kind.measured,

@@ -41,13 +41,17 @@ def print_comparison(answer: Values, console: Console) -> None:
 
 def worst(rows: Sequence[Values]) -> list[Values]:
     """The rows that are wrong, those with the largest relative error first, and not too many."""
-    wrong = sorted((row for row in rows if row["error"]), key=lambda r: (-abs(r["relative_error"]), r["line"]))
+    wrong = sorted(
+        (row for row in rows if row["error"]), key=lambda r: (-abs(r["relative_error"]), r["line"])
+    )
     return wrong[:WORST_ROWS]
 
 
 def inputs(row: Values) -> list[str]:
     """The columns that describe a row, without what was measured or predicted."""
-    return [key for key in row if key not in COMPUTED and not _predicted(key) and f"predicted_{key}" not in row]
+    return [
+        key for key in row if key not in COMPUTED and not _predicted(key) and f"predicted_{key}" not in row
+    ]
 
 
 def _predicted(key: str) -> bool:

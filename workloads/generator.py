@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from random import Random
 
 from chipmodel.program import Node, Program
-from workloads.builder import ProgramBuilder, Value
+from workloads.builder import ProgramBuilder
+from workloads.shapes import Value
 
 
 @dataclass(frozen=True, slots=True)

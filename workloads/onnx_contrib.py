@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-from workloads.builder import broadcast_shape, matmul_work
 from workloads.onnx_graph import Fact, Node
+from workloads.shapes import broadcast_shape, matmul_work
 
 Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
 """Element type and shape of each output."""

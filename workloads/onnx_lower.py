@@ -12,9 +12,10 @@ from math import prod
 
 from chipmodel.errors import BadInput
 from chipmodel.work import Vector, Work
-from workloads.builder import ProgramBuilder, Value, bias_dtype
+from workloads.builder import ProgramBuilder
 from workloads.onnx_graph import ELEMENT_NAMES, FLOATS, Fact, Node, fault
 from workloads.onnx_proto import module
+from workloads.shapes import Value, bias_dtype
 
 Handler = Callable[["Lowering", Node], None]
 

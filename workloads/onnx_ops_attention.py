@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import prod
 
 from chipmodel.work import Matmul, Vector
-from workloads.builder import Value
 from workloads.onnx_graph import Node, fault
 from workloads.onnx_lower import MICROSOFT, Lowering, operator
+from workloads.shapes import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from math import prod
 from typing import Literal
 
 from chipmodel.work import Matmul, Pool, Window
-from workloads.builder import Pads
 from workloads.onnx_fuse import fuse
 from workloads.onnx_graph import Node, fault
 from workloads.onnx_lower import MICROSOFT, Lowering, leading, operator
+from workloads.shapes import Pads
 
 
 @operator("Conv", "ConvTranspose")

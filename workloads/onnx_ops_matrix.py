@@ -7,11 +7,11 @@ from math import prod
 from typing import Literal
 
 from chipmodel.work import Matmul, Recurrent
-from workloads.builder import matmul_work
 from workloads.onnx_contrib import transposed_last
 from workloads.onnx_fuse import fuse
 from workloads.onnx_graph import Node, fault
 from workloads.onnx_lower import MICROSOFT, Lowering, operator
+from workloads.shapes import matmul_work
 
 
 @operator("MatMul")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chipmodel.work import Vector
 from workloads import yaml_op_models as models
-from workloads.builder import Value
+from workloads.shapes import Value
 from workloads.yaml_ops import build  # with all that is registered there
 from workloads.yaml_site import Site, declare, rows_across
 

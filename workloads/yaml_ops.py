@@ -7,7 +7,7 @@ from typing import Literal
 
 from chipmodel.work import Vector
 from workloads import yaml_op_models as models
-from workloads.builder import Value, broadcast_shape
+from workloads.shapes import Value, broadcast_shape
 from workloads.yaml_site import Site, build, padding, pair, rows_across
 from workloads.yaml_values import Windowed
 

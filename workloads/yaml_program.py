@@ -19,7 +19,8 @@ from chipmodel.program import Loop as LoopNode
 from chipmodel.program import Node, Program, ops
 from chipmodel.validate import validate_program
 from chipmodel.yaml_file import Document, read_text, read_yaml, validate
-from workloads.builder import ProgramBuilder, Value
+from workloads.builder import ProgramBuilder
+from workloads.shapes import Value
 from workloads.yaml_moves import build
 from workloads.yaml_names import AnyNode, Names, Path, reads
 from workloads.yaml_op_models import Custom, SimpleOp

@@ -11,7 +11,8 @@ from typing import Literal, NoReturn
 from chipmodel.errors import BadInput
 from chipmodel.near import shown
 from chipmodel.yaml_file import Document
-from workloads.builder import Padding, ProgramBuilder, Value
+from workloads.builder import ProgramBuilder
+from workloads.shapes import Padding, Value
 from workloads.yaml_values import MAX_COUNT, Shaped
 
 Path = tuple[str | int, ...]

@@ -20,7 +20,8 @@ from chipmodel.simulate import simulate
 from dma.tiling import Tiling
 from tests.chipmodel.test_simulate import PLAIN
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
-from workloads.builder import ProgramBuilder, Value
+from workloads.builder import ProgramBuilder
+from workloads.shapes import Value
 from workloads.generator import Shape, random_program
 
 

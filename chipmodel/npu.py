@@ -7,6 +7,7 @@ window's elements through the array.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -28,16 +29,22 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
 
 
 def busy_cycles(npu: Npu, op: Op, work: Work) -> int:
-    """Cycles of ``work`` without what a cut may save. LUNA charges for an input that its buffer cannot
-    hold, so smaller parts may cost less than the whole: what is left is one configuration, the
-    weights, and the computing (of element-wise work, the loading)."""
+    """Cycles of ``work`` without what a cut may save: LUNA charges for each piece of an input that its
+    buffer cannot hold, so smaller parts of an op may cost less than the whole."""
     if not npu.luna:
         return work_cycles(npu, work, op.dtype)
-    bits = DTYPE_BITS[op.dtype]
-    cost = op_cost(npu.luna, op.kind, work, bits)
-    least = op_cost(npu.luna, op.kind, work.part(1, 1), bits).configuration
-    busy = cost.input_load + cost.compute if isinstance(work, Vector) else cost.weight_load + cost.compute
-    return int(least + busy)
+    roomy = replace(npu.luna, input_buffer=1 << 60)
+    cost = op_cost(roomy, op.kind, work, DTYPE_BITS[op.dtype])
+    return int(cost.cycles - cost.input_load if _skips_rows(op.work) else cost.cycles)
+
+
+def _skips_rows(work: Work) -> bool:
+    """Whether some input rows may never be read, which a part then need not load: between windows that
+    do not touch, or at the end of each image of a batch."""
+    if not isinstance(work, Conv | Pool):
+        return False
+    window = work.window
+    return work.batch > 1 or window.stride_h > window.dilation_h * (window.kernel_h - 1) + 1
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:

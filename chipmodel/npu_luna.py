@@ -117,6 +117,7 @@ def softmax_cost(parameters: LunaNpu, elements: int, rows: int = 1) -> NpuCost:
 
 ADDING = ("add", "sub")
 GATING = ("relu", "clip", "leaky_relu", "prelu", "abs", "neg", "max", "min")
+SCALING = ("mul", "div")
 CURVES = (
     "sigmoid",
     "tanh",
@@ -141,7 +142,7 @@ def op_cost(parameters: LunaNpu, kind: str, work: Work, bits: int) -> NpuCost:
     """The cost of any op of ``kind`` on operands of ``bits``.
 
     Kinds that the vendor's tables do not have are charged as their nearest relative: curves as
-    sigmoid, gates as relu, all other element-wise work, reductions and norms as mul (assumed).
+    sigmoid, gates as relu; all other work without MACs as mul of its longer side (assumed).
     """
     match work:
         case Conv() if kind == "depthwise_conv":
@@ -176,6 +177,8 @@ def _vector_op_cost(parameters: LunaNpu, kind: str, work: Vector, bits: int) -> 
         return vector_cost(parameters, "add", work.elements, bits)
     if kind in GATING:
         return vector_cost(parameters, "relu", work.elements, bits)
+    if kind in SCALING:
+        return vector_cost(parameters, "mul", work.elements, bits)
     if kind in CURVES:
         return vector_cost(parameters, "sigmoid", work.elements, bits)
     widest = -(-max(work.in_bytes, work.out_bytes) // parameters.width(bits).bytes)

@@ -23,9 +23,13 @@ from dma.tiling import slice_bytes, sliced, striped, whole_tiling
 
 
 def _reserve(program: Program, keep: int) -> Reserve:
-    """Both buffers are alive under every op, so every op keeps room for the two largest."""
-    least = sorted(least_weights(program, op, keep) for op in ops(program.body))
-    both = sum(least[-2:])
+    """Both buffers are alive under every op, so every op keeps room for the two largest, which may be
+    slices of one block."""
+    sizes: list[int] = []
+    for op in ops(program.body):
+        least = least_weights(program, op, keep)
+        sizes += [least] * (1 + (least < program.block_bytes(op)))
+    both = sum(sorted(sizes)[-2:])
     return lambda _: both
 
 
@@ -45,8 +49,13 @@ def _width(room: Room, op: Op, limit: int) -> int:
 
 
 def _two_largest(room: Room, order: list[Op], limit: int) -> int:
-    """Bytes that both buffers take at most when no slice exceeds ``limit``."""
-    return sum(sorted(slice_bytes(room.program, op, _width(room, op, limit)) for op in order)[-2:])
+    """Bytes that both buffers take at most when no slice exceeds ``limit``; both may hold slices of one
+    op that is cut."""
+    sizes: list[int] = []
+    for op in order:
+        width = _width(room, op, limit)
+        sizes += [slice_bytes(room.program, op, width)] * (1 + (width < op.work.channels))
+    return sum(sorted(sizes)[-2:])
 
 
 def _largest_limit(room: Room, order: list[Op], free: int, high: int) -> int:

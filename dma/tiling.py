@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from chipmodel.interval import Interval
 from chipmodel.program import Op, Program
@@ -159,8 +160,9 @@ def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     total, size = op.work.rows, tiling.rows
     count = _pieces(total, size)
     chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})
-    channels = Interval(0, min(tiling.channels, op.work.channels))
-    return [(Interval(i * size, min(total, (i + 1) * size)), channels) for i in chosen]
+    rows = [Interval(i * size, min(total, (i + 1) * size)) for i in chosen]
+    channels = list(islice(_cuts(op.work.channels, tiling.channels), 2))
+    return [(r, c) for r in rows for c in channels]
 
 
 def _cuts(total: int, size: int) -> Iterator[Interval]:

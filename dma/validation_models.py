@@ -99,7 +99,8 @@ def transfer(chip: Chip | None, row: Row) -> Answer:
 
 def _hyperbus(row: Row) -> HyperBus:
     keys = ("latency_clocks", "latency_multiple", "max_burst_words")
-    return HyperBus(Clock(row.number("sys_mhz")), Clock(row.number("ck_mhz")), *map(row.whole, keys))
+    latency, multiple, longest = (row.whole(key) for key in keys)
+    return HyperBus(Clock(row.number("sys_mhz")), Clock(row.number("ck_mhz")), latency, multiple, longest)
 
 
 def hyperbus_read(_: Chip | None, row: Row) -> Answer:

@@ -20,7 +20,7 @@ Form = Literal["whole", "decimal", "text"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
 _LONGEST_NUMBER = 40
-_CELL = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(?=,|$)')
+_CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A CSV file as text: ``header`` with each name's column, and the lines with their cells."""
+    """A CSV file as text: the header's line and names, the lines with their cells, all with columns."""
 
     file: str
+    line: int
     header: tuple[tuple[str, int], ...]
     lines: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
@@ -131,7 +132,7 @@ def read_sheet(text: str, file: str) -> Sheet:
             extra = cells[len(header)][1] if len(cells) > len(header) else cells[-1][1]
             what = f"the row has {len(cells)} cells, the header {len(header)}"
             raise BadInput(what, where=Place(file, n, extra), mend="write one cell for each column")
-    return Sheet(file, header, rows)
+    return Sheet(file, at, header, rows)
 
 
 def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> None:
@@ -168,7 +169,7 @@ def recognise(sheet: Sheet, kinds: Mapping[str, Kind]) -> tuple[Kind, ...]:
     if whole:
         most = max(len(kind.needed) for kind in whole)
         return tuple(kind for kind in whole if len(kind.needed) == most)
-    where = Place(sheet.file, 1, 1)
+    where = Place(sheet.file, sheet.line, 1)
     if close:
         kind = max(close, key=lambda kind: len(kind.needed))
         what = f"a table of {kind.name} without the measured column '{kind.measured}'"
@@ -197,7 +198,7 @@ def as_kind(sheet: Sheet, name: str, kinds: Mapping[str, Kind]) -> Kind:
     missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
     if missing:
         what = f"as {name} the table has no column {', '.join(missing)}"
-        raise BadInput(what, where=Place(sheet.file, 1, 1), mend="add it, or choose another --kind")
+        raise BadInput(what, where=Place(sheet.file, sheet.line, 1), mend="add it, or choose another --kind")
     return kind
 
 

@@ -106,12 +106,12 @@ def _cycles(value: float | None) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Two decimals; a share that is not 0 is never printed as 0.00%."""
+    """Two decimals, or how many times from 100 times on; what is not 0 is never printed as 0.00%."""
     if share is None:
         return "-"
     if 0 < abs(share) < 0.00005:
         return "<0.01%" if share > 0 else ">-0.01%"
-    return f"{share:.2%}"
+    return f"{share:.2%}" if abs(share) < 100 else f"{share:,.0f}x" if abs(share) < 1e9 else f"{share:.1e}x"
 
 
 def _table(*headings: str) -> Table:
@@ -121,6 +121,7 @@ def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
         right = heading.startswith(">")
-        justify = "right" if right else "left"
-        table.add_column(heading.lstrip(">"), justify=justify, no_wrap=right, overflow="fold")
+        table.add_column(
+            heading.lstrip(">"), justify="right" if right else "left", no_wrap=right, overflow="fold"
+        )
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import sys
 from pathlib import Path
@@ -31,7 +32,8 @@ def run(command: str) -> int:
 def test_commands_run_as_shown_and_in_that_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "workloads").symlink_to(ROOT / "workloads")
+    for folder in ("workloads", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     assert len(COMMANDS) > 10
     for command, code in COMMANDS:
@@ -45,13 +47,21 @@ def test_shown_output_is_what_is_printed(
     for number in range(len(GENERATED.findall(README.read_text()))):
         text = README.read_text()
         block = list(GENERATED.finditer(text))[number]
-        run(f"chipmodel {block['command']}")
-        printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.strip().splitlines())
-        body = f"```\n{printed}\n```\n"
+        body = _printed(block["command"], capsys)
         if request.config.getoption("--update-golden"):
             README.write_text(text[: block.start("body")] + body + text[block.end("body") :])
         else:
             assert block["body"] == body
+
+
+def _printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints, as it stands in the README: a Markdown table, or a block of terminal text."""
+    if command.startswith("python "):
+        runpy.run_path(str(ROOT / command.removeprefix("python ")), run_name="__main__")
+        return capsys.readouterr().out
+    run(f"chipmodel {command}")
+    printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.strip().splitlines())
+    return f"```\n{printed}\n```\n"
 
 
 def test_the_yaml_examples_are_valid(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def single_ops(draw: st.DrawFn) -> Op:
     groups = draw(st.integers(1, 4))
     image = builder.input("x", (n, groups * draw(size), draw(size), draw(size)))
     sequence = builder.input("s", (n, groups * draw(size), draw(size)))
-    either: Value = draw(st.sampled_from((image, sequence)))
+    either = draw(st.sampled_from((image, sequence)))
     out_c, kernel, stride = groups * draw(size), draw(st.integers(1, 3)), draw(st.integers(1, 3))
     kind = draw(st.sampled_from(("conv", "transposed", "pool", "matmul", "lstm", "gru", "add", "given")))
     try:

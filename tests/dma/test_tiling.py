@@ -137,8 +137,8 @@ def test_stripe_bytes_by_hand() -> None:
     assert stripe_bytes(program, op, Tiling(2, 2, striped=True)) == 4 * row_in + 2 * row_out
     assert stripe_bytes(program, op, Tiling(2, 2, striped=True, depth=2)) == 2 * (4 * row_in + 2 * row_out)
     assert stripe_bytes(program, op, Tiling(2, 1, striped=True)) == 4 * row_in + row_out
-    # One stripe of all rows: the input needs no second buffer.
-    assert stripe_bytes(program, op, Tiling(8, 1, striped=True, depth=2)) == 8 * row_in + 8 * row_out // 2
+    # One stripe of all rows for either channel: only the output needs a second buffer.
+    assert stripe_bytes(program, op, Tiling(8, 1, striped=True, depth=2)) == 8 * row_in + 8 * row_out
     assert least_stripe(program, op) == 3 * row_in + row_out // 2
 
 

@@ -1,0 +1,21 @@
+// One Psram device in one mode of operation; clocks are those of the device. Defaults: HyperRAM, 200 MHz, fixed latency.
+    parameter int DQ_BITS = 16,               // data bits of one clock: 1 SPI, 4 QPI, 16 x8 double rate, 32 x16 double rate
+    parameter bit HYPERBUS = 1,               // command and address as HyperBus packs them; else opcode, then byte address
+    parameter bit [7:0] READ_OPCODE = 0,
+    parameter bit [7:0] WRITE_OPCODE = 0,
+    parameter int COMMAND_CLOCKS = 0,
+    parameter int COMMAND_LANES = 16,         // command bits of one clock: 1, 4, or 16 for double rate
+    parameter int ADDRESS_CLOCKS = 3,
+    parameter int ADDRESS_LANES = 16,
+    parameter int READ_LATENCY = 14,          // latency count of an access
+    parameter int READ_LATENCY_COLLIDED = 14, // and of one that meets a refresh, never shorter
+    parameter int WRITE_LATENCY = 14,
+    parameter int WRITE_LATENCY_COLLIDED = 14,
+    parameter int OVERLAP_CLOCKS = 1,         // clocks of command and address that the latency count includes
+    parameter int CE_SETUP_CLOCKS = 0,        // CE# low before the first clock pulse
+    parameter int CE_HOLD_CLOCKS = 0,         // CE# low after the last clock pulse
+    parameter int CE_LOW_MAX = 800,           // clocks; 0: no limit
+    parameter int CE_HIGH_MIN = 7,
+    parameter int PAGE_BYTES = 1024,          // a power of two
+    parameter bit READS_CROSS = 1,            // whether a burst may cross a page
+    parameter bit WRITES_CROSS = 1

@@ -1,0 +1,320 @@
+"""Schedules of all streamers: their budget, their names, their refusals, and odd programs of every kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.bound import lower_bound_cycles
+from chipmodel.chip import Chip
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.liveness import liveness
+from chipmodel.pipeline import plan
+from chipmodel.program import If, Loop, Node, Op, Program, ops
+from chipmodel.schedule import Schedule, steps
+from chipmodel.simulate import simulate
+from chipmodel.stepper import step_through
+from chipmodel.validate import validate_program
+from chipmodel.verify import verify
+from dma import stream as module
+from dma.stream import policies, stream
+from solvers.bounds import contention
+from tests.support import LUNA_LIKE, tiny_chip
+from workloads.builder import ProgramBuilder
+from workloads.generator import Shape, random_program
+from workloads.shapes import Value
+
+STREAMERS = ("sync", "ping-pong")
+
+
+def test_the_streamers_that_there_are() -> None:
+    assert tuple(policies()) == STREAMERS
+    assert all(name == policy.name and policy.title and policy.source for name, policy in policies().items())
+    with pytest.raises(BadInput) as refusal:
+        stream(random_program(1), LUNA_LIKE, "pingpong", 1 << 20)
+    assert refusal.value.what == "unknown streamer 'pingpong'"
+    assert refusal.value.mend == "one of sync, ping-pong"
+
+
+def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, Program, Schedule]]:
+    result: list[tuple[Chip, Program, Schedule]] = []
+    for seed in seeds:
+        program, chip = random_program(seed, shape(seed)), tiny_chip(Random(seed))
+        for streamer in STREAMERS:
+            try:
+                made = stream(program, chip, streamer, chip.shared_memory.bytes)
+            except DoesNotFit:
+                continue
+            result.append((chip, program, made))
+    return result
+
+
+def test_never_more_bytes_alive_than_the_budget() -> None:
+    cases = schedules(lambda seed: Shape(ops=5, depth=seed % 3, side=5, channels=6), range(250))
+    assert len(cases) > 400
+    for chip, program, schedule in cases:
+        assert contention(liveness(schedule, chip)) <= chip.shared_memory.bytes, (program.name, schedule.streamer)
+
+
+def test_what_a_schedule_promises() -> None:
+    """Names are unique, buffers large enough, every operand's buffer exists, positions count up, and a
+    transfer never crosses the border of its stretch."""
+    for chip, program, schedule in schedules(lambda seed: Shape(ops=4, depth=2, side=4), range(60)):
+        names = [t.name for t in schedule.transfers]
+        assert len(set(names)) == len(names)
+        listed = list(steps(schedule.body))
+        assert [s.position for s in listed] == list(range(len(listed)))
+        for transfer in schedule.transfers:
+            assert 0 <= transfer.issue <= transfer.due < len(listed)
+            assert 0 < transfer.bytes <= schedule.buffers[transfer.buffer].bytes
+        for step in listed:
+            for operand in (*step.reads, *step.writes):
+                assert operand.buffer in schedule.buffers
+        used = {o.buffer for s in listed for o in (*s.reads, *s.writes)} | {t.buffer for t in schedule.transfers}
+        assert used == set(schedule.buffers)
+        live = {b.name: b.live for b in liveness(schedule, chip).buffers}
+        for op in ops(program.body):
+            tiles = [s for s in listed if s.op == op.name]
+            assert sum(len(s.rows) * len(s.channels) for s in tiles) == op.work.rows * op.work.channels
+        for name, spec in schedule.buffers.items():
+            assert len(spec.held) == 0 or any(i.start <= spec.held.start < i.stop for i in live[name])
+
+
+def test_transfers_say_what_they_move() -> None:
+    builder = ProgramBuilder("titles")
+    x = builder.input("x", (1, 64))
+    a = builder.dense("a", x, 64, bias=False)
+    builder.output(builder.elementwise("relu", "r", [a]))
+    program = builder.build()
+    roomy = stream(program, LUNA_LIKE, "sync", 1 << 20)
+    assert {t.name for t in roomy.transfers} == {"load weights of a", "load x", "store r"}
+    sliced = stream(program, LUNA_LIKE, "sync", 2300)
+    assert {"load weights of a [1/2]", "load weights of a [2/2]", "load x", "store r"} == {
+        t.name for t in sliced.transfers
+    }
+    striped = stream(program, LUNA_LIKE, "sync", 100)
+    assert "a" in striped.striped
+    names = {t.name.partition(" [")[0] for t in striped.transfers}
+    assert {"load weights of a", "load x for a", "store a from a", "load a for r", "store r from r"} <= names
+    assert (roomy.streamer, roomy.striped, roomy.spilled) == ("sync", (), ())
+
+
+def test_the_largest_slices_that_spill_nothing_are_taken() -> None:
+    """64 KiB of weights in 40,000 B: slices of thousands of bytes, not of one channel."""
+    builder = ProgramBuilder("slices")
+    x = builder.input("x", (1, 256))
+    builder.output(builder.dense("a", x, 256, bias=False))
+    for streamer in STREAMERS:
+        schedule = stream(builder.build(), LUNA_LIKE, streamer, 40_000)
+        slices = [t.bytes for t in schedule.transfers if t.part.weights]
+        assert sum(slices) == 65536
+        # Two slices of 32 KiB beside 512 B of activations; two buffers of four slices for ping-pong.
+        assert len(slices) == (2 if streamer == "sync" else 4)
+        assert not schedule.spilled
+
+
+def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
+    """One op of 147 B beside 44 B in 160 B: two slices of 49 B would be 98 B, with 92 B free."""
+    builder = ProgramBuilder("two-slices")
+    x = builder.input("x", (1, 49))
+    builder.output(builder.dense("a", x, 3, bias=False))
+    schedule = stream(builder.build(), LUNA_LIKE, "ping-pong", 49 + 3 + 98)
+    assert contention(liveness(schedule, LUNA_LIKE)) == 49 + 3 + 98
+    assert not schedule.striped
+    tight = stream(builder.build(), LUNA_LIKE, "ping-pong", 49 + 3 + 97)
+    assert contention(liveness(tight, LUNA_LIKE)) <= 49 + 3 + 97
+
+
+def test_no_spill_is_kept_to() -> None:
+    program = random_program(5, Shape(ops=6, depth=1))
+    need = contention(liveness(stream(program, LUNA_LIKE, "sync", 1 << 20), LUNA_LIKE))
+    with pytest.raises(DoesNotFit, match="largest live set"):
+        stream(program, LUNA_LIKE, "sync", need // 3, spill=False)
+    spilled = stream(program, LUNA_LIKE, "sync", need // 3)
+    assert spilled.spilled
+    assert list(spilled.spilled) == sorted(spilled.spilled)
+
+
+def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = ProgramBuilder("steps")
+    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    monkeypatch.setattr(module, "MOST_STEPS", 16)
+    assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
+    with pytest.raises(DoesNotFit) as refusal:
+        stream(builder.build(), LUNA_LIKE, "sync", 7)
+    assert refusal.value.what == "more than 16 steps at op 'r': SharedMemory is far too small"
+    assert "shared_memory.bytes" in refusal.value.mend
+
+
+# -- programs with ops of every kind, odd operands and all of it striped --------------------------------
+
+
+class _Odd:
+    """Random programs of what the generator does not make: groups, strides, transposed and recurrent
+    work, products of a tensor with itself, residual operands, work in place, conditions that change."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.serial = 0
+        self.builder = ProgramBuilder(f"odd-{seed}", dtype=self.random.choice(("int8", "int16", "int4")))
+
+    def program(self) -> Program:
+        random, builder = self.random, self.builder
+        size = random.randint
+        values = [builder.input("x", (size(1, 2), size(1, 6), size(1, 6), size(1, 5)))]
+        if random.random() < 0.5:
+            values.append(builder.input("s", (size(1, 2), size(1, 5), size(2, 7))))
+        if random.random() < 0.5:
+            values.append(builder.input("q", (size(1, 5),) * 2))
+        made = list(values)
+        self.block(made, random.randint(0, 2))
+        inner = [v for v in made if v not in values]
+        for value in random.sample(inner, min(len(inner), 2)):
+            builder.output(value)
+        plain = builder.build()
+        return self.odder(plain)
+
+    def odder(self, program: Program) -> Program:
+        changed = replace(program, body=self.twisted(program, program.body))
+        try:
+            validate_program(changed)
+        except BadInput:
+            return program
+        return changed
+
+    def twisted(self, program: Program, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        result: list[Node] = []
+        for node in body:
+            match node:
+                case If():
+                    arms = (replace(a, body=self.twisted(program, a.body)) for a in node.arms)
+                    result.append(replace(node, arms=tuple(arms)))
+                case Loop():
+                    result.append(replace(node, body=self.twisted(program, node.body)))
+                case Op():
+                    result.append(self.twisted_op(program, node))
+        return tuple(result)
+
+    def twisted_op(self, program: Program, op: Op) -> Op:
+        sizes = [program.tensors[n].bytes for n in (op.inputs[0], op.outputs[0])]
+        if sizes[0] != sizes[1] or op.inputs[0] == op.outputs[0]:
+            return op
+        if op.kind == "conv" and self.random.random() < 0.4:
+            return replace(op, inputs=(op.inputs[0],) * 2)
+        if op.kind in ("relu", "add") and self.random.random() < 0.5:
+            return replace(op, overwrites=op.inputs[0])
+        return op
+
+    def name(self, prefix: str) -> str:
+        self.serial += 1
+        return f"{prefix}{self.serial}"
+
+    def block(self, values: list[Value], depth: int) -> None:
+        for _ in range(self.random.randint(1, 4)):
+            kind = self.random.random()
+            if depth and kind < 0.2:
+                self.branch(values, depth - 1)
+            elif depth and kind < 0.4:
+                self.loop(values, depth - 1)
+            else:
+                values.append(self.op(values))
+
+    def op(self, values: list[Value]) -> Value:
+        name, x = self.name("op"), self.random.choice(values[-3:])
+        for _ in range(9):
+            try:
+                return self.layer(name, x, self.random.choice(values))
+            except BadInput:
+                continue  # shapes that do not go together; take another layer
+        return self.builder.elementwise("relu", name, [x])
+
+    def layer(self, name: str, x: Value, other: Value) -> Value:
+        random, builder = self.random, self.builder
+        size = random.randint
+        match random.randrange(8):
+            case 0:
+                groups = random.choice([g for g in range(1, 7) if x.shape[1] % g == 0])
+                return builder.conv(
+                    name, x, groups * size(1, 3), size(1, 3), stride=size(1, 3), dilation=size(1, 2),
+                    pad=random.choice((0, 1)), groups=groups, transposed=random.random() < 0.3,
+                )  # fmt: skip
+            case 1:
+                return builder.pool(name, x, random.choice((None, 1, 2)), stride=random.choice((1, 2, 4)))
+            case 2:
+                return builder.dense(name, x, size(1, 6))
+            case 3:
+                return builder.matmul(name, x, other)
+            case 4 if len(x.shape) == 3:
+                return builder.recurrent(name, x, size(1, 4), "gru", directions=size(1, 2))
+            case 5:
+                return builder.elementwise("add", name, [x, other])
+            case 6:
+                scale = builder.weight(f"{name}.scale", x.shape[-1])
+                return builder.vector("norm", name, [x], weights=[scale])
+            case _:
+                return builder.elementwise("relu", name, [x])
+
+    def branch(self, values: list[Value], depth: int) -> None:
+        name, like = self.name("if"), self.random.choice(values)
+        joined = self.name("joined") if self.random.random() < 0.5 else None
+        condition = self.random.choice(values) if self.random.random() < 0.7 else None
+        arms: list[tuple[str, list[Node]]] = []
+        for index in range(self.random.randint(1, 3)):
+            with self.builder.block() as body:
+                if self.random.random() < 0.6:
+                    self.block(list(values), depth)
+                if joined:
+                    self.builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
+            arms.append((f"arm{index}", body))
+        self.builder.add_if(name, arms, condition)
+        if joined:
+            values.append(replace(like, name=joined))
+
+    def loop(self, values: list[Value], depth: int) -> None:
+        name, state, first = self.name("loop"), self.name("state"), self.random.choice(values)
+        carried = self.builder.elementwise("copy", self.name("copy"), [first], outputs=[state])
+        with self.builder.block() as body:
+            inside = [*values, carried]
+            if self.random.random() < 0.3:
+                with self.builder.block() as arm:
+                    self.builder.elementwise("copy", self.name("copy"), [first], outputs=[state])
+                self.builder.add_if(self.name("if"), [("new", arm), ("old", [])], self.random.choice(inside))
+            self.block(inside, depth)
+            alike = [v for v in inside if (v.shape, v.dtype) == (carried.shape, carried.dtype)]
+            after = self.random.choice(alike)
+            if after.name == state:
+                after = self.builder.elementwise("relu", self.name("op"), [carried])
+            self.builder.elementwise("copy", self.name("copy"), [after], outputs=[state])
+        self.builder.add_loop(name, self.random.randint(1, 3), body, [state])
+        values.append(carried)
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_odd_programs_are_planned_right(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * 45, batch * 45 + 45):
+        odd = _Odd(seed)
+        program = odd.program()
+        validate_program(program)
+        chip, streamer = tiny_chip(odd.random), odd.random.choice(STREAMERS)
+        try:
+            planned = plan(program, chip, odd.random.choice(("naive", "large-first")), streamer)
+        except DoesNotFit:
+            continue
+        seen["planned"] += 1
+        seen["striped"] += bool(planned.schedule.striped)
+        seen["in place"] += any(op.overwrites for op in ops(program.body))
+        seen["twice"] += any(len(set(op.inputs)) < len(op.inputs) for op in ops(program.body))
+        if planned.solved.peak <= chip.shared_memory.bytes:
+            assert verify(program, planned.commands, chip) == (), (seed, streamer)
+        trace = simulate(planned.commands, chip)
+        assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, (seed, streamer)
+        if trace.cycles < 5_000:
+            seen["stepped"] += 1
+            assert trace == step_through(planned.commands, chip)
+    assert seen["planned"] > 30
+    assert min(seen[what] for what in ("striped", "in place", "twice", "stepped")) > 4, seen

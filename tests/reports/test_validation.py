@@ -1,0 +1,86 @@
+"""The comparison on the terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from reports.validation import WORST_ROWS, inputs, print_comparison, worst
+
+
+def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
+    error = predicted - measured
+    return {
+        "line": line,
+        "bytes": 64,
+        "bursts": 2,
+        "measured": measured,
+        "predicted": predicted,
+        "error": error,
+        "relative_error": error / measured,
+        "predicted_bursts": 3,
+        "predicted_beats": 8,
+    }
+
+
+def part(rows: int, share: float | None) -> dict[str, Any]:
+    largest = None if share is None else 7
+    names = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
+    return dict(zip(names, (rows, 0, largest, share, share), strict=True))
+
+
+def printed(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
+    answer = {
+        "table": "[b]mine[/b].csv",
+        "kind": "some_kind",
+        "chip": "some-chip",
+        "measured_column": "cycles",
+        "notes": ["column ':smile:' is not used"],
+        "rows": rows,
+        "summary": summary,
+    }
+    out = StringIO()
+    print_comparison(answer, Console(file=out, width=80))
+    return out.getvalue()
+
+
+def test_names_from_the_user_are_no_markup() -> None:
+    text = printed([row(2, 100, 100)], part(1, 0.0))
+    assert "some_kind: cycles of [b]mine[/b].csv, some-chip" in text
+    assert "':smile:'" in text
+
+
+def test_parts_and_further_columns_have_lines_of_their_own() -> None:
+    text = printed([row(2, 100, 100)], part(1, 0.25) | {"below_1KiB": part(0, None)})
+    lines = [line.split() for line in text.splitlines()]
+    assert ["all", "1", "0", "7", "25.00%", "25.00%"] in lines
+    assert ["below", "1KiB", "0", "0", "-", "-", "-"] in lines
+    assert "bursts: 0 of 1 exact, max error 1" in text
+    assert "beats" not in text
+
+
+def test_only_wrong_rows_are_listed_the_worst_first() -> None:
+    rows = [row(2, 100, 100), *(row(n, 100, 100 + n) for n in range(3, 30))]
+    assert [r["line"] for r in worst(rows)] == list(range(29, 29 - WORST_ROWS, -1))
+    assert "Worst rows" not in printed(rows[:1], part(1, 0.0))
+    assert inputs(rows[0]) == ["bytes"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "predicted", "words"),
+    [
+        (100, 110, "10.00%"),
+        (1_000_000, 1_000_001, "<0.01%"),
+        (1_000_000, 999_999, ">-0.01%"),
+        (4, 2.25, "-43.75%"),
+        (1, 1501, "1,500x"),
+        (1, 10**12 + 1, "1.0e+12x"),
+    ],
+)
+def test_errors_in_words(measured: float, predicted: float, words: str) -> None:
+    lines = printed([row(2, measured, predicted)], part(1, 0.5)).splitlines()
+    assert any(line.split()[-1:] == [words] for line in lines)
+    assert max(map(len, lines)) <= 80

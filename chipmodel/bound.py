@@ -12,7 +12,7 @@ from chipmodel.interval import Interval, merged
 from chipmodel.npu import busy_cycles
 from chipmodel.program import If, Loop, Node, Op, Program
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
-from dma.timing import cycles_per_byte, least_setup
+from dma.timing import least_cost
 
 
 def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
@@ -35,9 +35,11 @@ def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) ->
     loads += sum(program.weights[name].bytes for name in constants)
     loads += sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(program.tensors[name].bytes for name in program.outputs if name in written)
-    moved = loads * cycles_per_byte(chip, "load") + stores * cycles_per_byte(chip, "store")
-    setups = [least_setup(chip, "load")] * bool(loads) + [least_setup(chip, "store")] * bool(stores)
-    return max(computed, ceil(moved) + min(setups, default=0))
+    once_load, each_load = least_cost(chip, "load")
+    once_store, each_store = least_cost(chip, "store")
+    setups = [once_load] * bool(loads) + [once_store] * bool(stores)
+    moved = ceil(loads * each_load + stores * each_store)
+    return max(computed, moved + min(setups, default=0))
 
 
 def least_cycles(npu: Npu, op: Op) -> int:

@@ -31,6 +31,7 @@ from chipmodel.chip import BurstDma
 from chipmodel.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
 from chipmodel.psram_device import Device, data_clocks, overhead_clocks
+from dma.bursts import transfer_clocks
 from dma.split import burst_limit
 
 Pace = Callable[[Fraction], Fraction]
@@ -117,9 +118,17 @@ class Route:
     @property
     def least_setup(self) -> Fraction:
         """What a transfer of any size costs at least beyond ``per_byte`` for each of its bytes: the
-        cycles are straight between three sizes, so the least is at one of them."""
+        cycles are straight between three sizes, so the least is at one of them. It may be negative
+        where short transfers are cheap."""
         sizes = (1, self.head_bytes, self.settled_bytes) if self.head else (1,)
         return min(self._exact(Fraction(s, self.line_bytes)) - s * self.per_byte for s in sizes)
+
+    @property
+    def least_per_byte(self) -> Fraction:
+        """The fewest core cycles a byte of any transfer, its set-up included."""
+        sizes = (self.head_bytes, self.settled_bytes) if self.head else ()
+        rates = [self._exact(Fraction(s, self.line_bytes)) / s for s in sizes]
+        return min([self.per_byte, *rates])
 
     def _exact(self, lines: Fraction) -> Fraction:
         low, high = (Fraction(size, self.line_bytes) for size in (self.head_bytes, self.settled_bytes))
@@ -157,19 +166,24 @@ def psram_to_shared(engine: Engine, port: PsramPort) -> Route:
     lines = Fraction(legal or port.line_bytes, port.line_bytes)
     pace = max(port.cycles(port.read_clocks(lines) / lines), Fraction(engine.line_cycles))
     fixed = engine.setup_cycles + port.cycles(port.opening)
-    return Route("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, engine.line_cycles))
+    head = max(Fraction(engine.line_cycles), port.cycles(port.line))
+    return Route("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head))
 
 
 def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
-    """The DMA to Psram; the last line is written after the DMA's end."""
-    pace = engine.line_cycles + port.cycles(port.crossing_clocks)
+    """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
+    written after the DMA's end."""
+    page = port.device.page_bytes
+    joined = Fraction(transfer_clocks(port.device, 0, page, write=True).clocks * engine.line_bytes, page)
+    pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
+    head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)
     opening = port.cycles(port.opening + port.crossing_clocks)
     return Route(
         "dma shared->psram",
         engine.line_bytes,
-        line(engine.setup_cycles - posted, pace),
-        line(engine.setup_cycles + opening, engine.line_cycles),
+        line(max(Fraction(0), engine.setup_cycles - posted), pace),
+        line(engine.setup_cycles + opening, head),
     )
 
 

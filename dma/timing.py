@@ -36,11 +36,15 @@ def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
     return _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
 
 
-def least_setup(chip: Chip, direction: Direction) -> int:
-    """Cycles of any transfer beyond ``cycles_per_byte`` for each of its bytes, at least."""
+def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
+    """Cycles once and cycles a byte that any number of transfers cost together, at least."""
     if isinstance(chip.dma, Dma):
-        return (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
-    return int(_burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].least_setup)
+        setup = (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
+        return setup, cycles_per_byte(chip, direction)
+    route = _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]]
+    if route.least_setup < 0:
+        return 0, route.least_per_byte
+    return int(route.least_setup), route.per_byte
 
 
 def route_cycles(chip: Chip, route: str, size: int) -> int:

@@ -6,7 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from chipmodel.chip import Chip, Dma, Npu, Psram, Route, SharedMemory
+from chipmodel.chip import BurstDma, Chip, Dma, Npu, Psram, Route, SharedMemory
+from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
+from chipmodel.psram_devices import DEVICES
 
 LUNA_LIKE = Chip(
     name="test-chip",
@@ -26,22 +28,48 @@ def with_memory(chip: Chip, size: int, alignment: int | None = None) -> Chip:
 
 
 def tiny_chip(random: Random) -> Chip:
-    """Few cycles per transfer and op, memories from tight to roomy."""
+    """Few cycles per transfer and op, memories from tight to roomy, both DMA and both NPU models."""
+    clock = Fraction(random.randint(1, 9))
+    psram = Psram(1 << 20, clock, Fraction(random.choice((1, 2, 4))))
+    dma: Dma | BurstDma = Dma(_tiny_route(random), _tiny_route(random))
+    if random.random() < 0.4:
+        part = random.choice([d for d in DEVICES.values() if d.ce_low_max_us is not None])
+        clock = part.clock_mhz / random.choice((1, 2))
+        psram = Psram(1 << 20, clock, part.wire.bytes_per_clock, replace(part, clock_mhz=clock))
+        beats, gap, prefetch = random.randint(1, 8), random.randint(0, 5), random.randint(0, 2)
+        dma = BurstDma(random.randint(0, 20), 4, beats, gap, prefetch, random.randint(0, 3), 4 * beats)
+    array = (random.choice((1, 8)), random.choice((1, 2)), random.choice((1, 4)))
+    macs = {8: Fraction(random.randint(8, 64)), 16: Fraction(4), 32: Fraction(1)}
+    read, write = Fraction(random.randint(1, 8)), Fraction(random.randint(1, 8))
     return Chip(
         name="tiny",
         title="a random small chip",
-        core_mhz=Fraction(random.randint(1, 9)),
+        core_mhz=Fraction(random.randint(1, 9)) * (clock if isinstance(dma, BurstDma) else 1),
         shared_memory=SharedMemory(random.choice((64, 96, 160, 240, 400, 3200)), random.choice((1, 4, 16))),
-        psram=Psram(1 << 20, Fraction(random.randint(1, 9)), Fraction(random.choice((1, 2, 4)))),
-        dma=Dma(
-            Route(random.randint(0, 20), random.choice((8, 32)), Fraction(random.randint(0, 40), 4)),
-            Route(random.randint(0, 20), random.choice((8, 32)), Fraction(random.randint(0, 40), 4)),
-        ),
-        npu=Npu(
-            {8: Fraction(random.randint(8, 64)), 16: Fraction(4), 32: Fraction(1)},
-            (random.choice((1, 8)), random.choice((1, 2)), random.choice((1, 4))),
-            Fraction(random.randint(1, 8)),
-            Fraction(random.randint(1, 8)),
-        ),
+        psram=psram,
+        dma=dma,
+        npu=Npu(macs, array, read, write, _tiny_luna(random) if random.random() < 0.4 else None),
         figures={},
+    )
+
+
+def _tiny_route(random: Random) -> Route:
+    return Route(random.randint(0, 20), random.choice((8, 32)), Fraction(random.randint(0, 40), 4))
+
+
+def _tiny_luna(random: Random) -> LunaNpu:
+    """LUNA's mechanism with buffers and configurations that small ops outgrow."""
+    return replace(
+        LUNA_ARCS,
+        input_buffer=random.choice((32, 128, 1024)),
+        weight_buffer=random.choice((32, 128, 1024)),
+        conv_configuration=random.randint(20, 60),
+        depthwise_configuration=random.randint(40, 60),
+        later_pass_saving=random.randint(0, 20),
+        piece_configuration=random.randint(0, 40),
+        matmul_configuration=random.randint(0, 60),
+        copy_configuration=random.randint(0, 30),
+        vector_kinds=tuple(
+            replace(kind, configuration=random.randint(0, 30)) for kind in LUNA_ARCS.vector_kinds
+        ),
     )

@@ -15,7 +15,7 @@
     parameter int CE_SETUP_CLOCKS = 0,        // CE# low before the first clock pulse
     parameter int CE_HOLD_CLOCKS = 0,         // CE# low after the last clock pulse
     parameter int CE_LOW_MAX = 800,           // clocks; 0: no limit
-    parameter int CE_HIGH_MIN = 7,
+    parameter int CE_HIGH_MIN = 4,
     parameter int PAGE_BYTES = 1024,          // a power of two
     parameter bit READS_CROSS = 1,            // whether a burst may cross a page
     parameter bit WRITES_CROSS = 1

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.bound import least_cycles, lower_bound_cycles
-from chipmodel.chip import Chip, Dma, Route
+from chipmodel.chip import BurstDma, Chip, Dma, Route
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.npu import op_cycles
 from chipmodel.pipeline import plan, run
@@ -21,13 +21,13 @@ from dma.tiling import Tiling
 from tests.chipmodel.test_simulate import PLAIN
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
 from workloads.generator import Shape, random_program
 
 
 def fast_dma(chip: Chip) -> Chip:
     """Transfers cost next to nothing, so that the compute bound decides."""
-    assert isinstance(chip.dma, Dma)
+    if isinstance(chip.dma, BurstDma):
+        return replace(chip, dma=replace(chip.dma, setup_cycles=0))
     load, store = (replace(way, setup_cycles=0) for way in (chip.dma.load, chip.dma.store))
     psram = replace(chip.psram, clock_mhz=Fraction(10**6))
     return replace(chip, psram=psram, dma=replace(chip.dma, load=load, store=store))
@@ -110,8 +110,11 @@ def single_ops(draw: st.DrawFn) -> Op:
                 lead = draw(st.sampled_from(((n,), ())))
                 builder.matmul("o", sequence, builder.input("b", (*lead, sequence.shape[-1], draw(size))))
             case "lstm" | "gru":
-                cell = "lstm" if kind == "lstm" else "gru"
-                builder.recurrent("o", sequence, draw(size), cell, directions=draw(st.integers(1, 2)))
+                directions = draw(st.integers(1, 2))
+                if kind == "gru":
+                    builder.recurrent("o", sequence, draw(size), "gru", directions=directions)
+                else:
+                    builder.recurrent("o", sequence, draw(size), "lstm", directions=directions)
             case _:
                 builder.elementwise("add", "o", [image, image])
     except BadInput:
@@ -157,7 +160,7 @@ def test_rows_that_strides_jump_over_need_not_be_loaded(streamer: str, size: int
 def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
     """Tight only where transfers are free of set-up, so half of the chips are made so."""
     planned = 0
-    for seed in range(120):
+    for seed in range(90):
         random = Random(seed)
         program = random_program(seed, Shape(ops=4, depth=seed % 3, side=5, channels=5))
         chip = tiny_chip(random)
@@ -169,4 +172,4 @@ def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
             continue
         planned += 1
         assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, seed
-    assert planned > 80
+    assert planned > 60

@@ -7,12 +7,16 @@ import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.files import write_whole
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_the_text_as_it_is(tmp_path: Path) -> None:
@@ -21,7 +25,7 @@ def test_the_text_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == "one\ntwo µs\n".encode()
     write_whole(path, "shorter")
     assert path.read_bytes() == b"shorter"
-    assert os.listdir(tmp_path) == ["plan.json"]
+    assert names(tmp_path) == ["plan.json"]
 
 
 def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> None:
@@ -60,7 +64,7 @@ class Failing:
 
 
 def failing_fdopen(error: BaseException) -> Callable[..., Failing]:
-    genuine = os.fdopen
+    genuine = cast(Callable[..., IO[str]], os.fdopen)
 
     def fdopen(*arguments: Any, **named: Any) -> Failing:
         return Failing(genuine(*arguments, **named), error)
@@ -122,8 +126,8 @@ def test_where_no_file_can_be_written(tmp_path: Path) -> None:
             write_whole(path, "new")
         assert str(refusal.value.where) == str(path)
         assert "folder" in refusal.value.mend
-    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
-    assert os.listdir(folder) == []
+    assert names(tmp_path) == ["file", "folder"]
+    assert names(folder) == []
 
 
 def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
@@ -137,4 +141,4 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.join(5)
     assert read == ["through the pipe"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert os.listdir(tmp_path) == ["pipe"]
+    assert names(tmp_path) == ["pipe"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.chip import Chip
-from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located
+from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.interval import Interval
 from chipmodel.memory_state import NOTHING, Cover, MemoryState
 from chipmodel.pipeline import plan
@@ -80,7 +80,9 @@ def test_a_cover_is_complete_only_when_every_cell_is_there(exact: list[Share], d
     assert cover.complete or bool(changed)
 
 
-def start(name: str, offset: int, size: int, direction: Direction = "load", part: Part | None = None) -> DmaStart:
+def start(
+    name: str, offset: int, size: int, direction: Direction = "load", part: Part | None = None
+) -> DmaStart:
     return DmaStart(name, direction, size, Located(part or Part("t"), offset, size), "op")
 
 
@@ -310,13 +312,14 @@ def test_a_plan_file_with_two_buffers_of_one_name_is_wrong() -> None:
 
 
 def test_arms_that_do_nothing_need_no_condition() -> None:
-    program, commands = gated()
-    gate = next(c for c in commands if isinstance(c, Branch))
-    empty = Branch("gate", (BranchArm("yes", ()), BranchArm("no", ())))
-    nodes = tuple(
-        replace(n, arms=tuple(replace(a, body=()) for a in n.arms)) if n.name == "gate" and hasattr(n, "arms") else n
-        for n in program.body
-    )  # fmt: skip
-    assert gate.condition is not None
-    without = tuple(empty if c is gate else c for c in commands)
-    assert verify(replace(program, body=nodes), without, LUNA_LIKE) == ()
+    """Whichever is taken, nothing happens: the planner keeps no tensor for it."""
+    builder = ProgramBuilder("idle")
+    x = builder.input("x", (1, 8))
+    decides = builder.elementwise("relu", "decides", [x])
+    builder.add_if("gate", [("yes", []), ("no", [])], decides)
+    builder.output(builder.elementwise("relu", "after", [x]))
+    program = builder.build()
+    commands = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    (gate,) = [c for c in commands if isinstance(c, Branch)]
+    assert gate.condition is None
+    assert verify(program, commands, LUNA_LIKE) == ()

@@ -58,7 +58,7 @@ def test_where_no_round_fits_the_smallest_peak_is_taken() -> None:
 
 def test_fragmentation_costs_a_round_and_then_fits() -> None:
     seen = 0
-    for seed in range(150):
+    for seed in range(100):
         random = Random(seed)
         program, chip = random_program(seed, Shape(ops=5, depth=1, side=5, channels=6)), tiny_chip(random)
         try:
@@ -70,7 +70,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
             seen += 1
             assert planned.solved.peak == last.peak
             assert last.budget < first.budget
-    assert seen >= 3
+    assert seen >= 2
 
 
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
@@ -92,7 +92,9 @@ def test_the_twin_takes_the_same_path() -> None:
     program = builder.build()
     for trips in (0, 1, 5):
         result = run(program, LUNA_LIKE, "large-first", "ping-pong", choices={"loop": str(trips)})
-        sync = simulate(plan(program, LUNA_LIKE, "large-first", "sync").commands, LUNA_LIKE, {"loop": str(trips)})
+        sync = simulate(
+            plan(program, LUNA_LIKE, "large-first", "sync").commands, LUNA_LIKE, {"loop": str(trips)}
+        )
         assert result.sync_cycles == sync.cycles
         assert result.lower_bound_cycles <= result.trace.cycles
         assert len([e for e in result.trace.of("npu") if e.kind == "compute"]) == trips

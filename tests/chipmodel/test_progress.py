@@ -61,9 +61,14 @@ def test_quick_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_error_passes_through_and_ends_the_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with pytest.raises(ZeroDivisionError), stage("planning"):
-        wait_for(terminal, "planning")
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with stage("planning"):
+            wait_for(terminal, "planning")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     ended = terminal.getvalue()
     assert "\x1b[?25h" in ended
     time.sleep(0.1)

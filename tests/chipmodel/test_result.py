@@ -10,7 +10,7 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline import run
 from chipmodel.result import Result
-from chipmodel.trace import Event, Trace
+from chipmodel.trace import Cause, Event, Kind, Trace, Unit
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.builder import ProgramBuilder
 from workloads.generator import Shape, random_program
@@ -31,11 +31,10 @@ def test_capacity_and_fit() -> None:
 
 
 def test_hidden_cycles_by_hand() -> None:
-    def event(unit: str, start: int, stop: int, waits: bool = False) -> Event:
-        if unit == "npu":
-            return Event("npu", start, stop, "weights" if waits else "", "", "", "wait" if waits else "compute")
-        cause = "nothing issued" if waits else ""
-        return Event("dma", start, stop, cause, "", "", "wait" if waits else "load tensor")
+    def event(unit: Unit, start: int, stop: int, waits: bool = False) -> Event:
+        cause: Cause = "" if not waits else "weights" if unit == "npu" else "nothing issued"
+        kind: Kind = "wait" if waits else "compute" if unit == "npu" else "load tensor"
+        return Event(unit, start, stop, cause, "", "", kind)
 
     events = (
         event("dma", 0, 10),

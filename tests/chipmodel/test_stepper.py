@@ -62,7 +62,9 @@ class _Streams:
         self.serial += 1
         number, kind = self.serial, random.random()
         if depth and kind < 0.12:
-            arms = [BranchArm(f"a{i}", self.block(depth - 1, list(started))) for i in range(random.randint(1, 3))]
+            arms = [
+                BranchArm(f"a{i}", self.block(depth - 1, list(started))) for i in range(random.randint(1, 3))
+            ]
             return Branch(f"if{number}", tuple(arms))
         if depth and kind < 0.25:
             return Repeat(f"loop{number}", random.randint(0, 3), self.block(depth - 1, list(started)))

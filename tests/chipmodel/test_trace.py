@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chipmodel.trace import Cause, Event, Trace, Unit
+from chipmodel.trace import Cause, Event, Kind, Trace, Unit
 
 
 def event(unit: Unit, start: int, stop: int, cause: Cause = "") -> Event:
-    kind = "wait" if cause else "compute" if unit == "npu" else "load weights"
+    kind: Kind = "wait" if cause else "compute" if unit == "npu" else "load weights"
     return Event(unit, start, stop, cause, f"{unit}{start}", "op", kind)
 
 

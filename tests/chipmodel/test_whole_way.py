@@ -27,13 +27,13 @@ BATCHES = 12
 BATCH = 25
 
 
-def _case(seed: int) -> tuple[Program, Chip, str, str, Random]:
+def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
     random = Random(seed)
     program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
     return program, tiny_chip(random), random.choice(PACKERS), random.choice(STREAMERS), random
 
 
-def _paths(planned: Planned, random: Random) -> dict[str, str]:
+def random_path(planned: Planned, random: Random) -> dict[str, str]:
     choices: dict[str, str] = {}
     for command in walk(planned.commands):
         if isinstance(command, Branch):
@@ -47,7 +47,7 @@ def _paths(planned: Planned, random: Random) -> dict[str, str]:
 def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        program, chip, packer, streamer, random = _case(seed)
+        program, chip, packer, streamer, random = random_case(seed)
         validate_program(program)
         try:
             planned = plan(program, chip, packer, streamer)
@@ -62,7 +62,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
             faults = verify(program, planned.commands, chip)
             assert not faults, (seed, packer, streamer, faults)
         assert planned.solved.peak >= planned.solved.lower_bound
-        choices = _paths(planned, random)
+        choices = random_path(planned, random)
         trace = simulate(planned.commands, chip, choices)
         assert trace == step_through(planned.commands, chip, choices), seed
         assert not trace.unaccounted()

@@ -3,7 +3,6 @@
 //   TRANSFER accepted done pulses data     data: the destination's bytes afterwards, in hexadecimal
 //   PROTOCOL ...                           what broke the device's rules
 // A line of the file: clocks to wait, direction (1: to Psram), Psram address, SRAM address, bytes.
-`timescale 1ns / 1ns
 module bench #(
 `include "psram_parameters.svh"
     ,
@@ -98,10 +97,13 @@ module bench #(
   // The on-chip SRAM: any byte address, the word read comes in the next clock.
   logic [7:0] sram[0:SRAM_BYTES-1];
   always @(posedge clk)
-    for (int lane = 0; lane < WORD_BYTES; lane++) begin
-      if (sram_write[lane] === 1'b1) sram[(sram_address+lane)%SRAM_BYTES] <= sram_write_word[8*lane+:8];
-      sram_read_word[8*lane+:8] <= sram[(sram_address+lane)%SRAM_BYTES];
+    if (sram_write != 0) begin
+      for (int lane = 0; lane < WORD_BYTES; lane++)
+        if (sram_write[lane]) sram[(sram_address+lane)%SRAM_BYTES] <= sram_write_word[8*lane+:8];
     end
+  always @(posedge clk)
+    for (int lane = 0; lane < WORD_BYTES; lane++)
+      sram_read_word[8*lane+:8] <= sram[(sram_address+lane)%SRAM_BYTES];
 
   // Bursts, reported one clock after CE# rose: the last word of a read has then been written.
   bit was_low = 0;
@@ -113,11 +115,13 @@ module bench #(
       low_since = clock;
       kept = 0;
     end
-    for (int lane = 0; lane < WORD_BYTES; lane++)
-      if (sram_write[lane] === 1'b1) begin
-        if (kept == 0) first_lane = lane;
-        kept = kept + 1;
-      end
+    if (sram_write != 0) begin
+      for (int lane = 0; lane < WORD_BYTES; lane++)
+        if (sram_write[lane]) begin
+          if (kept == 0) first_lane = lane;
+          kept = kept + 1;
+        end
+    end
     if (ce_n && was_low) begin
       if (device.writing)
         $display("BURST %0d %0d %0d %0d 1", device.first_stored, device.stored, low_since, clock - low_since);

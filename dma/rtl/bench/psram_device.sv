@@ -43,8 +43,6 @@ module psram_device #(
   int page;
   int stored;         // bytes
   int first_stored;   // the first one's address
-  int bit_place;
-  int header_latency;
   logic [47:0] header;
   logic [8*WORD_BYTES-1:0] data;
   int all_pulses = 0;
@@ -61,18 +59,14 @@ module psram_device #(
   task automatic refresh;
     longint now;
     now = longint'(clock) * TICKS_PER_CLOCK;
-    if (REFRESH_INTERVAL != 0) begin
-      // CE# as it was until now.
-      if (ce_n && selected && pending) begin
-        busy_until = now + REFRESH_BUSY;
-        pending = 0;
-      end
-      while (due <= now) begin
-        if (selected && !ce_n) pending = 1;
-        else if (selected) busy_until = (due > now ? due : now) + REFRESH_BUSY;
-        else busy_until = due + REFRESH_BUSY;
-        due = due + REFRESH_INTERVAL;
-      end
+    while (due <= now) begin
+      if (selected) pending = 1;
+      else busy_until = due + REFRESH_BUSY;
+      due = due + REFRESH_INTERVAL;
+    end
+    if (selected && ce_n && pending) begin
+      busy_until = now + REFRESH_BUSY;
+      pending = 0;
     end
   endtask
 
@@ -96,6 +90,7 @@ module psram_device #(
 
   task automatic take_header;
     int lanes;
+    int bit_place;
     if (!dq_driven || (^dq_in) === 1'bx) broken("command and address are not driven");
     lanes = pulses < COMMAND_CLOCKS ? COMMAND_LANES : ADDRESS_LANES;
     for (int i = 0; i < lanes; i++) begin
@@ -109,6 +104,7 @@ module psram_device #(
   task automatic decode;
     logic [7:0] opcode;
     int address;
+    int latency;
     if (HYPERBUS) begin
       writing = !header[47];
       address = {header[43:16], header[2:0], 1'b0};
@@ -123,9 +119,9 @@ module psram_device #(
     place = address;
     page = address / PAGE_BYTES;
     word = address - BASE;
-    header_latency = writing ? (hit ? WRITE_LATENCY_COLLIDED : WRITE_LATENCY)
+    latency = writing ? (hit ? WRITE_LATENCY_COLLIDED : WRITE_LATENCY)
                              : (hit ? READ_LATENCY_COLLIDED : READ_LATENCY);
-    data_from = HEADER + (header_latency > OVERLAP_CLOCKS ? header_latency - OVERLAP_CLOCKS : 0);
+    data_from = HEADER + (latency > OVERLAP_CLOCKS ? latency - OVERLAP_CLOCKS : 0);
   endtask
 
   task automatic check_word;
@@ -176,7 +172,7 @@ module psram_device #(
   endtask
 
   always @(posedge clk) begin
-    refresh();
+    if (REFRESH_INTERVAL != 0) refresh();
     if (selected && ce_n) rise();
     if (!selected && !ce_n) fall();
     collided <= selected ? hit : 1'bx;

@@ -1,0 +1,102 @@
+"""The listings on the terminal: every row, and the user's own text as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.chip import Figure
+from chipmodel.chip_file import load_chip, preset_names
+from dma.stream import policies
+from reports.lists import print_chip, print_chips, print_networks, print_planners
+from solvers.registry import packers
+from tests.support import LUNA_LIKE
+from workloads.builder import ProgramBuilder
+
+
+@dataclass
+class Thing:
+    name: str
+    title: str
+    source: str
+
+
+def printed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    show: Callable[[], None],
+    width: int = 200,
+) -> list[list[str]]:
+    """The lines that ``show`` prints, cut into cells."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    show()
+    lines = capsys.readouterr().out.splitlines()
+    return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines if line.strip()]
+
+
+def test_networks_by_name_with_what_their_programs_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = ProgramBuilder("net")
+    builder.dense("d", builder.input("x", (1000, 2000)), 1100, bias=False)
+    rows = [(Thing("net", "A network", "Somebody 2020"), builder.build())]
+    heading, _, row = printed(monkeypatch, capsys, lambda: print_networks(rows))
+    assert heading == ["name", "MACs", "weights", "what and source"]
+    assert row == ["net", "2,200.0 M", "2,200.0 k", "A network. Somebody 2020"]
+
+
+def test_planners_by_the_option_that_takes_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = list(packers().values()), list(policies().values())
+    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(*listed))
+    assert heading == ["option", "name", "what it does", "source"]
+    assert [row[:2] for row in rows] == [
+        *(["--packer", name] for name in packers()),
+        *(["--streamer", name] for name in policies()),
+    ]
+    assert all(len(row) == 4 for row in rows)
+
+
+def test_chips_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
+    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE, odd]))
+    assert heading == ["name", "SharedMemory", "core MHz", "Psram MHz", "int8 MAC/cycle", "what"]
+    assert rows == [
+        ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS"],
+        ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:"],
+    ]
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_number_of_a_chip_with_its_source(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chip = load_chip(name)
+    title, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chip(chip), 2000)
+    assert " ".join(title) == f"{chip.name}: {chip.title}"
+    assert heading == ["field", "value", "mark", "source"]
+    assert [row[:3] for row in rows] == [[path, f.value, f.mark] for path, f in chip.figures.items()]
+
+
+def test_the_users_own_text_is_no_markup(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown closing tag would be an error of the terminal's, and ``[red]`` would vanish."""
+    figure = Figure("3/7", "given", "[/b] see [red]p. 3 :smile: [link=x]")
+    chip = replace(LUNA_LIKE, name="mine", title="[/i] :x: chip", figures={"core_mhz": figure})
+    title, _, _, row = printed(monkeypatch, capsys, lambda: print_chip(chip))
+    assert title == ["mine: [/i] :x: chip"]
+    assert row == ["core_mhz", "3/7", "given", figure.source]
+
+
+def test_a_narrow_terminal_folds_text_but_no_name_or_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE]), 80)
+    assert rows[2][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
+    assert len(rows) > 3
+    assert " ".join(cell for row in rows[3:] for cell in row).endswith("ARCS")

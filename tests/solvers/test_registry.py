@@ -1,0 +1,99 @@
+"""Packers by name, and what a solution says of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.interval import Interval
+from chipmodel.plan import Buffer, Problem, Status, check
+from solvers import registry
+from solvers.bounds import contention
+from solvers.registry import Packer, packers, solve
+
+
+def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),))
+
+
+# a and c share; b must lie beside both: 30 + 20 = 50 is the fullest position.
+CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
+
+
+def test_the_packers_in_the_order_of_the_paper() -> None:
+    assert list(packers()) == ["naive", "sequential", "large-first", "short-first"]
+    for name, packer in packers().items():
+        assert packer.name == name
+        assert packer.title
+        assert packer.source.startswith("S2 (control-flow paper)")
+
+
+def test_each_name_runs_its_own_packer() -> None:
+    """By hand: sequential and short-first put c on b's end, large-first b lowest and c and a above it."""
+    offsets = {name: dict(solve(Problem(CHAIN), name).plan.offsets) for name in packers()}
+    assert offsets == {
+        "naive": {"a": 0, "b": 10, "c": 40},
+        "sequential": {"a": 0, "b": 10, "c": 40},
+        "large-first": {"b": 0, "c": 30, "a": 30},
+        "short-first": {"a": 0, "b": 10, "c": 40},
+    }
+    short = (buffer("long", 10, 0, 9), buffer("short", 20, 1, 2), buffer("middle", 30, 1, 4))
+    assert dict(solve(Problem(short), "short-first").plan.offsets) == {"short": 0, "middle": 20, "long": 50}
+    assert dict(solve(Problem(short), "sequential").plan.offsets) == {"long": 0, "short": 10, "middle": 30}
+
+
+def test_an_unknown_packer_is_refused_with_those_there_are() -> None:
+    with pytest.raises(BadInput) as refusal:
+        solve(Problem(CHAIN), "best")
+    assert refusal.value.what == "unknown packer 'best'"
+    assert refusal.value.mend == "one of naive, sequential, large-first, short-first"
+
+
+@pytest.mark.parametrize(
+    ("packer", "capacity", "status"),
+    [
+        ("large-first", None, "optimal"),
+        ("large-first", 50, "optimal"),
+        ("large-first", 49, "infeasible"),
+        ("naive", None, "feasible"),
+        ("naive", 60, "feasible"),
+        ("naive", 59, "unknown"),
+        ("naive", 49, "infeasible"),
+    ],
+)
+def test_the_status_by_hand(packer: str, capacity: int | None, status: Status) -> None:
+    solved = solve(Problem(CHAIN, capacity), packer)
+    assert solved.status == status
+    assert solved.lower_bound == 50
+    assert solved.peak == (60 if packer == "naive" else 50)
+    assert solved.gap == (0.2 if packer == "naive" else 0)
+    assert solved.planner == packer
+    assert solved.seconds >= 0
+
+
+def test_an_empty_problem_is_solved() -> None:
+    for name in packers():
+        solved = solve(Problem((), 0), name)
+        assert (solved.status, solved.peak, solved.lower_bound, solved.gap) == ("optimal", 0, 0, 0)
+        assert check(Problem((), 0), solved.plan) == ()
+
+
+def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
+    genuine = packers()
+
+    def pack(problem: Problem) -> object:
+        return genuine["naive"].pack(problem)
+
+    fake = Packer("fake", "", "", pack)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(registry, "packers", lambda: {"fake": fake})
+    solved = solve(Problem(CHAIN), "fake")
+    assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))
+
+
+def test_listing_the_packers_imports_none_of_them() -> None:
+    code = "import sys, solvers.registry as r; r.packers(); print('solvers.first_fit' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"

@@ -45,6 +45,8 @@ class Psram:
     bytes_per_clock: Fraction
     device: Device | None = None
     """The part, at ``clock_mhz``, where the DMA engine is modelled burst by burst."""
+    collision: Literal["none", "expected", "worst"] = "none"
+    """Which of its bursts meet a refresh and wait longer: none, the expected share, or every one."""
 
 
 @dataclass(frozen=True, slots=True)

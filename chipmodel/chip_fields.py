@@ -91,6 +91,7 @@ FIELDS: Mapping[str, Field] = {
     "psram.clock_mhz": _CLOCK,
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
     "psram.device": _bursts(_choice(*DEVICES)),
+    "psram.collision": _bursts(_choice("none", "expected", "worst")),
     "dma.model": _choice("line", "bursts"),
     "dma.load.setup_cycles": _line(_SETUP),
     "dma.load.burst_bytes": _line(_BURST),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from chipmodel.chip import BurstDma, Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
 from chipmodel.chip_fields import FIELDS, children, read_choice, read_number
@@ -266,7 +266,8 @@ def _psram(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Psram
         return Psram(size, clock, numbers["psram.bytes_per_clock"])
     device = replace(device_named(choices["psram.device"]), clock_mhz=clock)
     _ = device.latency_code  # raises BadInput where the part is not made for that clock
-    return Psram(size, clock, device.wire.bytes_per_clock, device)
+    collision = cast('Literal["none", "expected", "worst"]', choices["psram.collision"])
+    return Psram(size, clock, device.wire.bytes_per_clock, device, collision)
 
 
 def _lines(numbers: Mapping[str, Fraction]) -> Dma:

@@ -53,6 +53,15 @@ def collides(device: Device, write: bool, collision: Collision, gap: Gap, start:
     return _ticks(device).hit(gap, start)
 
 
+def hit_share(device: Device, collision: Collision) -> Fraction:
+    """The share of bursts that meet a refresh, each at a random phase of it, or ``none``, or in the
+    ``worst`` case all."""
+    if collision == "expected":
+        interval, busy = refresh_clocks(device)
+        return min(Fraction(1), busy / interval)
+    return Fraction(collision == "worst")
+
+
 def expected(device: Device, bursts: int) -> int:
     """Bursts that meet a refresh, rounded up, where each starts at a random phase of it."""
     interval, busy = refresh_clocks(device)

@@ -30,8 +30,9 @@ from math import ceil
 from chipmodel.chip import BurstDma
 from chipmodel.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
-from chipmodel.psram_device import Device, data_clocks, overhead_clocks
+from chipmodel.psram_device import Collision, Device, data_clocks, overhead_clocks
 from dma.bursts import transfer_clocks
+from dma.refresh import hit_share
 from dma.split import burst_limit
 
 Pace = Callable[[Fraction], Fraction]
@@ -69,15 +70,17 @@ class PsramPort:
     line_bytes: int = 32
     prefetch_lines: int = 2
     crossing_clocks: int = 3
+    collision: Collision = "none"
 
     def cycles(self, clocks: Fraction | int) -> Fraction:
         """Core cycles of so many Psram clocks."""
         return rescaled(clocks, self.device.clock, self.core)
 
     @property
-    def opening(self) -> int:
-        """Clocks of a read before its data."""
-        return overhead_clocks(self.device)
+    def opening(self) -> Fraction:
+        """Clocks of a read before its data, with what a refresh adds on average."""
+        plain, collided = (overhead_clocks(self.device, collided=hit) for hit in (False, True))
+        return plain + (collided - plain) * hit_share(self.device, self.collision)
 
     @property
     def line(self) -> int:
@@ -174,7 +177,11 @@ def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
     written after the DMA's end."""
     page = port.device.page_bytes
-    joined = Fraction(transfer_clocks(port.device, 0, page, write=True).clocks * engine.line_bytes, page)
+    joined = Fraction(
+        transfer_clocks(port.device, 0, page, write=True, collision=port.collision).clocks
+        * engine.line_bytes,
+        page,
+    )
     pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)
@@ -217,11 +224,13 @@ NPU_COPY_FILL = 5
 
 
 @lru_cache(maxsize=64)
-def burst_routes(dma: BurstDma, device: Device, core_mhz: Fraction) -> Mapping[str, Route]:
+def burst_routes(
+    dma: BurstDma, device: Device, core_mhz: Fraction, collision: Collision = "none"
+) -> Mapping[str, Route]:
     """All routes of a burst-by-burst engine, by the names of luna_transfer.csv."""
     core = Clock(core_mhz)
     engine = Engine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles)
-    port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks)
+    port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
     routes = (
         psram_to_shared(engine, port),
         shared_to_psram(engine, port),

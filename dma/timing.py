@@ -86,7 +86,7 @@ def _line_slope(core: Fraction, psram: Psram, dma: Dma, direction: Direction) ->
 
 def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, Route]:
     assert psram.device is not None
-    return burst_routes(dma, psram.device, core)
+    return burst_routes(dma, psram.device, core, psram.collision)
 
 
 def _assert_legal(psram: Psram, dma: BurstDma, direction: Direction, size: int) -> None:

@@ -289,6 +289,7 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert hyper.psram.device is not None
     assert (hyper.psram.device.protocol, hyper.psram.device.latency_code) == ("HyperBus", 6)
     assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").mend
+    assert load_chip("luna-arcs", ["psram.collision=worst"]).psram.collision == "worst"
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
 

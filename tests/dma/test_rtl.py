@@ -123,7 +123,7 @@ BUILDS = {
     "1-4-4, bursts of 100": Build(part("APS6404L-1-4-4"), max_burst=100),
     "SPI, boundary": Build(part("APS6404L-SPI", boundary_bytes=64), setup_clocks=5),
     "Xccela x8, refresh by phase": Build(part("APS256XXN-x8"), collision="phase"),
-    "Xccela x8, CE# setup and hold": Build(part("ESP32-S3-octal"), setup_clocks=200),
+    "Xccela x8, CE# setup and hold": Build(part("ESP32-S3-octal"), setup_clocks=60),
     "Xccela x8, reads cross pages": Build(part("LUNA-ARCS"), setup_clocks=40),
     "Xccela x16, boundary, refresh by phase": Build(
         part("APS256XXN-x16", boundary_bytes=512), max_burst=384, collision="phase"
@@ -176,7 +176,7 @@ def random_transfers(random: Random, device: Device, count: int) -> list[Transfe
         psram = max(0, random.choice((near_page, random.randint(0, WINDOW_BYTES - most))))
         # Beside the memory's ends: an unused byte of the first or last word lies outside the transfer.
         sram = random.randint(4, SRAM_BYTES - 4 - size)
-        wait = random.choice((0, 0, random.randint(0, 900)))
+        wait = random.choice((0, 0, random.randint(0, 300)))
         transfers.append(Transfer(wait, random.random() < 0.5, BASE + psram, sram, size))
     return transfers
 

@@ -60,3 +60,17 @@ def test_a_slower_psram_clock_is_never_faster(name: str) -> None:
     for size in (64, 1000, 100_000):
         assert transfer_cycles(slow, "load", size) > transfer_cycles(fast, "load", size)
         assert transfer_cycles(slow, "store", size) > transfer_cycles(fast, "store", size)
+
+
+def test_a_refresh_slows_a_part_of_variable_latency_and_no_other() -> None:
+    """APS256 at 200 MHz: 7 clocks more for each burst that meets one; LUNA's own part hides them."""
+
+    def load(*overrides: str) -> int:
+        return transfer_cycles(load_chip("luna-arcs", overrides), "load", 65536)
+
+    part = ("psram.device=APS256XXN-x8", "psram.clock_mhz=200")
+    none, share, worst = (load(*part, f"psram.collision={c}") for c in ("none", "expected", "worst"))
+    assert none < share < worst
+    bursts = 65536 / 96
+    assert worst - none == pytest.approx(bursts * 7 * 300 / 200, rel=0.01)
+    assert load() == load("psram.collision=worst")

@@ -80,6 +80,8 @@ class PsramPort:
     def opening(self) -> Fraction:
         """Clocks of a read before its data, with what a refresh adds on average."""
         plain, collided = (overhead_clocks(self.device, collided=hit) for hit in (False, True))
+        if collided == plain:
+            return Fraction(plain)
         return plain + (collided - plain) * hit_share(self.device, self.collision)
 
     @property
@@ -177,11 +179,8 @@ def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
     written after the DMA's end."""
     page = port.device.page_bytes
-    joined = Fraction(
-        transfer_clocks(port.device, 0, page, write=True, collision=port.collision).clocks
-        * engine.line_bytes,
-        page,
-    )
+    clocks = transfer_clocks(port.device, 0, page, write=True, collision=port.collision).clocks
+    joined = Fraction(clocks * engine.line_bytes, page)
     pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)

@@ -130,6 +130,9 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
             break
         budget -= max((tried.solved.peak - capacity) // 4, capacity // 64, 1)
     assert best is not None
+    faults = check(Problem(best.problem.buffers), best.solved.plan)
+    if faults:
+        raise AssertionError(f"packer {packer} made a wrong plan: {faults[0]}")
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
 
 
@@ -137,9 +140,6 @@ def _round(program: Program, chip: Chip, packer: str, streamer: str, budget: int
     schedule = stream(program, chip, streamer, budget, spill)
     problem = liveness(schedule, chip)
     solved = solve(problem, packer)
-    faults = check(Problem(problem.buffers), solved.plan)
-    if faults:
-        raise AssertionError(f"packer {packer} made a wrong plan: {faults[0]}")
     return Planned(schedule, problem, solved, ())
 
 

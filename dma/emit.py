@@ -113,15 +113,20 @@ class _Emitter:
         first = self.next_step
         lanes = _Lanes(op, tiling.depth)
         total = tiling.count(op)
+        cycles: dict[tuple[int, int], int] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
             reads = [self._read(op, i, rows, channels, position, lanes) for i in range(len(op.inputs))]
             reads += self._weights(op, channels, lanes.weights)
             writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in op.outputs]
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
-            cycles = op_cycles(self.chip.npu, op, len(rows), len(channels))
+            tile = (len(rows), len(channels))
+            if tile not in cycles:
+                cycles[tile] = op_cycles(self.chip.npu, op, *tile)
             result.append(
-                Step(self.next_step, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label)
+                Step(
+                    self.next_step, op.name, rows, channels, cycles[tile], tuple(reads), tuple(writes), label
+                )
             )
             self.next_step += 1
         for lane in (*lanes.reads, *lanes.writes.values()):

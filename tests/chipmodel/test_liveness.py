@@ -158,7 +158,8 @@ def sound(body: tuple[StepNode, ...], writes: dict[int, bool], defined: bool, ke
                     kept[node.position] = writes[node.position]
                     defined = True
             case StepIf():
-                defined = all([sound(arm.body, writes, defined, kept) for arm in node.arms])
+                ends = [sound(arm.body, writes, defined, kept) for arm in node.arms]
+                defined = all(ends)
             case StepLoop():
                 defined = sound(node.body, writes, defined, kept)
     return defined

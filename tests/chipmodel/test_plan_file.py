@@ -205,7 +205,7 @@ def every_path(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[s
     if isinstance(value, dict):
         children = list(cast("dict[str | int, Any]", value).items())
     elif isinstance(value, list):
-        children = list(enumerate(cast("list[Any]", value)))
+        children = list(enumerate(cast("list[object]", value)))
     for key, child in children:
         yield from every_path(child, (*path, key))
 

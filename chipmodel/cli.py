@@ -373,6 +373,48 @@ def validate(
 
 
 @commands.command()
+@click.argument("table_file", metavar="TABLE.csv")
+@_chip_options
+@click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say.")
+@click.option("--output", "-o", metavar="FILE", help="Write the fitted chip as a chip file.")
+def calibrate(
+    table_file: str,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+    kind: str | None,
+    output: str | None,
+) -> None:
+    """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
+
+    The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
+    measurement can tell.
+    """
+    from chipmodel.files import write_whole
+    from chipmodel.yaml_file import read_text
+    from dma.calibration import calibrate as fit
+    from dma.calibration import chip_text
+    from dma.validation import read_table
+    from reports.lists import print_calibration
+
+    with stage(f"fitting to {table_file}"):
+        table = read_table(read_text(Path(table_file)), table_file, kind)
+        calibration = fit(table, chip_name, overrides)
+    if output:
+        base = _base_of(chip_name or calibration.before.kind.chip, Path(output))
+        write_whole(Path(output), chip_text(calibration, base, Path(table_file).name))
+    errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
+    changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
+    print_calibration(calibration.before.chip, changes, errors[0], errors[1])
+
+
+def _base_of(chip: str, output: Path) -> str:
+    """A chip file's base is relative to the file itself."""
+    if not Path(chip).is_file():
+        return chip
+    return os.path.relpath(chip, output.parent)
+
+
+@commands.command()
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators."""
     from workloads.yaml_program import schema as workload_schema

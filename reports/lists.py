@@ -71,6 +71,23 @@ def print_chip(chip: Chip) -> None:
     _print(table)
 
 
+def print_calibration(
+    chip: str, changes: Sequence[tuple[str, float, float]], before: Sequence[float], after: Sequence[float]
+) -> None:
+    """Each free constant before and after, and the relative errors of the rows."""
+    table = _table("field", ">before", ">after", title=f"{chip}, fitted to {len(before)} rows")
+    for path, old, new in changes:
+        table.add_row(path, f"{old:,.10g}", f"{new:,.10g}" if new != old else "as it was")
+    table.add_section()
+    table.add_row("mean relative error", f"{_mean(before):.3%}", f"{_mean(after):.3%}")
+    table.add_row("largest relative error", f"{max(before):.3%}", f"{max(after):.3%}")
+    _print(table)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
 def _table(*headings: str, title: str = "") -> Table:
     """Headings that begin with ``>`` are of numbers, set flush right."""
     from rich import box

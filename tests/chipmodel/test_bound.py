@@ -80,6 +80,24 @@ def test_a_weight_counts_once_and_a_gathered_table_by_what_is_read() -> None:
     assert lower_bound_cycles(builder.build(), PLAIN, {}) == 4 + 100 + 4 + 10
 
 
+def test_what_no_trip_runs_is_neither_computed_nor_loaded() -> None:
+    builder = ProgramBuilder("no-trips")
+    x = builder.input("x", (1, 16))
+    with builder.block() as body:
+        builder.output(builder.dense("d", x, 8))
+    builder.add_loop("loop", 3, body)
+    assert lower_bound_cycles(builder.build(), PLAIN, {"loop": "0"}) == 0
+    assert lower_bound_cycles(builder.build(), PLAIN, {"loop": "1"}) > 128
+
+
+def test_the_users_own_cycles_are_the_bound_even_none() -> None:
+    builder = ProgramBuilder("own")
+    builder.dense("d", builder.input("x", (1, 16)), 8)
+    builder.override(cycles=0)
+    (op,) = ops(builder.build().body)
+    assert least_cycles(PLAIN.npu, op) == op_cycles(PLAIN.npu, op, 1, 8) == 0
+
+
 def test_a_program_that_does_nothing_takes_nothing() -> None:
     builder = ProgramBuilder("nothing")
     builder.input("x", (1, 4))

@@ -22,7 +22,9 @@ def wait(name: str) -> DmaWait:
 
 
 INNER = Repeat("inner", 3, (wait("c"),))
-GATE = Branch("gate", (BranchArm("face", (wait("b"), INNER)), BranchArm("nothing", ())))
+GATE = Branch(
+    "gate", (BranchArm("face", (wait("b"),)), BranchArm("empty", ()), BranchArm("nothing", (INNER,)))
+)
 COMMANDS: tuple[Command, ...] = (wait("a"), GATE, Repeat("outer", 2, (wait("d"),)), wait("e"))
 
 
@@ -64,7 +66,7 @@ def test_an_unknown_arm_is_refused_with_the_arms_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         resolve_path(COMMANDS, {"gate": "fac"})
     assert refusal.value.what == "--path gate=fac: the if has no such arm"
-    assert refusal.value.mend == "one of face, nothing"
+    assert refusal.value.mend == "one of face, empty, nothing"
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

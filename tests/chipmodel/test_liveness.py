@@ -72,6 +72,13 @@ def test_scopes_by_hand() -> None:
     assert len({regions[p] for p in (0, 1, 2, 4, 5, 6, 7, 8)}) == 8
 
 
+def test_what_follows_an_if_or_a_loop_is_a_stretch_of_its_own() -> None:
+    arms = (StepArm("a", (step(0),)), StepArm("b", (step(1),)))
+    for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
+        control = scopes((node, step(2)))
+        assert control.stretch[2] not in control.stretch[:2]
+
+
 def test_a_leaf_may_have_many_positions_or_none() -> None:
     body = (step(0), StepLoop("loop", 2, (step(1),)), step(2))
     control = scopes(body, lambda leaf: leaf.position * 2 if isinstance(leaf, Step) else 99)

@@ -159,6 +159,16 @@ def test_a_new_definition_makes_every_copy_stale() -> None:
     assert fault == "step 'third' writes 't' anew while 'slow' is under way"
 
 
+def test_halves_of_two_definitions_are_no_whole_in_psram() -> None:
+    state = fresh()
+    for index in (0, 1):
+        state.write(at(0, 8), "step", True)
+        part = Part("t", share((index, index + 1), 2))
+        state.start(start("half", 0, 8, "store", part))
+        state.wait("half")
+    assert not state.in_psram("t")
+
+
 def test_parts_add_up_only_in_a_buffer_of_the_whole() -> None:
     halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
     for accumulates, missing in ((True, None), (False, "'t' at 0 is not complete")):

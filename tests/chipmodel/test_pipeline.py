@@ -9,6 +9,7 @@ import pytest
 
 from chipmodel import pipeline
 from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.liveness import liveness
 from chipmodel.pipeline import ROUNDS, largest_live_set, plan, run, smallest_capacity
 from chipmodel.plan import Plan, Problem, Solved
 from chipmodel.program import Program
@@ -54,6 +55,26 @@ def test_where_no_round_fits_the_smallest_peak_is_taken() -> None:
     assert planned.solved.peak == min(a.peak for a in planned.attempts) > 6400
     assert planned.problem.capacity == 6400
     assert not run(wide(*[3000] * 40), chip, "naive", "sync").fits
+
+
+def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() -> None:
+    later_is_worse = 0
+    for seed in range(12):
+        program = random_program(seed, Shape(ops=5, depth=1, side=5, channels=6))
+        try:
+            planned = plan(program, with_memory(LUNA_LIKE, 160, 16), "naive", "ping-pong")
+        except DoesNotFit:
+            continue
+        peaks = [a.peak for a in planned.attempts]
+        assert planned.solved.peak == min(peaks)
+        assert planned.solved.plan.peak(liveness(planned.schedule, LUNA_LIKE)) == min(peaks)
+        later_is_worse += peaks[-1] > min(peaks)
+    assert later_is_worse
+
+
+def test_a_plan_that_just_fits_is_enough() -> None:
+    planned = plan(wide(3000, 3000, 3000), with_memory(LUNA_LIKE, 6008), "large-first", "sync")
+    assert [a.peak for a in planned.attempts] == [6008]
 
 
 def test_fragmentation_costs_a_round_and_then_fits() -> None:

@@ -66,6 +66,13 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
         *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start"),
     ]
     assert document["buffers"][0] == {"name": "x", "offset": 0, "bytes": 64, "live": [[0, 2], [3, 4]]}
+    first, *_, last = document["commands"]
+    assert first["at"] == {"weights_of": "d", "offset": 64, "bytes": 32}
+    assert last == {"dma_start": "store y", "direction": "store", "bytes": 5, "op": "d", "at": last["at"]}
+    reads = document["commands"][2]["reads"]
+    assert reads[1] == {
+        "weights_of": "d", "rows": [1, 3, 4], "channels": [0, 2, 2], "offset": 64, "bytes": 32,
+    }  # fmt: skip
     assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 6
     empty = write_plan(PlanFile("w", "c", (), "p", "s", 0, 0, (), ()))
     assert read_plan(empty, "f") == PlanFile("w", "c", (), "p", "s", 0, 0, (), ())

@@ -79,6 +79,7 @@ def test_off_a_terminal_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
+    monkeypatch.delattr(progress, "Timer")  # and nothing waits in the background either
     with stage("planning"):
         time.sleep(0.05)
     assert stream.getvalue() == ""

@@ -44,9 +44,10 @@ def test_hidden_cycles_by_hand() -> None:
         event("npu", 8, 12, waits=True),
         event("dma", 10, 14),
         event("npu", 12, 20),  # 2 beside the second
-        event("dma", 14, 20, waits=True),
+        event("dma", 14, 25, waits=True),
+        event("npu", 20, 25, waits=True),
     )
-    assert replace(small(), trace=Trace(events, 20, {})).hidden_cycles == 3 + 1 + 2
+    assert replace(small(), trace=Trace(events, 25, {})).hidden_cycles == 3 + 1 + 2
     assert replace(small(), trace=Trace((), 0, {})).hidden_cycles == 0
 
 

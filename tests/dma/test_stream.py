@@ -21,7 +21,8 @@ from chipmodel.stepper import step_through
 from chipmodel.validate import validate_program
 from chipmodel.verify import verify
 from dma import stream as module
-from dma.stream import policies, stream
+from dma.stream import PARTS_FOR_WEIGHTS, policies, stream
+from dma.tiling import SETUP_BYTES
 from solvers.bounds import contention
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.builder import ProgramBuilder
@@ -122,6 +123,39 @@ def test_the_largest_slices_that_spill_nothing_are_taken() -> None:
         assert not schedule.spilled
 
 
+def test_smaller_slices_are_tried_before_anything_is_spilled() -> None:
+    """Of 3,400 B, ``kept`` takes 2,900 and the op 200: an eighth for weights is too much, a 16th is not."""
+    builder = ProgramBuilder("parts")
+    x = builder.input("x", (1, 100))
+    kept = builder.vector("relu", "kept", [x], (1, 2900))
+    y = builder.dense("d", x, 100, weights=[builder.weight("w", 8000)])
+    builder.output(builder.vector("add", "sum", [y, kept], (1, 100)))
+    schedule = stream(builder.build(), LUNA_LIKE, "sync", 3400)
+    assert not schedule.spilled
+    assert max(t.bytes for t in schedule.transfers if t.part.weights) <= 3400 - 2900 - 200
+    assert max(t.bytes for t in schedule.transfers if t.part.weights) > 3400 // 16
+
+
+def test_of_schedules_that_spill_the_one_that_moves_least_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(schedule: Schedule) -> int:
+        return sum(t.bytes + SETUP_BYTES for t in schedule.transfers)
+
+    different = 0
+    for seed in range(40):
+        program = random_program(seed, Shape(ops=6, depth=1))
+        chosen = stream(program, LUNA_LIKE, "sync", 400)
+        if not (chosen.spilled or chosen.striped):
+            continue
+        costs: list[int] = []
+        for part in PARTS_FOR_WEIGHTS:
+            with monkeypatch.context() as patch:
+                patch.setattr(module, "PARTS_FOR_WEIGHTS", (part,))
+                costs.append(moved(stream(program, LUNA_LIKE, "sync", 400)))
+        assert moved(chosen) == min(costs)
+        different += max(costs) > min(costs)
+    assert different
+
+
 def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
     """One op of 147 B beside 44 B in 160 B: two slices of 49 B would be 98 B, with 92 B free."""
     builder = ProgramBuilder("two-slices")
@@ -147,6 +181,9 @@ def test_no_spill_is_kept_to() -> None:
 def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = ProgramBuilder("steps")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    monkeypatch.setattr(module, "MOST_STEPS", 15)
+    with pytest.raises(DoesNotFit, match="more than 15 steps"):
+        stream(builder.build(), LUNA_LIKE, "sync", 8)
     monkeypatch.setattr(module, "MOST_STEPS", 16)
     assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
     with pytest.raises(DoesNotFit) as refusal:

@@ -93,6 +93,19 @@ def test_the_users_own_text_is_no_markup(
     assert row == ["core_mhz", "3/7", "given", figure.source]
 
 
+def test_numbers_are_flush_right(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    print_chips([LUNA_LIKE, replace(LUNA_LIKE, core_mhz=Fraction(400, 3))])
+    lines = capsys.readouterr().out.splitlines()
+    ends = {
+        line.index(number) + len(number)
+        for line in lines
+        for number in (" 300 ", " 133.333 ")
+        if number in line
+    }
+    assert len(ends) == 1
+
+
 def test_a_narrow_terminal_folds_text_but_no_name_or_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,6 +74,11 @@ def test_the_status_by_hand(packer: str, capacity: int | None, status: Status) -
     assert solved.seconds >= 0
 
 
+def test_a_byte_above_the_bound_is_not_optimal() -> None:
+    solved = solve(Problem((buffer("a", 10, 0, 2), buffer("b", 1, 2, 3))), "naive")
+    assert (solved.peak, solved.lower_bound, solved.status) == (11, 10, "feasible")
+
+
 def test_an_empty_problem_is_solved() -> None:
     for name in packers():
         solved = solve(Problem((), 0), name)

@@ -48,6 +48,7 @@ def test_every_program_is_sound_and_of_its_shape(seed: int, shape: Shape) -> Non
     program = random_program(seed, shape)
     validate_program(program)
     assert program.outputs
+    assert not any(set(op.inputs) & set(op.outputs) for op in ops(program.body))
     assert depth(program.body) <= shape.depth
     for name in program.inputs:
         n, channels, height, width = program.tensors[name].shape

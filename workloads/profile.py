@@ -19,7 +19,7 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
     """Cycles by op from a CSV with the columns ``op`` and ``cycles`` (others are left alone), and where
     each is written. Raises BadInput for anything that is no whole number of cycles, or given twice."""
     lines = csv.reader(read_text(path).splitlines())
-    heading = next(lines, [])
+    heading: list[str] = next(lines, list[str]())
     missing = [column for column in COLUMNS if column not in heading]
     if missing:
         what = f"the profile has no column {' and '.join(map(repr, missing))}"

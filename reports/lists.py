@@ -51,7 +51,7 @@ def print_planners(packers: Sequence[Listed], streamers: Sequence[Listed]) -> No
 
 def print_chips(chips: Iterable[Chip]) -> None:
     """Presets, one a line."""
-    table = _table("name", ">SharedMemory", ">core MHz", ">Psram MHz", ">int8 MAC/cycle", "what")
+    table = _table("name", ">Shared\nMemory", ">core\nMHz", ">Psram\nMHz", ">int8 MACs\na cycle", "what")
     for chip in chips:
         numbers = (chip.core_mhz, chip.psram.clock_mhz, chip.npu.macs_per_cycle[8])
         table.add_row(

@@ -63,8 +63,9 @@ def test_planners_by_the_option_that_takes_them(
 
 def test_chips_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
-    heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE, odd]))
-    assert heading == ["name", "SharedMemory", "core MHz", "Psram MHz", "int8 MAC/cycle", "what"]
+    above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE, odd]))
+    assert above == ["Shared", "core", "Psram", "int8 MACs"]
+    assert heading == ["name", "Memory", "MHz", "MHz", "a cycle", "what"]
     assert rows == [
         ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS"],
         ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:"],
@@ -109,7 +110,8 @@ def test_numbers_are_flush_right(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_a_narrow_terminal_folds_text_but_no_name_or_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE]), 80)
-    assert rows[2][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
-    assert len(rows) > 3
-    assert " ".join(cell for row in rows[3:] for cell in row).endswith("ARCS")
+    wordy = replace(LUNA_LIKE, title=f"{'a chip with a long title, ' * 3}like ARCS")
+    rows = printed(monkeypatch, capsys, lambda: print_chips([wordy]), 80)
+    assert rows[3][:5] == ["test-chip", "384 KiB", "300", "240", "64"]
+    assert len(rows) > 4
+    assert " ".join(cell for row in rows[4:] for cell in row).endswith("ARCS")

@@ -219,7 +219,7 @@ def test_a_copy_is_independent_and_compared_by_every_fact(name: str) -> None:
         for key in fact:
             assert any(key in both for both in (state.held, state.partial, state.written, state.under_way))
     assert joined.same_as(other) or name == "psram"
-    assert joined.psram == state.psram & other.psram
+    assert joined.psram == other.common(state).psram == state.psram & other.psram
 
 
 # -- with the verifier -------------------------------------------------------------------------------

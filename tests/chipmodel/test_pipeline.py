@@ -149,6 +149,11 @@ def test_the_largest_live_set_in_words() -> None:
     words = largest_live_set(planned.problem, planned.schedule)
     assert words.startswith("op 'all' has the largest live set, 166 B: x10 20 B, x9 19 B")
     assert words.endswith("x3 13 B and 4 more")
+    builder = ProgramBuilder("nine")
+    inputs = [builder.raw_input(f"x{i}", 10 + i) for i in range(8)]
+    builder.custom("all", inputs, [builder.raw("y", 1)])
+    planned = plan(builder.build(), LUNA_LIKE, "large-first", "sync")
+    assert largest_live_set(planned.problem, planned.schedule).endswith("x0 10 B and 1 more")
 
 
 def test_without_spilling_a_packers_own_peak_may_be_what_does_not_fit() -> None:

@@ -106,11 +106,11 @@ def test_stripes_take_turns_in_their_buffers_and_weights_come_once() -> None:
     ]
     (weights,) = [n for n in emission.needs if n.kind == "weights"]
     assert (weights.bytes, weights.first, weights.last) == (18, 0, 2)
-    assert {n: b.bytes for n, b in emission.buffers.items()} == {
-        "c.in.x.0": 12,
-        "c.in.x.1": 16,
-        "c.out.c.0": 16,
-        "c.out.c.1": 16,
+    assert {n: (b.bytes, b.kind) for n, b in emission.buffers.items()} == {
+        "c.in.x.0": (12, "stripe"),
+        "c.in.x.1": (16, "stripe"),
+        "c.out.c.0": (16, "stripe"),
+        "c.out.c.1": (16, "stripe"),
     }
 
 
@@ -133,19 +133,32 @@ def test_stays_of_a_tensor_have_a_buffer_each() -> None:
     builder = ProgramBuilder("stays")
     x = builder.elementwise("relu", "a", [builder.input("x", (1, 8))])
     y = builder.elementwise("relu", "b", [x])
-    builder.output(builder.elementwise("add", "c", [x, y]))
+    z = builder.elementwise("add", "c", [x, y])
+    builder.output(builder.elementwise("sub", "d", [x, z]))
     program = builder.build()
     residency = roomy(program)
     stays = (
         Segment("a", (Touch(0, True), Touch(1, False)), False, (0,)),
-        Segment("a", (Touch(2, False),), True),
+        Segment("a", (Touch(2, False), Touch(3, False)), True),
     )
     residency = replace(residency, segments={**residency.segments, "a": stays})
     emission = emitted(program, residency)
     assert {"a#0", "a#1"} < set(emission.buffers)
     needs = {(n.direction, n.buffer): (n.first, n.last) for n in emission.needs if n.part.name == "a"}
-    assert needs == {("store", "a#0"): (0, 0), ("load", "a#1"): (2, 2)}
-    assert [s.reads[0].buffer for s in steps(emission.body)] == ["x", "a#0", "a#1"]
+    assert needs == {("store", "a#0"): (0, 0), ("load", "a#1"): (2, 3)}
+    assert [s.reads[0].buffer for s in steps(emission.body)] == ["x", "a#0", "a#1", "a#1"]
+
+
+def test_an_input_that_a_loop_reads_too_is_loaded_by_its_first_reader() -> None:
+    builder = ProgramBuilder("early")
+    builder.elementwise("relu", "other", [builder.input("y", (1, 8))])
+    x = builder.input("x", (1, 8))
+    builder.output(builder.elementwise("relu", "first", [x]))
+    with builder.block() as body:
+        builder.elementwise("relu", "inside", [x])
+    builder.add_loop("loop", 2, body)
+    emission = emitted(builder.build(), roomy(builder.build()))
+    assert [(n.op, n.first, n.last) for n in emission.needs if n.part == Part("x")] == [("first", 1, 2)]
 
 
 # -- an op that has one tensor as two operands -------------------------------------------------------

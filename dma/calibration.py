@@ -47,9 +47,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The constants that were free, whether they moved or not, and the errors before and after."""
+    """The constants that were free, whether they moved or not, and the errors before and after.
+
+    ``given`` are the user's own numbers, by dotted path, that the fit began with."""
 
     chip: Chip
+    given: Mapping[str, str]
     changes: tuple[Change, ...]
     before: Comparison
     after: Comparison
@@ -79,7 +82,8 @@ def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = 
     found = _search(start, error)
     fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
     changes = tuple(Change(path, start[path], found[path]) for path in free)
-    return Calibration(fitted, changes, before, compare(table, fitted))
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
+    return Calibration(fitted, given, changes, before, compare(table, fitted))
 
 
 def _settings(values: Mapping[str, Fraction]) -> list[str]:
@@ -147,15 +151,17 @@ def _halved(step: Fraction, smallest: Fraction) -> Fraction:
 
 
 def chip_text(calibration: Calibration, base: str, table: str) -> str:
-    """The YAML of a chip file: the base and the constants that moved, with where they come from."""
+    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with
+    where they come from."""
     before, after = (float(_mean(c)) for c in (calibration.before, calibration.after))
     source = f"calibrated to {table}: mean relative error {before:.3%} before, {after:.3%} after"
-    lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
+    fields = dict(calibration.given)
     for change in calibration.changes:
         if change.after != change.before:
             value = change.after if change.after.denominator == 1 else float(change.after)
-            lines.append(f'{change.path}: {{value: {value}, mark: derived, source: "{source}"}}')
-    return "\n".join(lines) + "\n"
+            fields[change.path] = f'{{value: {value}, mark: derived, source: "{source}"}}'
+    lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
+    return "\n".join([*lines, *(f"{path}: {text}" for path, text in fields.items())]) + "\n"
 
 
 def _mean(comparison: Comparison) -> Fraction:

@@ -67,6 +67,17 @@ def test_the_written_chip_is_the_fitted_one(tmp_path: Path) -> None:
     assert "calibrated to measured.csv" in chip.figures["dma.load.setup_cycles"].source
 
 
+def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -> None:
+    given = ["psram.clock_mhz=120", "dma.bursts.gap_cycles=9", "shared_memory.bytes=256KiB"]
+    found = calibrate(table("luna_transfer"), "luna-arcs", given)
+    path = tmp_path / "mine.yaml"
+    path.write_text(chip_text(found, "luna-arcs", "luna_transfer.csv"))
+    chip = load_chip(str(path))
+    assert (chip.psram, chip.dma) == (found.chip.psram, found.chip.dma)
+    assert chip.shared_memory.bytes == 256 * 1024
+    assert chip.figures["psram.clock_mhz"].mark == "given"
+
+
 @pytest.mark.parametrize(
     ("name", "chip"), [("rtl_ef_psram", None), ("luna_vector", None), ("luna_matmul", "gap9")]
 )

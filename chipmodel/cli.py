@@ -66,39 +66,45 @@ def commands() -> None:
     """
 
 
-def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    options: list[Decorator] = [
-        click.argument("workload"),
-        click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
-        click.option(
-            "--shape",
-            "shapes",
-            multiple=True,
-            metavar="NAME=D,D,...",
-            help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
-        ),
-        click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
-        click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def _all_of(*options: Decorator) -> Decorator:
+    """Options that several commands share, in the order in which ``--help`` lists them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def _chip_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    options: list[Decorator] = [
-        click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
-        click.option(
-            "--set",
-            "overrides",
-            multiple=True,
-            metavar="FIELD=VALUE",
-            help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_workload_options = _all_of(
+    click.argument("workload"),
+    click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
+    click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=D,D,...",
+        help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
+    ),
+    click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
+    click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
+)
+_chip_options = _all_of(
+    click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
+    click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
+    ),
+)
+_table_options = _all_of(
+    click.argument("table_file", metavar="TABLE.csv"),
+    _chip_options,
+    click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say."),
+)
 
 
 @commands.command()
@@ -304,9 +310,7 @@ def check(
 
 
 @commands.command()
-@click.argument("table_file", metavar="TABLE.csv")
-@_chip_options
-@click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say.")
+@_table_options
 @click.option("--json", "json_file", metavar="FILE|-", help="All rows and the summary as one JSON document.")
 def validate(
     table_file: str,
@@ -373,9 +377,7 @@ def validate(
 
 
 @commands.command()
-@click.argument("table_file", metavar="TABLE.csv")
-@_chip_options
-@click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say.")
+@_table_options
 @click.option("--output", "-o", metavar="FILE", help="Write the fitted chip as a chip file.")
 def calibrate(
     table_file: str,

@@ -23,6 +23,10 @@ class Buffer:
     bytes: int
     live: tuple[Interval, ...]
     alignment: int = 1
+    pinned: int | None = None
+    """The only offset that it may have."""
+    memories: tuple[str, ...] = ()
+    """The memories of the problem that it may lie in; none named means any."""
 
     def conflicts(self, other: Buffer) -> bool:
         """Whether both are alive at some position, and so may not share a byte."""
@@ -30,11 +34,36 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """One of several memories (or banks) in a problem's address space: offsets ``[start, stop)``."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
-    """Buffers to place in ``[0, capacity)`` bytes; no capacity asks only for a small peak."""
+    """Buffers to place in ``[0, capacity)`` bytes; no capacity asks only for a small peak.
+
+    Where there are ``memories``, which do not overlap, each buffer lies wholly in one of them.
+    """
 
     buffers: tuple[Buffer, ...]
     capacity: int | None = None
+    memories: tuple[Memory, ...] = ()
+    colocated: tuple[tuple[str, ...], ...] = ()
+    """Groups of buffers with one offset. They may share bytes while they are alive: aliases."""
+    separated: tuple[tuple[str, str], ...] = ()
+    """Pairs that share no byte, though their lifetimes may be disjoint."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Pairs that may not lie in the same memory."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but lifetimes, alignment and capacity constrains the offsets."""
+        odd = self.memories or self.colocated or self.separated or self.apart
+        return not odd and all(b.pinned is None for b in self.buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +104,48 @@ def check(problem: Problem, plan: Plan) -> tuple[str, ...]:
             continue
         placed.append((buffer, plan.offsets[buffer.name]))
     for buffer, offset in placed:
-        violations += _alone(buffer, offset, problem.capacity)
+        violations += _alone(buffer, offset, problem)
     for index, (a, a_offset) in enumerate(placed):
         for b, b_offset in placed[:index]:
-            low = max(a_offset, b_offset)
-            high = min(a_offset + a.bytes, b_offset + b.bytes)
-            if low < high and a.conflicts(b):
-                violations.append(
-                    f"buffers {b.name!r} and {a.name!r} share bytes [{low}, {high}) while both are "
-                    f"alive: {_spans(b)} and {_spans(a)}"
-                )
+            violations += _pair(problem, b, b_offset, a, a_offset)
     return tuple(violations)
 
 
-def _alone(buffer: Buffer, offset: int, capacity: int | None) -> list[str]:
+def _pair(problem: Problem, a: Buffer, a_offset: int, b: Buffer, b_offset: int) -> list[str]:
     violations: list[str] = []
+    if any(a.name in group and b.name in group for group in problem.colocated):
+        if a_offset != b_offset:
+            violations.append(
+                f"buffers {a.name!r} at {a_offset} and {b.name!r} at {b_offset} are to be colocated"
+            )
+        return violations
+    pairs = ((a.name, b.name), (b.name, a.name))
+    if any(pair in problem.apart for pair in pairs):
+        home = _home(problem, a, a_offset)
+        if home is not None and home == _home(problem, b, b_offset):
+            violations.append(f"buffers {a.name!r} and {b.name!r} are both in memory {home.name!r}")
+    low = max(a_offset, b_offset)
+    high = min(a_offset + a.bytes, b_offset + b.bytes)
+    if low < high and a.conflicts(b):
+        violations.append(
+            f"buffers {a.name!r} and {b.name!r} share bytes [{low}, {high}) while both are "
+            f"alive: {_spans(a)} and {_spans(b)}"
+        )
+    elif low < high and any(pair in problem.separated for pair in pairs):
+        violations.append(f"buffers {a.name!r} and {b.name!r}, to be separated, share bytes [{low}, {high})")
+    return violations
+
+
+def _home(problem: Problem, buffer: Buffer, offset: int) -> Memory | None:
+    for memory in problem.memories:
+        if memory.start <= offset and offset + buffer.bytes <= memory.stop:
+            return memory
+    return None
+
+
+def _alone(buffer: Buffer, offset: int, problem: Problem) -> list[str]:
+    violations: list[str] = []
+    capacity = problem.capacity
     if offset < 0:
         violations.append(f"buffer {buffer.name!r} starts at {offset}, below 0")
     if offset % buffer.alignment:
@@ -98,6 +154,15 @@ def _alone(buffer: Buffer, offset: int, capacity: int | None) -> list[str]:
         violations.append(
             f"buffer {buffer.name!r} ends at {offset + buffer.bytes}, beyond the capacity of {capacity}"
         )
+    if buffer.pinned is not None and offset != buffer.pinned:
+        violations.append(f"buffer {buffer.name!r} is at {offset}, pinned to {buffer.pinned}")
+    if problem.memories:
+        home = _home(problem, buffer, offset)
+        if home is None:
+            violations.append(f"buffer {buffer.name!r} at {offset} lies in no one memory")
+        elif buffer.memories and home.name not in buffer.memories:
+            allowed = ", ".join(buffer.memories)
+            violations.append(f"buffer {buffer.name!r} is in memory {home.name!r}, not in {allowed}")
     return violations
 
 

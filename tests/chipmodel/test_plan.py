@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Plan, Problem, check
+from chipmodel.plan import Buffer, Memory, Plan, Problem, check
 
 A = Buffer("a", 100, (Interval(0, 2),))
 B = Buffer("b", 50, (Interval(1, 3),))
@@ -33,6 +33,37 @@ def test_every_other_fault() -> None:
 def test_touching_is_not_overlapping() -> None:
     assert check(Problem((A, B), 150), Plan({"a": 0, "b": 100})) == ()
     assert check(Problem((A, C), 100), Plan({"a": 0, "c": 0})) == ()
+
+
+MEMORIES = (Memory("left", 0, 128), Memory("right", 128, 400))
+
+
+def test_pins_and_memories() -> None:
+    pinned = Buffer("p", 8, (Interval(0, 1),), pinned=64, memories=("right",))
+    straddling = Buffer("s", 16, (Interval(5, 6),))
+    problem = Problem((pinned, straddling), memories=MEMORIES)
+    assert check(problem, Plan({"p": 64, "s": 120})) == (
+        "buffer 'p' is in memory 'left', not in right",
+        "buffer 's' at 120 lies in no one memory",
+    )
+    (fault,) = check(Problem((pinned,)), Plan({"p": 0}))
+    assert fault == "buffer 'p' is at 0, pinned to 64"
+
+
+def test_aliases_share_an_offset_and_bytes() -> None:
+    problem = Problem((A, B), colocated=(("a", "b"),))
+    assert check(problem, Plan({"a": 8, "b": 8})) == ()
+    (fault,) = check(problem, Plan({"a": 0, "b": 100}))
+    assert fault == "buffers 'a' at 0 and 'b' at 100 are to be colocated"
+
+
+def test_separated_buffers_share_no_byte_and_buffers_apart_no_memory() -> None:
+    (fault,) = check(Problem((A, C), separated=(("c", "a"),)), Plan({"a": 0, "c": 96}))
+    assert fault == "buffers 'a' and 'c', to be separated, share bytes [96, 100)"
+    apart = Problem((A, C), memories=MEMORIES, apart=(("a", "c"),))
+    assert check(apart, Plan({"a": 0, "c": 128})) == ()
+    (fault,) = check(apart, Plan({"a": 128, "c": 256}))
+    assert fault == "buffers 'a' and 'c' are both in memory 'right'"
 
 
 spans = st.tuples(st.integers(0, 6), st.integers(1, 4)).map(lambda pair: Interval(pair[0], sum(pair)))

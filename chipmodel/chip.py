@@ -27,6 +27,25 @@ class Figure:
     source: str
 
 
+Arbitration = Literal["npu first", "dma first", "round robin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """``shared_memory.model: banks``. Each of ``count`` banks serves ``ports`` accesses a cycle; who
+    asks for more waits a cycle, and asks again.
+
+    ``interleave: words`` gives word number ``n`` of ``word_bytes`` to bank ``n mod count``; ``blocks``
+    gives each bank one stretch of addresses. The CPU always goes first, then who ``arbitration`` says.
+    """
+
+    count: int
+    word_bytes: int
+    interleave: Literal["words", "blocks"] = "words"
+    ports: int = 1
+    arbitration: Arbitration = "npu first"
+
+
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
     """The on-chip SRAM that holds intermediate tensors and DMA buffers."""
@@ -34,6 +53,8 @@ class SharedMemory:
     bytes: int
     alignment: int
     """Every buffer's offset is a multiple of this many bytes."""
+    banks: Banks | None = None
+    """None: the NPU, the DMA engine and the CPU never wait for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +66,9 @@ class Psram:
     bytes_per_clock: Fraction
     device: Device | None = None
     """The part, at ``clock_mhz``, where the DMA engine is modelled burst by burst."""
-    collision: Literal["none", "expected", "worst"] = "none"
-    """Which of its bursts meet a refresh and wait longer: none, the expected share, or every one."""
+    collision: Literal["none", "expected", "worst", "phase"] = "none"
+    """Which of its bursts meet a refresh and wait longer: none, the expected share, every one, or those
+    that the simulated time says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +82,25 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class Channels:
+    """``count`` transfers are in service at once. Each sets up on its own; their bursts share the one
+    engine, the oldest transfer's first (``in order``) or a burst of each in turn (``round robin``)."""
+
+    count: int = 1
+    arbitration: Literal["in order", "round robin"] = "in order"
+
+
+@dataclass(frozen=True, slots=True)
 class Dma:
-    """``dma.model: line``. Transfers run one at a time, in the order of issue."""
+    """``dma.model: line``. ``outstanding`` bursts are asked for at once, which hides their overhead
+    behind one another's data."""
 
     load: Route
     store: Route
+    channels: Channels = Channels()
+    outstanding: int = 1
+    port_bytes: int = 8
+    """What a beat brings to or takes from SharedMemory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +109,7 @@ class BurstDma:
 
     Its Psram controller fetches ``prefetch_lines`` bursts beside the one asked for, and each access
     waits ``crossing_clocks`` Psram clocks between the two clock domains. Transfers of up to
-    ``short_bytes`` run at the engine's own pace. Transfers run one at a time, in the order of issue.
+    ``short_bytes`` run at the engine's own pace.
     """
 
     setup_cycles: int
@@ -84,6 +120,19 @@ class BurstDma:
     prefetch_lines: int
     crossing_clocks: int
     short_bytes: int
+    channels: Channels = Channels()
+    overlap: bool = False
+    """Whether a burst is read while the one before it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """What the CPU does beside the program: every ``shared_every`` core cycles it takes a word of
+    SharedMemory (bank after bank), every ``psram_every`` a line of ``line_bytes`` of Psram. 0: never."""
+
+    shared_every: int = 0
+    psram_every: int = 0
+    line_bytes: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +164,7 @@ class Chip:
     npu: Npu
     figures: Mapping[str, Figure]
     """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""
+    cpu: Cpu = Cpu()
 
     def milliseconds(self, cycles: int) -> float:
         """``cycles`` of the core clock as wall time, for printing."""

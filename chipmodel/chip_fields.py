@@ -33,6 +33,8 @@ class Field:
     options: tuple[str, ...] = ()
     only: tuple[str, str] | None = None
     """The choice (field, option) that this field belongs to; other chips do not have it."""
+    default: str | None = None
+    """What a chip file that does not say it means."""
 
     def belongs(self, choices: Mapping[str, str]) -> bool:
         """Whether a chip with these choices has the field."""
@@ -74,6 +76,14 @@ def _bursts(field: Field) -> Field:
     return replace(field, only=("dma.model", "bursts"))
 
 
+def _banks(field: Field) -> Field:
+    return replace(field, only=("shared_memory.model", "banks"))
+
+
+def _default(text: str, field: Field) -> Field:
+    return replace(field, default=text)
+
+
 _CLOCK = _rationals("0.001", 100_000, "MHz")
 _LANES = _wholes(1, 65_536, "lanes")
 _MACS = _rationals("0.001", 10**9, "MACs a cycle")
@@ -87,12 +97,22 @@ FIELDS: Mapping[str, Field] = {
     "core_mhz": _CLOCK,
     "shared_memory.bytes": _sizes(256, 1 << 40),
     "shared_memory.alignment": Field("whole", Fraction(1), Fraction(1 << 20), "bytes", power_of_two=True),
+    "shared_memory.model": _default("flat", _choice("flat", "banks")),
+    "shared_memory.banks.count": _banks(_wholes(1, 1024, "banks")),
+    "shared_memory.banks.word_bytes": _banks(_wholes(1, 4096, "bytes")),
+    "shared_memory.banks.interleave": _banks(_choice("words", "blocks")),
+    "shared_memory.banks.ports": _banks(_wholes(1, 4, "ports")),
+    "shared_memory.banks.arbitration": _banks(_choice("npu first", "dma first", "round robin")),
     "psram.bytes": _sizes(256, 1 << 50),
     "psram.clock_mhz": _CLOCK,
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
     "psram.device": _bursts(_choice(*DEVICES)),
-    "psram.collision": _bursts(_choice("none", "expected", "worst")),
+    "psram.collision": _bursts(_choice("none", "expected", "worst", "phase")),
     "dma.model": _choice("line", "bursts"),
+    "dma.channels": _default("1", _wholes(1, 64, "channels")),
+    "dma.arbitration": _default("in order", _choice("in order", "round robin")),
+    "dma.outstanding": _default("1", _line(_wholes(1, 64, "bursts"))),
+    "dma.port_bytes": _default("8", _line(_wholes(1, 4096, "bytes"))),
     "dma.load.setup_cycles": _line(_SETUP),
     "dma.load.burst_bytes": _line(_BURST),
     "dma.load.burst_overhead_clocks": _line(_OVERHEAD),
@@ -106,6 +126,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.bursts.prefetch_lines": _bursts(_wholes(0, 4096, "bursts")),
     "dma.bursts.crossing_clocks": _bursts(_wholes(0, 10**6, "Psram clocks")),
     "dma.bursts.short_bytes": _bursts(_wholes(0, 1 << 20, "bytes")),
+    "dma.bursts.overlap": _default("no", _bursts(_choice("no", "yes"))),
     "npu.model": _choice("array", "luna"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,
@@ -123,6 +144,9 @@ FIELDS: Mapping[str, Field] = {
     "npu.luna.later_pass_saving_cycles": _luna(_SETUP),
     "npu.luna.piece_configuration_cycles": _luna(_SETUP),
     "npu.luna.piece_channel_cycles": _luna(_SETUP),
+    "cpu.shared_every_cycles": _default("0", _SETUP),
+    "cpu.psram_every_cycles": _default("0", _SETUP),
+    "cpu.line_bytes": _default("32", _wholes(1, 4096, "bytes")),
 }
 
 

@@ -16,7 +16,21 @@ from math import prod
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from chipmodel.chip import BurstDma, Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.chip import (
+    Arbitration,
+    Banks,
+    BurstDma,
+    Channels,
+    Chip,
+    Cpu,
+    Dma,
+    Figure,
+    Mark,
+    Npu,
+    Psram,
+    Route,
+    SharedMemory,
+)
 from chipmodel.chip_fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown, suggest
@@ -61,6 +75,7 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
         path, value = _override(text)
         _take(path, value, Place(f"--set {text}"), numbers, choices)
         figures[path] = Figure(value, "given", "--set")
+    _take_defaults(figures, numbers, choices)
     own = [path for path, field in FIELDS.items() if field.belongs(choices)]
     for path, figure in figures.items():
         _refuse_stray(path, figure, choices)
@@ -81,6 +96,14 @@ def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choi
         choices[path] = read_choice(path, text, where)
     else:
         numbers[path] = read_number(path, text, where)
+
+
+def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    """What the file leaves out and need not say; a choice comes before the fields that hang on it."""
+    for path, field in FIELDS.items():
+        if field.default is not None and path not in figures and field.belongs(choices):
+            figures[path] = Figure(field.default, "assumed", "nothing is said: the plainest machine")
+            _take(path, field.default, Place(path), numbers, choices)
 
 
 def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
@@ -252,12 +275,32 @@ def _chip(
         name=name,
         title=title,
         core_mhz=numbers["core_mhz"],
-        shared_memory=SharedMemory(whole("shared_memory.bytes"), whole("shared_memory.alignment")),
+        shared_memory=SharedMemory(
+            whole("shared_memory.bytes"), whole("shared_memory.alignment"), _banks(numbers, choices)
+        ),
         psram=_psram(numbers, choices),
-        dma=_bursts(numbers) if choices["dma.model"] == "bursts" else _lines(numbers),
+        dma=_bursts(numbers, choices) if choices["dma.model"] == "bursts" else _lines(numbers, choices),
         npu=_npu(numbers, choices["npu.model"]),
         figures=figures,
+        cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
     )
+
+
+def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks | None:
+    if choices["shared_memory.model"] == "flat":
+        return None
+    count, word, ports = (
+        int(numbers[f"shared_memory.banks.{name}"]) for name in ("count", "word_bytes", "ports")
+    )
+    interleave = cast('Literal["words", "blocks"]', choices["shared_memory.banks.interleave"])
+    return Banks(
+        count, word, interleave, ports, cast(Arbitration, choices["shared_memory.banks.arbitration"])
+    )
+
+
+def _channels(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Channels:
+    arbitration = cast('Literal["in order", "round robin"]', choices["dma.arbitration"])
+    return Channels(int(numbers["dma.channels"]), arbitration)
 
 
 def _psram(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Psram:
@@ -266,22 +309,34 @@ def _psram(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Psram
         return Psram(size, clock, numbers["psram.bytes_per_clock"])
     device = replace(device_named(choices["psram.device"]), clock_mhz=clock)
     _ = device.latency_code  # raises BadInput where the part is not made for that clock
-    collision = cast('Literal["none", "expected", "worst"]', choices["psram.collision"])
+    collision = cast('Literal["none", "expected", "worst", "phase"]', choices["psram.collision"])
     return Psram(size, clock, device.wire.bytes_per_clock, device, collision)
 
 
-def _lines(numbers: Mapping[str, Fraction]) -> Dma:
+def _lines(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Dma:
     def route(path: str) -> Route:
         setup, size = int(numbers[f"{path}.setup_cycles"]), int(numbers[f"{path}.burst_bytes"])
         return Route(setup, size, numbers[f"{path}.burst_overhead_clocks"])
 
-    return Dma(route("dma.load"), route("dma.store"))
+    outstanding, port = int(numbers["dma.outstanding"]), int(numbers["dma.port_bytes"])
+    return Dma(route("dma.load"), route("dma.store"), _channels(numbers, choices), outstanding, port)
 
 
-def _bursts(numbers: Mapping[str, Fraction]) -> BurstDma:
-    names = ("setup_cycles", "beat_bytes", "burst_beats", "gap_cycles")
-    more = ("prefetch_lines", "crossing_clocks", "short_bytes")
-    return BurstDma(*(int(numbers[f"dma.bursts.{name}"]) for name in (*names, *more)))
+def _bursts(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> BurstDma:
+    def whole(name: str) -> int:
+        return int(numbers[f"dma.bursts.{name}"])
+
+    return BurstDma(
+        setup_cycles=whole("setup_cycles"),
+        beat_bytes=whole("beat_bytes"),
+        burst_beats=whole("burst_beats"),
+        gap_cycles=whole("gap_cycles"),
+        prefetch_lines=whole("prefetch_lines"),
+        crossing_clocks=whole("crossing_clocks"),
+        short_bytes=whole("short_bytes"),
+        channels=_channels(numbers, choices),
+        overlap=choices["dma.bursts.overlap"] == "yes",
+    )
 
 
 def _npu(numbers: Mapping[str, Fraction], model: str) -> Npu:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chipmodel import __version__
+from chipmodel.cli_pack import pack
 from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, BadInput, ChipmodelError
 from chipmodel.progress import stage
 
@@ -414,6 +415,9 @@ def _base_of(chip: str, output: Path) -> str:
     if not Path(chip).is_file():
         return chip
     return os.path.relpath(chip, output.parent)
+
+
+commands.add_command(pack)
 
 
 @commands.command()

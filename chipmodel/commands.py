@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.interval import Interval
-from chipmodel.schedule import Direction, Part
+from chipmodel.schedule import Direction, Part, Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,14 @@ class Located:
     part: Part
     offset: int
     bytes: int
+    touched: Interval | None = None
+    """The bytes of the buffer that the op moves; None for all of them."""
+
+    @property
+    def moved(self) -> Interval:
+        """The addresses that the op moves."""
+        touched = self.touched or Interval(0, self.bytes)
+        return Interval(self.offset + touched.start, self.offset + touched.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,18 @@ class DmaStart:
     bytes: int
     at: Located
     op: str
+    psram: int = 0
+    """Its first address in Psram."""
+
+    def clashes(self, other: DmaStart) -> bool:
+        """Whether the two may not be under way at once: they share bytes of SharedMemory, or one
+        stores what the other moves."""
+        mine = Interval(self.at.offset, self.at.offset + self.bytes)
+        if mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
+            return True
+        stores = "store" in (self.direction, other.direction)
+        same = (self.at.part.name, self.at.part.weights) == (other.at.part.name, other.at.part.weights)
+        return stores and same
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +70,7 @@ class Compute:
     cycles: int
     reads: tuple[Located, ...]
     writes: tuple[Located, ...]
+    phases: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class _Lowering:
                 step.cycles,
                 tuple(self.located(o) for o in step.reads),
                 tuple(self.located(o) for o in step.writes),
+                step.phases,
             )
         )
         commands += [self.start(t) for t in self.issued["store", here]]
@@ -78,4 +79,4 @@ class _Lowering:
     def located(self, operand: Operand) -> Located:
         part: Part = operand.part
         size = self.schedule.buffers[operand.buffer].bytes
-        return Located(part, self.plan.offsets[operand.buffer], size)
+        return Located(part, self.plan.offsets[operand.buffer], size, operand.touched)

@@ -14,6 +14,7 @@ from math import ceil
 from chipmodel.chip import Npu
 from chipmodel.npu_luna import op_cost
 from chipmodel.program import DTYPE_BITS, Op
+from chipmodel.schedule import Phase, PhaseKind
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
 
 
@@ -26,6 +27,40 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
     if npu.luna:
         return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
     return work_cycles(npu, work, op.dtype)
+
+
+def op_phases(npu: Npu, op: Op, rows: int, channels: int) -> tuple[Phase, ...]:
+    """What ``op_cycles`` are spent on, where the model knows: all passes of an op taken together."""
+    if op.cycles is not None or not npu.luna:
+        return ()
+    whole = rows == op.work.rows and channels == op.work.channels
+    work = op.work if whole else op.work.part(rows, channels)
+    cost = op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype])
+    if isinstance(work, Vector):
+        parts: tuple[tuple[PhaseKind, Fraction], ...] = (
+            ("configure", cost.configuration),
+            ("stream", cost.cycles - cost.configuration),
+        )
+    else:
+        parts = (
+            ("configure", cost.configuration),
+            ("inputs", cost.input_load),
+            ("weights", cost.weight_load),
+            ("outputs", cost.compute + cost.store),
+        )
+    return _whole_cycles(parts)
+
+
+def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase, ...]:
+    """Phases that end on whole cycles, the last one where ``op_cycles`` does."""
+    phases: list[Phase] = []
+    exact, clock = Fraction(0), 0
+    for kind, cycles in parts:
+        exact += cycles
+        if ceil(exact) > clock:
+            phases.append(Phase(kind, ceil(exact) - clock))
+            clock = ceil(exact)
+    return tuple(phases)
 
 
 def busy_cycles(npu: Npu, op: Op, work: Work) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.certificate import Certificate
 from chipmodel.interval import Interval
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -87,6 +88,16 @@ class Solved:
     peak: int
     seconds: float
     planner: str
+    proof: str = ""
+    """What ``status`` rests on, in a few words."""
+    certificate: Certificate | None = None
+    """What ``lower_bound`` rests on; ``certificate_check`` verifies it."""
+    explanation: tuple[str, ...] = ()
+    """Where it is infeasible: names of buffers that alone do not fit."""
+    nodes: int = 0
+    """Nodes of search, for exact planners."""
+    trajectory: tuple[tuple[float, int | None, int], ...] = ()
+    """Seconds, best peak and bound, whenever one of them changed."""
 
     @property
     def gap(self) -> float:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeGuard, TypeVar, cast
+from typing import TypeGuard, TypeVar, cast, get_args
 
 from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.errors import BadInput, Place
 from chipmodel.interval import Interval
-from chipmodel.schedule import Direction, Part
+from chipmodel.schedule import Direction, Part, Phase, PhaseKind
 from chipmodel.work import WHOLE, Share
 
-FORMAT = "chipmodel-plan/1"
+FORMAT = "chipmodel-plan/2"
 T = TypeVar("T")
 
 
@@ -130,7 +130,8 @@ def _part(part: Part) -> dict[str, object]:
 
 
 def _located(place: Located) -> dict[str, object]:
-    return {**_part(place.part), "offset": place.offset, "bytes": place.bytes}
+    touches = {"touches": _span(place.touched)} if place.touched else {}
+    return {**_part(place.part), "offset": place.offset, "bytes": place.bytes, **touches}
 
 
 def _encode(command: Command) -> dict[str, object]:
@@ -142,6 +143,7 @@ def _encode(command: Command) -> dict[str, object]:
                 "bytes": command.bytes,
                 "op": command.op,
                 "at": _located(command.at),
+                "psram": command.psram,
             }
         case DmaWait():
             return {"dma_wait": command.name, "op": command.op}
@@ -155,6 +157,7 @@ def _encode(command: Command) -> dict[str, object]:
                 "cycles": command.cycles,
                 "reads": [_located(r) for r in command.reads],
                 "writes": [_located(w) for w in command.writes],
+                "phases": [[phase.kind, phase.cycles] for phase in command.phases],
             }
         case Branch():
             arms = [{"arm": a.name, "commands": [_encode(c) for c in a.body]} for a in command.arms]
@@ -208,6 +211,12 @@ class _Node:
             raise self.error(f"expected a whole number, not {_shown(self.value)}")
         return self.value
 
+    def pair(self) -> tuple[_Node, _Node]:
+        values = self.each(lambda node: node)
+        if len(values) != 2:
+            raise self.error(f"expected 2 values, not {len(values)}")
+        return values[0], values[1]
+
     def numbers(self, count: int) -> tuple[int, ...]:
         values = self.each(_Node.number)
         if len(values) != count:
@@ -257,7 +266,15 @@ def _read_part(node: _Node) -> Part:
 
 
 def _read_located(node: _Node) -> Located:
-    return Located(_read_part(node), node.at("offset").number(), node.at("bytes").number())
+    touched = _interval(node.at("touches")) if node.has("touches") else None
+    return Located(_read_part(node), node.at("offset").number(), node.at("bytes").number(), touched)
+
+
+def _phase(node: _Node) -> Phase:
+    kind, cycles = node.pair()
+    if kind.text() not in get_args(PhaseKind) or cycles.number() < 1:
+        raise node.error(f"expected a phase ({', '.join(get_args(PhaseKind))}) and its cycles")
+    return Phase(cast(PhaseKind, kind.text()), cycles.number())
 
 
 def _direction(node: _Node) -> Direction:
@@ -278,6 +295,7 @@ def _command(node: _Node) -> Command:
             node.at("bytes").number(),
             _read_located(node.at("at")),
             node.at("op").text(),
+            node.at("psram").number(),
         )
     if node.has("dma_wait"):
         return DmaWait(node.at("dma_wait").text(), node.at("op").text())
@@ -291,6 +309,7 @@ def _command(node: _Node) -> Command:
             node.at("cycles").number(),
             node.at("reads").each(_read_located),
             node.at("writes").each(_read_located),
+            node.at("phases").each(_phase),
         )
     if node.has("branch"):
         condition = _read_located(node.at("condition")) if node.has("condition") else None

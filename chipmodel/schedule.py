@@ -37,6 +37,20 @@ class Operand:
 
     part: Part
     buffer: str
+    touched: Interval | None = None
+    """The bytes of the buffer that a step moves; None for all of them."""
+
+
+PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A stretch of a step's cycles by what moves on the NPU's ports: nothing, its inputs, its weights,
+    its outputs, or (``stream``) all of them side by side."""
+
+    kind: PhaseKind
+    cycles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,8 @@ class Step:
     writes: tuple[Operand, ...]
     label: str
     """What people read: the op's name, and which part of it."""
+    phases: tuple[Phase, ...] = ()
+    """What the ``cycles`` are spent on, in order; empty where all operands move throughout."""
 
 
 @dataclass(frozen=True, slots=True)

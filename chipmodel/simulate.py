@@ -1,20 +1,28 @@
-"""Commands and Chip to Trace, in integer cycles, one event at a time.
+"""Commands and Chip to Trace, in integer cycles, event by event.
 
 The sequencer runs commands in order: a compute blocks it until the NPU is done, a wait until the
 transfer has ended; starting a transfer costs nothing here but queues it. The DMA engine serves its
-queue in order of issue. So every unit's next event follows from two clocks, and time jumps from event
-to event. ``stepper.py`` is the same machine one cycle at a time, and must give the same trace.
+queue (``chipmodel.dma_engine``). Where both access SharedMemory at once, they may meet on a bank
+(``chipmodel.meetings``). ``stepper.py`` is the same machine one cycle at a time, and must give the same
+trace.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
+from chipmodel.banks import BankMap, bank_map
 from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
-from chipmodel.trace import Cause, Event, Kind, Trace
-from dma.timing import transfer_cycles
+from chipmodel.dma_engine import DmaEngine, Transfer
+from chipmodel.meetings import Meetings
+from chipmodel.trace import Cause, Event, Hold, Trace, Wait
+from chipmodel.traffic import Stream, streams
+
+FOREVER = 1 << 62
 
 
 def simulate(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None) -> Trace:
@@ -46,13 +54,6 @@ def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[D
                 yield command
 
 
-def kind_of(start: DmaStart) -> Kind:
-    """What the transfer moves, in a trace's words."""
-    if start.direction == "store":
-        return "store tensor"
-    return "load weights" if start.at.part.weights else "load tensor"
-
-
 def cause_of_wait(start: DmaStart) -> Cause:
     """Why the NPU stands still while it waits for this transfer."""
     if start.direction == "store":
@@ -61,68 +62,156 @@ def cause_of_wait(start: DmaStart) -> Cause:
 
 
 @dataclass
-class _Machine:
-    """``clock`` is the sequencer's (and so the NPU's) time, ``free`` the DMA engine's."""
+class _Running:
+    """An op on the NPU; ``done`` counts the cycles in which it got on."""
 
-    chip: Chip
-    clock: int = 0
-    free: int = 0
-    events: list[Event] = field(default_factory=list[Event])
-    started: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
-    ends: dict[str, int] = field(default_factory=dict[str, int])
-    costs: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    command: Compute
+    streams: tuple[Stream, ...]
+    done: int = 0
+    waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
+
+
+class _Machine:
+    """``clock`` is the sequencer's time, and so the NPU's; the DMA engine is never behind it."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
+        self.banks = bank_map(chip.shared_memory)
+        self.meetings = None if self.banks is None else Meetings(self.banks)
+        self.dma = DmaEngine(chip)
+        self.clock = 0
+        self.events: list[Event] = []
+        self.started: dict[str, DmaStart] = {}
+        self.serials = count()
+        self.dma_turn = False
 
     def run(self, command: DmaStart | DmaWait | Compute) -> None:
         match command:
             case DmaStart():
-                self.start(command)
+                self.started[command.name] = command
+                self.dma.issue(next(self.serials), command)
             case DmaWait():
                 self.wait(command)
             case Compute():
                 self.compute(command)
 
-    def start(self, command: DmaStart) -> None:
-        begin = max(self.clock, self.free)
-        end = begin + self.cost(command)
-        self.idle("nothing issued", begin)
-        self.events.append(
-            Event("dma", begin, end, "", command.name, command.op, kind_of(command), command.bytes)
-        )
-        self.free = end
-        self.started[command.name] = command
-        self.ends[command.name] = end
-
     def wait(self, command: DmaWait) -> None:
-        end = self.ends[command.name]
-        if end > self.clock:
-            start = self.started[command.name]
-            self.events.append(
-                Event("npu", self.clock, end, cause_of_wait(start), command.name, command.op, "wait")
-            )
-            self.clock = end
+        begin = self.clock
+        while self.dma.ends[command.name] is None:
+            self.pass_time(None)
+        if self.clock > begin:
+            cause = cause_of_wait(self.started[command.name])
+            self.events.append(Event("npu", begin, self.clock, cause, command.name, command.op, "wait"))
 
     def compute(self, command: Compute) -> None:
+        begin = self.clock
+        accesses = streams(command, self.chip.npu) if self.banks else ()
+        running = _Running(command, accesses)
+        while running.done < command.cycles:
+            self.pass_time(running)
         if command.cycles:
-            end = self.clock + command.cycles
+            waits = tuple(sorted(Wait(cause, by, n) for (cause, by), n in running.waits.items()))
             self.events.append(
-                Event("npu", self.clock, end, "", command.label, command.op, "compute", 0, command.position)
+                Event(
+                    "npu",
+                    begin,
+                    self.clock,
+                    "",
+                    command.label,
+                    command.op,
+                    "compute",
+                    0,
+                    command.position,
+                    waits=waits,
+                )
             )
-            self.clock = end
 
     def finish(self, path: Mapping[str, str]) -> Trace:
-        total = max(self.clock, self.free)
-        if self.clock < total:
-            self.events.append(Event("npu", self.clock, total, "finished", "", "", "wait"))
-        self.idle("finished", total)
-        self.events.sort(key=lambda e: (e.start, e.unit))
-        return Trace(tuple(self.events), total, dict(path))
+        begin = self.clock
+        while self.dma.at_work:
+            self.pass_time(None)
+        if begin < self.clock:
+            self.events.append(Event("npu", begin, self.clock, "finished", "", "", "wait"))
+        events = [*self.events, *self.dma.finish(self.clock)]
+        events.sort(key=lambda e: (e.start, e.unit, e.channel))
+        return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count)
 
-    def idle(self, cause: Cause, until: int) -> None:
-        if self.free < until:
-            self.events.append(Event("dma", self.free, until, cause, "", "", "wait"))
+    def pass_time(self, running: _Running | None) -> None:
+        """Up to the next decision of anybody."""
+        self.dma.settle(self.clock)
+        waits, data = self.dma.horizon(self.clock)
+        limits = [*waits, *([] if running is None else [running.command.cycles - running.done])]
+        if self.banks is None or self.meetings is None:
+            cycles = min(limits if data is None else [*limits, data])
+            self.advance(cycles, running, cycles, cycles)
+            return
+        transfer = self.dma.moving()
+        cycles = min(limits, default=FOREVER)
+        if data is not None:
+            cycles = min(cycles, data)
+        quiet = self.quiet(self.banks, self.meetings, running, transfer, cycles)
+        if quiet:
+            self.advance(quiet, running, quiet, quiet)
+        if quiet < cycles:
+            # A burst that begins here has begun, though its first beat may have to wait.
+            self.dma.settle(self.clock)
+            self.meet(self.banks, running, self.dma.moving())
 
-    def cost(self, command: DmaStart) -> int:
-        key = (command.direction, command.bytes)
-        if key not in self.costs:
-            self.costs[key] = transfer_cycles(self.chip, command.direction, command.bytes)
-        return self.costs[key]
+    def quiet(
+        self,
+        banks: BankMap,
+        meetings: Meetings,
+        running: _Running | None,
+        transfer: Transfer | None,
+        room: int,
+    ) -> int:
+        """Cycles, at most ``room``, until somebody may have to wait for a bank."""
+        every = self.chip.cpu.shared_every
+        if every and (running or transfer):
+            room = min(room, -self.clock % every)
+        if running and transfer and running.streams:
+            base = transfer.command.at.offset
+            room = meetings.next(running.streams, running.done, transfer.shape, base, transfer.done, room)
+        return room
+
+    def meet(self, banks: BankMap, running: _Running | None, transfer: Transfer | None) -> None:
+        """One cycle in which not everybody may be served."""
+        cpu = self.cpu_mask(banks)
+        npu = self.npu_mask(banks, running)
+        dma = self.dma_mask(banks, transfer)
+        robin = banks.arbitration == "round robin"
+        first = banks.arbitration == "dma first" or (robin and self.dma_turn)
+        npu_goes, dma_goes = banks.grants(cpu, npu, dma, first)
+        if npu and dma and npu_goes != dma_goes:
+            self.dma_turn = npu_goes
+        if running and not npu_goes:
+            met = "CPU" if npu & cpu else transfer.command.name if transfer else ""
+            running.waits["bank", met] += 1
+        if transfer and not dma_goes:
+            met = "CPU" if dma & cpu else running.command.label if running else ""
+            transfer.waits["bank", met] += 1
+        self.advance(1, running, int(npu_goes), int(dma_goes))
+
+    def advance(self, cycles: int, running: _Running | None, computed: int, moved: int) -> None:
+        if running:
+            running.done += computed
+        self.dma.advance(self.clock, cycles, moved)
+        self.clock += cycles
+
+    def cpu_mask(self, banks: BankMap) -> int:
+        every = self.chip.cpu.shared_every
+        return 0 if not every or self.clock % every else 1 << self.clock // every % banks.count
+
+    def npu_mask(self, banks: BankMap, running: _Running | None) -> int:
+        mask = 0
+        for stream in running.streams if running else ():
+            address = stream.at(running.done) if running else None
+            if address is not None:
+                mask |= banks.mask(address, stream.width)
+        return mask
+
+    def dma_mask(self, banks: BankMap, transfer: Transfer | None) -> int:
+        beat = transfer.shape.beat(transfer.done) if transfer else None
+        if transfer is None or beat is None:
+            return 0
+        return banks.mask(transfer.command.at.offset + beat[0], beat[1])

@@ -1,29 +1,59 @@
 """The same machine as ``simulate.py``, one cycle at a time: slow, plain, and the oracle.
 
-It shares only the vocabulary (and the cost of a transfer) with the event-driven simulator. Each
-cycle the sequencer runs commands until it must wait; then every unit does one cycle of what it does.
+It shares only the vocabulary with the event-driven simulator: what a transfer does (``dma.shape``), what
+an op accesses (``chipmodel.traffic``), who goes first on a bank (``chipmodel.banks``), and when the Psram
+is interrupted (``dma.interruptions``). Each cycle the sequencer runs commands until it must wait, free
+channels take transfers, the engine takes a burst, and then every unit does one cycle of what it does.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from chipmodel.banks import bank_map
 from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
-from chipmodel.trace import Event, Kind, Trace
-from dma.timing import transfer_cycles
+from chipmodel.trace import Cause, Event, Hold, Kind, Trace, Wait
+from chipmodel.traffic import Stream, streams
+from dma.interruptions import Interruption, interruptions
+from dma.shape import Shape, shape_of
 
 Plain = DmaStart | DmaWait | Compute
-Tick = tuple[int, Event]
-"""One cycle of a unit: the serial number of what it does (so that two alike are told apart)."""
+Held = tuple[Hold, str]
+
+
+@dataclass(frozen=True)
+class _Tick:
+    """One cycle of a unit: the serial number of what it does (so that two alike are told apart), and why
+    it stood still, if it did."""
+
+    serial: int
+    event: Event
+    held: Held | None = None
 
 
 @dataclass
 class _Transfer:
     serial: int
     command: DmaStart
-    left: int
+    shape: Shape
+    setup_left: int
+    done: int = 0
+    """Cycles of its data."""
+
+
+@dataclass
+class _Engine:
+    """What the DMA engine is at: a burst of ``channel`` that ends ``until`` so many cycles of its data."""
+
+    channel: int | None = None
+    until: int = 0
+    held: list[Held] = field(default_factory=list[Held])
+    """One for each cycle that its burst has yet to wait before it starts."""
+    last_channel: int = -1
+    free_since: int = 0
 
 
 def step_through(
@@ -31,91 +61,251 @@ def step_through(
 ) -> Trace:
     """The trace of ``commands`` on ``chip``: must equal ``simulate``'s, event for event."""
     path = resolve_path(commands, choices or {})
-    program = _unrolled(commands, path)
-    queue: list[_Transfer] = []  # the first one is moving
-    latest: dict[str, DmaStart] = {}
-    npu: list[Tick] = []
-    dma: list[Tick] = []
-    counter = clock = remaining = 0
-    while True:
-        while counter < len(program) and not remaining:
-            command = program[counter]
-            if isinstance(command, DmaStart):
-                cycles = transfer_cycles(chip, command.direction, command.bytes)
-                queue.append(_Transfer(counter, command, cycles))
-                latest[command.name] = command
-            elif isinstance(command, DmaWait):
-                if any(transfer.command.name == command.name for transfer in queue):
-                    break
-            elif command.cycles:
-                remaining = command.cycles
+    return _Stepper(chip, _unrolled(commands, path)).run(path)
+
+
+class _Stepper:
+    def __init__(self, chip: Chip, program: list[Plain]) -> None:
+        self.chip = chip
+        self.program = program
+        self.banks = bank_map(chip.shared_memory)
+        self.interruptions = list(interruptions(chip))
+        self.handled = [0 for _ in self.interruptions]
+        self.clock = 0
+        self.counter = 0
+        self.computed = 0
+        self.streams: tuple[Stream, ...] = ()
+        self.queue: list[_Transfer] = []
+        self.channels: list[_Transfer | None] = [None] * chip.dma.channels.count
+        self.engine = _Engine()
+        self.dma_turn = False
+        self.latest: dict[str, DmaStart] = {}
+        self.npu: list[_Tick] = []
+        self.dma: list[list[_Tick]] = [[] for _ in self.channels]
+
+    def run(self, path: Mapping[str, str]) -> Trace:
+        while True:
+            self.sequence()
+            self.admit()
+            self.take_burst()
+            if self.counter == len(self.program) and not any(self.channels):
                 break
-            counter += 1
-        if counter == len(program) and not queue:
-            break
-        npu.append((counter, _npu(clock, program[counter] if counter < len(program) else None, latest)))
-        dma.append(_dma(clock, queue[0] if queue else None))
-        clock += 1
-        if remaining:
-            remaining -= 1
-            counter += remaining == 0
-        if queue:
-            queue[0].left -= 1
-            if queue[0].left == 0:
-                queue.pop(0)
-    _rename_tail(dma)
-    events = sorted([*_joined(npu), *_joined(dma)], key=lambda e: (e.start, e.unit))
-    return Trace(tuple(events), clock, path)
+            self.cycle()
+        for ticks in self.dma:
+            _rename_tail(ticks)
+        events = [event for ticks in (self.npu, *self.dma) for event in _joined(ticks)]
+        events.sort(key=lambda e: (e.start, e.unit, e.channel))
+        return Trace(tuple(events), self.clock, path, len(self.channels))
 
+    def sequence(self) -> None:
+        """Run commands until one takes time."""
+        while self.counter < len(self.program):
+            command = self.program[self.counter]
+            if isinstance(command, DmaStart):
+                shape = shape_of(self.chip, command.direction, command.bytes)
+                self.queue.append(_Transfer(self.counter, command, shape, shape.setup))
+                self.latest[command.name] = command
+            elif isinstance(command, DmaWait):
+                unfinished = [*self.queue, *(t for t in self.channels if t)]
+                if any(transfer.command.name == command.name for transfer in unfinished):
+                    return
+            elif self.computed < command.cycles:
+                self.streams = streams(command, self.chip.npu)
+                return
+            self.computed = 0
+            self.counter += 1
 
-def _npu(clock: int, command: Plain | None, latest: Mapping[str, DmaStart]) -> Event:
-    if isinstance(command, Compute):
-        return Event("npu", clock, clock + 1, "", command.label, command.op, "compute", 0, command.position)
-    if isinstance(command, DmaWait):
-        awaited = latest[command.name]
-        if awaited.direction == "store":
-            return Event("npu", clock, clock + 1, "output", command.name, command.op, "wait")
-        if awaited.at.part.weights:
-            return Event("npu", clock, clock + 1, "weights", command.name, command.op, "wait")
-        return Event("npu", clock, clock + 1, "input", command.name, command.op, "wait")
-    return Event("npu", clock, clock + 1, "finished", "", "", "wait")
+    def admit(self) -> None:
+        """The oldest transfers go to free channels, unless they must follow one that is under way."""
+        while self.queue and None in self.channels:
+            head = self.queue[0]
+            if any(other and head.command.clashes(other.command) for other in self.channels):
+                return
+            self.channels[self.channels.index(None)] = self.queue.pop(0)
 
-
-def _dma(clock: int, transfer: _Transfer | None) -> Tick:
-    if transfer is None:
-        return -1, Event("dma", clock, clock + 1, "nothing issued", "", "", "wait")
-    start = transfer.command
-    kind: Kind
-    if start.direction == "store":
-        kind = "store tensor"
-    elif start.at.part.weights:
-        kind = "load weights"
-    else:
-        kind = "load tensor"
-    event = Event("dma", clock, clock + 1, "", start.name, start.op, kind, start.bytes)
-    return transfer.serial, event
-
-
-def _rename_tail(dma: list[Tick]) -> None:
-    """After its last transfer the DMA engine is finished, not waiting for somebody to issue."""
-    for index in range(len(dma) - 1, -1, -1):
-        serial, event = dma[index]
-        if event.cause != "nothing issued":
+    def take_burst(self) -> None:
+        """Where no burst is under way, choose the next among the transfers that are set up."""
+        if self.engine.channel is not None:
             return
-        dma[index] = (serial, replace(event, cause="finished"))
+        ready = [c for c, transfer in enumerate(self.channels) if transfer and not transfer.setup_left]
+        if not ready:
+            return
+        if self.chip.dma.channels.arbitration == "round robin":
+            chosen = min(ready, key=lambda c: (c - self.engine.last_channel - 1) % len(self.channels))
+        else:
+            chosen = min(ready, key=self.serial)
+        transfer = self.channels[chosen]
+        assert transfer is not None
+        self.engine.channel = self.engine.last_channel = chosen
+        self.engine.until = transfer.shape.burst_end(transfer.done)
+        self.engine.held = self.holds(transfer)
+
+    def serial(self, channel: int) -> int:
+        transfer = self.channels[channel]
+        assert transfer is not None
+        return transfer.serial
+
+    def holds(self, transfer: _Transfer) -> list[Held]:
+        """Cycles that the burst which begins now waits for interruptions of the Psram."""
+        held: list[Held] = []
+        for index, interruption in enumerate(self.interruptions):
+            number = interruption.last(self.clock)
+            if number > self.handled[index]:
+                self.handled[index] = number
+                held += self.hold(interruption, number, transfer)
+        return held
+
+    def hold(self, interruption: Interruption, number: int, transfer: _Transfer) -> list[Held]:
+        direction = transfer.command.direction
+        cycles = interruption.delay(number, self.engine.free_since, self.clock, direction)
+        return [(interruption.cause, "CPU" if interruption.cause == "cpu" else "")] * cycles
+
+    def cycle(self) -> None:
+        """One cycle of every unit."""
+        npu_goes, dma_goes, npu_met, dma_met = self.meet()
+        self.npu.append(self.npu_tick(None if npu_goes else ("bank", npu_met)))
+        for channel, transfer in enumerate(self.channels):
+            self.dma[channel].append(
+                self.dma_tick(channel, transfer, None if dma_goes else ("bank", dma_met))
+            )
+        if self.compute() and npu_goes:
+            self.computed += 1
+        self.move(dma_goes)
+        self.clock += 1
+
+    def meet(self) -> tuple[bool, bool, str, str]:
+        """Whether the NPU and the DMA engine get on in this cycle, and else whom each met."""
+        if self.banks is None:
+            return True, True, "", ""
+        cpu, npu, dma = self.cpu_mask(), self.npu_mask(), self.dma_mask()
+        arbitration = self.banks.arbitration
+        dma_first = arbitration == "dma first" or (arbitration == "round robin" and self.dma_turn)
+        npu_goes, dma_goes = self.banks.grants(cpu, npu, dma, dma_first)
+        if npu and dma and npu_goes != dma_goes:
+            self.dma_turn = npu_goes
+        compute = self.compute()
+        npu_met = "CPU" if npu & cpu else self.moving()
+        dma_met = "CPU" if dma & cpu else compute.label if compute else ""
+        return npu_goes, dma_goes, npu_met, dma_met
+
+    def cpu_mask(self) -> int:
+        every = self.chip.cpu.shared_every
+        if not every or self.clock % every or self.banks is None:
+            return 0
+        return 1 << self.clock // every % self.banks.count
+
+    def npu_mask(self) -> int:
+        mask = 0
+        if self.compute() and self.banks:
+            for stream in self.streams:
+                address = stream.at(self.computed)
+                if address is not None:
+                    mask |= self.banks.mask(address, stream.width)
+        return mask
+
+    def dma_mask(self) -> int:
+        if self.engine.channel is None or self.engine.held or self.banks is None:
+            return 0
+        transfer = self.channels[self.engine.channel]
+        assert transfer is not None
+        beat = transfer.shape.beat(transfer.done)
+        return self.banks.mask(transfer.command.at.offset + beat[0], beat[1]) if beat else 0
+
+    def move(self, dma_goes: bool) -> None:
+        for channel, transfer in enumerate(self.channels):
+            if transfer is None:
+                continue
+            if transfer.setup_left:
+                transfer.setup_left -= 1
+            elif channel == self.engine.channel:
+                self.serve(channel, transfer, dma_goes)
+
+    def serve(self, channel: int, transfer: _Transfer, dma_goes: bool) -> None:
+        if self.engine.held:
+            self.engine.held.pop(0)
+            return
+        transfer.done += dma_goes
+        if transfer.done == self.engine.until:
+            self.engine.channel = None
+            self.engine.free_since = self.clock + 1
+            if transfer.done == transfer.shape.data:
+                self.channels[channel] = None
+
+    def compute(self) -> Compute | None:
+        command = self.program[self.counter] if self.counter < len(self.program) else None
+        return command if isinstance(command, Compute) else None
+
+    def moving(self) -> str:
+        transfer = None if self.engine.channel is None else self.channels[self.engine.channel]
+        return transfer.command.name if transfer else ""
+
+    def npu_tick(self, held: Held | None) -> _Tick:
+        now, then = self.clock, self.clock + 1
+        command = self.program[self.counter] if self.counter < len(self.program) else None
+        if isinstance(command, Compute):
+            position = command.position
+            event = Event("npu", now, then, "", command.label, command.op, "compute", 0, position)
+            return _Tick(self.counter, event, held)
+        if isinstance(command, DmaWait):
+            awaited = self.latest[command.name]
+            if awaited.direction == "store":
+                event = Event("npu", now, then, "output", command.name, command.op, "wait")
+            elif awaited.at.part.weights:
+                event = Event("npu", now, then, "weights", command.name, command.op, "wait")
+            else:
+                event = Event("npu", now, then, "input", command.name, command.op, "wait")
+            return _Tick(self.counter, event)
+        return _Tick(self.counter, Event("npu", now, then, "finished", "", "", "wait"))
+
+    def dma_tick(self, channel: int, transfer: _Transfer | None, held: Held | None) -> _Tick:
+        now, then = self.clock, self.clock + 1
+        if transfer is None:
+            cause: Cause = "order" if self.queue else "nothing issued"
+            return _Tick(-1, Event("dma", now, then, cause, "", "", "wait", channel=channel))
+        start = transfer.command
+        kind: Kind
+        if start.direction == "store":
+            kind = "store tensor"
+        elif start.at.part.weights:
+            kind = "load weights"
+        else:
+            kind = "load tensor"
+        event = Event("dma", now, then, "", start.name, start.op, kind, start.bytes, channel=channel)
+        if transfer.setup_left:
+            return _Tick(transfer.serial, event)
+        if channel != self.engine.channel:
+            return _Tick(transfer.serial, event, ("arbitration", ""))
+        return _Tick(transfer.serial, event, self.engine.held[0] if self.engine.held else held)
 
 
-def _joined(ticks: list[Tick]) -> list[Event]:
+def _rename_tail(ticks: list[_Tick]) -> None:
+    """After its last transfer a channel is finished, not waiting for somebody to issue."""
+    for index in range(len(ticks) - 1, -1, -1):
+        tick = ticks[index]
+        if tick.event.cause != "nothing issued":
+            return
+        ticks[index] = replace(tick, event=replace(tick.event, cause="finished"))
+
+
+def _joined(ticks: list[_Tick]) -> list[Event]:
     """Consecutive cycles of one activity as one event."""
     events: list[Event] = []
+    waits: list[Counter[Held]] = []
     before: tuple[int, str] | None = None
-    for serial, event in ticks:
-        if before == (serial, event.cause):
-            events[-1] = replace(events[-1], stop=event.stop)
+    for tick in ticks:
+        if before == (tick.serial, tick.event.cause):
+            events[-1] = replace(events[-1], stop=tick.event.stop)
         else:
-            events.append(event)
-        before = (serial, event.cause)
-    return events
+            events.append(tick.event)
+            waits.append(Counter())
+        if tick.held:
+            waits[-1][tick.held] += 1
+        before = (tick.serial, tick.event.cause)
+    return [replace(event, waits=_waits(held)) for event, held in zip(events, waits, strict=True)]
+
+
+def _waits(held: Counter[Held]) -> tuple[Wait, ...]:
+    return tuple(sorted(Wait(cause, by, cycles) for (cause, by), cycles in held.items()))
 
 
 def _unrolled(commands: tuple[Command, ...], path: Mapping[str, str]) -> list[Plain]:

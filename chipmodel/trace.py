@@ -8,11 +8,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["npu", "dma"]
-Cause = Literal["", "weights", "input", "output", "nothing issued", "finished"]
-"""Why a unit waited: for a weight block, for a tensor to be loaded, for a store to end, for somebody
-to issue a transfer, or because all of its work was done. Empty for a busy unit."""
+Cause = Literal["", "weights", "input", "output", "nothing issued", "order", "finished"]
+"""Why a unit did nothing: it waited for a weight block, for a tensor to be loaded, for a store to end, for
+somebody to issue a transfer, for a transfer of the same bytes to end first, or all of its work was done.
+Empty for a unit at work."""
+
+Hold = Literal["bank", "arbitration", "refresh", "cpu"]
+"""Why a unit at work stood still for a cycle: another access was served by the bank of SharedMemory, the
+DMA engine served another transfer, the Psram refreshed itself, or it served the CPU."""
 
 Kind = Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Wait:
+    """Cycles for which a unit at work stood still, and the op, transfer or ``CPU`` that it met."""
+
+    cause: Hold
+    by: str
+    cycles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +45,40 @@ class Event:
     bytes: int = 0
     position: int = -1
     """The step computed, or waited for."""
+    channel: int = 0
+    """Which channel of the DMA engine."""
+    waits: tuple[Wait, ...] = ()
+    """Where a unit at work stood still, in the order of (cause, by)."""
 
     @property
     def cycles(self) -> int:
         return self.stop - self.start
 
+    @property
+    def worked(self) -> int:
+        """Cycles in which the unit got on."""
+        return 0 if self.cause else self.cycles - sum(wait.cycles for wait in self.waits)
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Events in order of (start, unit); per unit they cover ``[0, cycles)`` without gap or overlap."""
+    """Events in order of (start, unit, channel); those of a unit, and of each of the DMA engine's
+    channels, cover ``[0, cycles)`` without gap or overlap."""
 
     events: tuple[Event, ...]
     cycles: int
     path: Mapping[str, str]
     """The decision taken at each ``if`` (an arm's name) and ``loop`` (its trips)."""
+    channels: int = 1
+    """Of the DMA engine."""
 
-    def of(self, unit: Unit) -> tuple[Event, ...]:
-        return tuple(e for e in self.events if e.unit == unit)
+    def of(self, unit: Unit, channel: int | None = None) -> tuple[Event, ...]:
+        """The events of a unit, of all channels if none is named."""
+        return tuple(e for e in self.events if e.unit == unit and channel in (None, e.channel))
 
     def busy(self, unit: Unit) -> int:
-        """Cycles in which ``unit`` worked."""
-        return sum(e.cycles for e in self.events if e.unit == unit and not e.cause)
+        """Cycles in which ``unit`` worked, those of all channels together."""
+        return sum(e.worked for e in self.events if e.unit == unit)
 
     def stalls(self, unit: Unit) -> Counter[str]:
         """Cycles that ``unit`` waited, by cause."""
@@ -59,15 +86,29 @@ class Trace:
         for event in self.events:
             if event.unit == unit and event.cause:
                 totals[event.cause] += event.cycles
+            elif event.unit == unit:
+                for wait in event.waits:
+                    totals[wait.cause] += wait.cycles
+        return totals
+
+    def held(self, unit: Unit) -> Counter[tuple[str, str, str]]:
+        """Cycles that ``unit`` stood still at work: by its op or transfer, the cause, and whom it met."""
+        totals: Counter[tuple[str, str, str]] = Counter()
+        for event in self.events:
+            if event.unit == unit:
+                for wait in event.waits:
+                    totals[event.name, wait.cause, wait.by] += wait.cycles
         return totals
 
     def unaccounted(self) -> tuple[str, ...]:
         """Every unit and cycle range that no event or more than one covers; empty when all is well."""
         faults: list[str] = []
-        units: tuple[Unit, ...] = ("npu", "dma")
-        for unit in units:
+        units: list[tuple[Unit, int]] = [("npu", 0), *(("dma", c) for c in range(self.channels))]
+        for unit, channel in units:
             clock = 0
-            for event in self.of(unit):
+            for event in self.of(unit, channel):
+                if event.worked < 0 or any(wait.cycles < 1 for wait in event.waits):
+                    faults.append(f"{unit}: {event.kind} {event.name!r} waits for longer than it lasts")
                 if event.start != clock or event.stop <= event.start:
                     faults.append(
                         f"{unit}: {event.kind} {event.name!r} covers [{event.start}, {event.stop}) at {clock}"

@@ -17,7 +17,7 @@ from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
 from chipmodel.interval import Interval
 from chipmodel.memory_state import MemoryState
-from chipmodel.npu import op_cycles
+from chipmodel.npu import op_cycles, op_phases
 from chipmodel.plan import Buffer, Plan, Problem, check
 from chipmodel.plan_file import PlanFile
 from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
@@ -161,6 +161,8 @@ class _Checker:
         cycles = op_cycles(self.chip.npu, op, len(step.rows), len(step.channels))
         if step.cycles != cycles:
             self.report(f"{who} takes {cycles} cycles on {self.chip.name}, not {step.cycles}")
+        if step.phases != op_phases(self.chip.npu, op, len(step.rows), len(step.channels)):
+            self.report(f"{who} has other phases on {self.chip.name}")
         for part in self._wanted(op, step):
             found = [r for r in step.reads if _same_thing(r.part, part) and _includes(r.part, part)]
             if not found:

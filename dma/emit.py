@@ -13,20 +13,21 @@ from typing import Literal
 from chipmodel.chip import Chip
 from chipmodel.interval import Interval
 from chipmodel.liveness import scopes
-from chipmodel.npu import op_cycles
+from chipmodel.npu import op_cycles, op_phases
 from chipmodel.program import If, Loop, Node, Op, Program, ops
 from chipmodel.schedule import (
     BufferSpec,
     Direction,
     Operand,
     Part,
+    Phase,
     Step,
     StepArm,
     StepIf,
     StepLoop,
     StepNode,
 )
-from chipmodel.work import output_share
+from chipmodel.work import WHOLE, Share, output_share
 from dma.residency import Residency, Segment
 from dma.tiling import Tiling, weight_share
 
@@ -113,7 +114,7 @@ class _Emitter:
         first = self.next_step
         lanes = _Lanes(op, tiling.depth)
         total = tiling.count(op)
-        cycles: dict[tuple[int, int], int] = {}
+        costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
             reads = [self._read(op, i, rows, channels, position, lanes) for i in range(len(op.inputs))]
@@ -121,12 +122,15 @@ class _Emitter:
             writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in op.outputs]
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
             tile = (len(rows), len(channels))
-            if tile not in cycles:
-                cycles[tile] = op_cycles(self.chip.npu, op, *tile)
-            result.append(
-                Step(
-                    self.next_step, op.name, rows, channels, cycles[tile], tuple(reads), tuple(writes), label
+            if tile not in costs:
+                costs[tile] = (
+                    op_cycles(self.chip.npu, op, *tile),
+                    op_phases(self.chip.npu, op, *tile),
                 )
+            cycles, phases = costs[tile]
+            here = self.next_step
+            result.append(
+                Step(here, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label, phases)
             )
             self.next_step += 1
         for lane in (*lanes.reads, *lanes.writes.values()):
@@ -140,9 +144,10 @@ class _Emitter:
     ) -> Operand:
         name = op.inputs[index]
         resident = self._resident(name, position)
+        share = op.work.needs(index, rows, channels)
         if resident:
-            return Operand(Part(name), resident)
-        part = Part(name, op.work.needs(index, rows, channels))
+            return Operand(Part(name), resident, self._touched(name, share))
+        part = Part(name, share)
         # A tensor that is two operands is fetched once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
         return self._stripe(op, "load", part, next(alike, lanes.reads[index]))
@@ -153,8 +158,16 @@ class _Emitter:
         share = output_share(op.work, rows, channels)
         resident = self._resident(name, position)
         if resident:
-            return Operand(Part(name, share), resident)
+            return Operand(Part(name, share), resident, self._touched(name, share))
         return self._stripe(op, "store", Part(name, share), lane)
+
+    def _touched(self, name: str, share: Share) -> Interval | None:
+        """The bytes of a tensor that lie in ``share``, as far as rows tell; None for all."""
+        if share == WHOLE:
+            return None
+        size = self.program.tensors[name].bytes
+        start = size * share.rows.start // share.of_rows
+        return Interval(start, min(size, start + share.bytes(size)))
 
     def _stripe(self, op: Op, direction: Direction, part: Part, lane: _Lane) -> Operand:
         if lane.part == part:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 
 from chipmodel.chip import BurstDma
 from chipmodel.clocks import Clock, rescaled
@@ -48,6 +48,7 @@ class Engine:
     beat_bytes: int = 4
     burst_beats: int = 8
     gap_cycles: int = 5
+    overlap: bool = False
 
     @property
     def line_bytes(self) -> int:
@@ -56,8 +57,8 @@ class Engine:
 
     @property
     def line_cycles(self) -> int:
-        """Cycles of a burst, read and written."""
-        return 2 * self.burst_beats + self.gap_cycles
+        """Cycles of a burst, read and written; with ``overlap``, the next is read meanwhile."""
+        return (1 if self.overlap else 2) * self.burst_beats + self.gap_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,18 @@ class Route:
         if size < 1:
             raise BadInput(f"a transfer of {size} bytes on '{self.name}'", mend="move at least one byte")
         return ceil(self._exact(Fraction(size, self.line_bytes)))
+
+    def pace(self, size: int, setup_cycles: int) -> tuple[int, Fraction, Fraction]:
+        """A transfer of ``size`` bytes as whole cycles before it touches a line, cycles before the first
+        line beside those of each, and cycles a line: together ``cycles(size)``. Where its size is
+        not ``settled``, all lines share what comes after ``setup_cycles``."""
+        lines = Fraction(size, self.line_bytes)
+        if self.head is None or lines >= Fraction(self.settled_bytes, self.line_bytes):
+            fixed = self.settled(Fraction(0))
+            return floor(fixed), fixed - floor(fixed), self.settled(Fraction(1)) - fixed
+        exact = self._exact(lines)
+        setup = min(setup_cycles, ceil(exact) - 1)
+        return setup, Fraction(0), (exact - setup) / lines
 
     @property
     def per_byte(self) -> Fraction:
@@ -228,7 +241,7 @@ def burst_routes(
 ) -> Mapping[str, Route]:
     """All routes of a burst-by-burst engine, by the names of luna_transfer.csv."""
     core = Clock(core_mhz)
-    engine = Engine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles)
+    engine = Engine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles, dma.overlap)
     port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
     routes = (
         psram_to_shared(engine, port),

@@ -175,7 +175,7 @@ def _title(need: Need) -> str:
 
 def _rename(body: Iterable[StepNode], renamed: Mapping[str, str]) -> tuple[StepNode, ...]:
     def operands(values: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        return tuple(Operand(v.part, renamed.get(v.buffer, v.buffer)) for v in values)
+        return tuple(replace(v, buffer=renamed.get(v.buffer, v.buffer)) for v in values)
 
     result: list[StepNode] = []
     for node in body:

@@ -80,8 +80,8 @@ def _cycles(core: Fraction, psram: Psram, dma: Dma | BurstDma, direction: Direct
 def _line_slope(core: Fraction, psram: Psram, dma: Dma, direction: Direction) -> Fraction:
     way = dma.load if direction == "load" else dma.store
     data_clocks = way.burst_bytes / psram.bytes_per_clock
-    clocks_per_byte = (way.burst_overhead_clocks + data_clocks) / way.burst_bytes
-    return clocks_per_byte * core / psram.clock_mhz
+    burst_clocks = max(data_clocks, (way.burst_overhead_clocks + data_clocks) / dma.outstanding)
+    return burst_clocks / way.burst_bytes * core / psram.clock_mhz
 
 
 def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, Route]:

@@ -5,8 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import Literal
 
-from chipmodel.chip import BurstDma, Chip, Dma, Npu, Psram, Route, SharedMemory
+from chipmodel.chip import (
+    Banks,
+    BurstDma,
+    Channels,
+    Chip,
+    Cpu,
+    Dma,
+    Npu,
+    Psram,
+    Route,
+    SharedMemory,
+)
 from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
 from chipmodel.psram_devices import DEVICES
 
@@ -31,13 +43,29 @@ def tiny_chip(random: Random) -> Chip:
     """Few cycles per transfer and op, memories from tight to roomy, both DMA and both NPU models."""
     clock = Fraction(random.randint(1, 9))
     psram = Psram(1 << 20, clock, Fraction(random.choice((1, 2, 4))))
-    dma: Dma | BurstDma = Dma(_tiny_route(random), _tiny_route(random))
+    dma: Dma | BurstDma = Dma(
+        _tiny_route(random),
+        _tiny_route(random),
+        outstanding=random.choice((1, 1, 2, 4)),
+        port_bytes=random.choice((1, 4, 8, 16)),
+    )
     if random.random() < 0.4:
         part = random.choice([d for d in DEVICES.values() if d.ce_low_max_us is not None])
         clock = part.clock_mhz / random.choice((1, 2))
-        psram = Psram(1 << 20, clock, part.wire.bytes_per_clock, replace(part, clock_mhz=clock))
+        clocked = replace(part, clock_mhz=clock)
+        collision: Literal["none", "phase"] = "phase" if part.refresh and random.random() < 0.6 else "none"
+        psram = Psram(1 << 20, clock, part.wire.bytes_per_clock, clocked, collision)
         beats, gap, prefetch = random.randint(1, 8), random.randint(0, 5), random.randint(0, 2)
-        dma = BurstDma(random.randint(0, 20), 4, beats, gap, prefetch, random.randint(0, 3), 4 * beats)
+        dma = BurstDma(
+            random.randint(0, 20),
+            4,
+            beats,
+            gap,
+            prefetch,
+            random.randint(0, 3),
+            4 * beats,
+            overlap=random.random() < 0.3,
+        )
     array = (random.choice((1, 8)), random.choice((1, 2)), random.choice((1, 4)))
     macs = {8: Fraction(random.randint(8, 64)), 16: Fraction(4), 32: Fraction(1)}
     read, write = Fraction(random.randint(1, 8)), Fraction(random.randint(1, 8))
@@ -45,12 +73,38 @@ def tiny_chip(random: Random) -> Chip:
         name="tiny",
         title="a random small chip",
         core_mhz=Fraction(random.randint(1, 9)) * (clock if isinstance(dma, BurstDma) else 1),
-        shared_memory=SharedMemory(random.choice((64, 96, 160, 240, 400, 3200)), random.choice((1, 4, 16))),
+        shared_memory=SharedMemory(
+            random.choice((64, 96, 160, 240, 400, 3200)), random.choice((1, 4, 16)), _tiny_banks(random)
+        ),
         psram=psram,
-        dma=dma,
+        dma=replace(dma, channels=_tiny_channels(random)),
+        cpu=_tiny_cpu(random),
         npu=Npu(macs, array, read, write, _tiny_luna(random) if random.random() < 0.4 else None),
         figures={},
     )
+
+
+def _tiny_banks(random: Random) -> Banks | None:
+    if random.random() < 0.3:
+        return None
+    return Banks(
+        count=random.choice((1, 2, 3, 4, 8)),
+        word_bytes=random.choice((1, 4, 8, 16)),
+        interleave=random.choice(("words", "blocks")),
+        ports=random.choice((1, 1, 1, 2)),
+        arbitration=random.choice(("npu first", "dma first", "round robin")),
+    )
+
+
+def _tiny_channels(random: Random) -> Channels:
+    count = random.choice((1, 1, 2, 3))
+    return Channels(count, random.choice(("in order", "round robin")))
+
+
+def _tiny_cpu(random: Random) -> Cpu:
+    if random.random() < 0.5:
+        return Cpu()
+    return Cpu(random.choice((0, 2, 3, 7)), random.choice((0, 40, 97)), random.choice((4, 32)))
 
 
 def _tiny_route(random: Random) -> Route:

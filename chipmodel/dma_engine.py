@@ -1,0 +1,210 @@
+"""The DMA engine of the event-driven simulator: channels, and whose burst is under way.
+
+Time jumps from decision to decision. While a transfer has the engine to itself its bursts follow one
+another without one, and nothing here grows with its bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chipmodel.chip import Chip
+from chipmodel.commands import DmaStart
+from chipmodel.trace import Cause, Event, Hold, Kind, Wait
+from dma.interruptions import Interruption, interruptions
+from dma.shape import Shape, shape_of
+
+
+@dataclass(eq=False)
+class Transfer:
+    """A transfer in a channel; ``done`` counts cycles of its data."""
+
+    serial: int
+    command: DmaStart
+    shape: Shape
+    begin: int
+    ready: int
+    done: int = 0
+    waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
+
+    def starts_burst(self) -> bool:
+        """Whether a burst begins with the next cycle of its data."""
+        shape = self.shape
+        burst = shape.line_at(self.done) // shape.burst_lines
+        return shape.line_start(burst * shape.burst_lines) == self.done
+
+    def event(self, channel: int, end: int) -> Event:
+        """Its whole time in the channel; what is not accounted for went to other transfers."""
+        lost = end - self.begin - self.shape.setup - self.shape.data - sum(self.waits.values())
+        if lost:
+            self.waits["arbitration", ""] += lost
+        waits = tuple(sorted(Wait(cause, by, n) for (cause, by), n in self.waits.items()))
+        start = self.command
+        kind = kind_of(start)
+        return Event(
+            "dma", self.begin, end, "", start.name, start.op, kind, start.bytes, channel=channel, waits=waits
+        )
+
+
+def kind_of(start: DmaStart) -> Kind:
+    """What the transfer moves, in a trace's words."""
+    if start.direction == "store":
+        return "store tensor"
+    return "load weights" if start.at.part.weights else "load tensor"
+
+
+@dataclass
+class _Idle:
+    """Since when a channel has nothing to do, and why."""
+
+    since: int = 0
+    cause: Cause = "nothing issued"
+
+
+class DmaEngine:
+    """Channels, queue and current burst. Call ``settle`` whenever time or the queue has changed."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
+        self.round_robin = chip.dma.channels.arbitration == "round robin"
+        self.channels: list[Transfer | None] = [None] * chip.dma.channels.count
+        self.queue: deque[tuple[int, DmaStart]] = deque()
+        self.idle = [_Idle() for _ in self.channels]
+        self.current: int | None = None
+        self.last = -1
+        self.free_since = 0
+        self.chosen_at = (-1, -1)
+        self.held: list[tuple[Hold, str, int]] = []
+        self.interruptions = list(interruptions(chip))
+        self.handled = [0 for _ in self.interruptions]
+        self.ends: dict[str, int | None] = {}
+        """By name, when its latest transfer has ended; None for one that has not."""
+        self.events: list[Event] = []
+
+    def issue(self, serial: int, command: DmaStart) -> None:
+        """Queue a transfer."""
+        self.queue.append((serial, command))
+        self.ends[command.name] = None
+
+    @property
+    def at_work(self) -> bool:
+        """Whether any transfer is in a channel or has yet to come to one."""
+        return any(self.channels) or bool(self.queue)
+
+    def moving(self) -> Transfer | None:
+        """The transfer whose data move now."""
+        return None if self.current is None or self.held else self.channels[self.current]
+
+    def settle(self, clock: int) -> None:
+        """Fill free channels, and choose a burst where none is under way."""
+        self._admit(clock)
+        transfer = self.moving()
+        if transfer and transfer.starts_burst() and self.chosen_at != (transfer.serial, transfer.done):
+            self.current, self.free_since = None, clock
+        if self.current is None:
+            self._choose(clock)
+
+    def horizon(self, clock: int) -> tuple[list[int], int | None]:
+        """Cycles until something else than data may need a decision, and cycles of data until they do."""
+        waits = [t.ready - clock for t in self.channels if t and t.ready > clock]
+        if self.held:
+            return [*waits, self.held[0][2]], None
+        transfer = self.moving()
+        if transfer is None:
+            return waits, None
+        due = [i.due(n + 1) for i, n in zip(self.interruptions, self.handled, strict=True)]
+        waits += [cycle - clock for cycle in due if cycle > clock]
+        contested = any(cycle <= clock for cycle in due) or self._rivals(transfer, clock)
+        shape = transfer.shape
+        return waits, (shape.burst_end(transfer.done) if contested else shape.data) - transfer.done
+
+    def advance(self, clock: int, cycles: int, moved: int) -> None:
+        """``cycles`` pass from ``clock`` on, in which the current transfer moves data in ``moved``."""
+        if self.held:
+            cause, by, left = self.held[0]
+            assert self.current is not None
+            transfer = self.channels[self.current]
+            assert transfer is not None
+            transfer.waits[cause, by] += cycles
+            self.held[0] = cause, by, left - cycles
+            if left == cycles:
+                self.held.pop(0)
+        elif moved and self.current is not None:
+            transfer = self.channels[self.current]
+            assert transfer is not None
+            transfer.done += moved
+            if transfer.done == transfer.shape.data:
+                self._end(self.current, transfer, clock + cycles)
+
+    def finish(self, clock: int) -> Iterator[Event]:
+        """All events, the channels being idle up to ``clock``."""
+        for channel, idle in enumerate(self.idle):
+            cause: Cause = "finished" if idle.cause == "nothing issued" else idle.cause
+            self._idled(channel, cause, clock)
+        yield from self.events
+
+    def _end(self, channel: int, transfer: Transfer, clock: int) -> None:
+        self.events.append(transfer.event(channel, clock))
+        self.channels[channel] = None
+        self.idle[channel] = _Idle(clock)
+        self.current, self.free_since = None, clock
+        if not any(command.name == transfer.command.name for _, command in self._unfinished()):
+            self.ends[transfer.command.name] = clock
+
+    def _unfinished(self) -> Iterator[tuple[int, DmaStart]]:
+        yield from self.queue
+        yield from ((t.serial, t.command) for t in self.channels if t)
+
+    def _admit(self, clock: int) -> None:
+        while self.queue and None in self.channels:
+            serial, command = self.queue[0]
+            if any(other and command.clashes(other.command) for other in self.channels):
+                break
+            self.queue.popleft()
+            channel = self.channels.index(None)
+            self._idled(channel, self.idle[channel].cause, clock)
+            shape = shape_of(self.chip, command.direction, command.bytes)
+            self.channels[channel] = Transfer(serial, command, shape, clock, clock + shape.setup)
+        cause: Cause = "order" if self.queue else "nothing issued"
+        for channel, transfer in enumerate(self.channels):
+            if transfer is None and self.idle[channel].cause != cause:
+                self._idled(channel, self.idle[channel].cause, clock)
+                self.idle[channel] = _Idle(clock, cause)
+
+    def _idled(self, channel: int, cause: Cause, until: int) -> None:
+        since = self.idle[channel].since
+        if since < until:
+            self.events.append(Event("dma", since, until, cause, "", "", "wait", channel=channel))
+
+    def _choose(self, clock: int) -> None:
+        ready = [(c, t) for c, t in enumerate(self.channels) if t and t.ready <= clock]
+        if not ready:
+            return
+        if self.round_robin:
+            count = len(self.channels)
+            channel, transfer = min(ready, key=lambda pair: (pair[0] - self.last - 1) % count)
+        else:
+            channel, transfer = min(ready, key=lambda pair: pair[1].serial)
+        self.current = self.last = channel
+        self.chosen_at = transfer.serial, transfer.done
+        self.held = [hold for hold in self._holds(transfer, clock) if hold[2]]
+
+    def _holds(self, transfer: Transfer, clock: int) -> Iterator[tuple[Hold, str, int]]:
+        for index, interruption in enumerate(self.interruptions):
+            number = interruption.last(clock)
+            if number > self.handled[index]:
+                self.handled[index] = number
+                yield self._hold(interruption, number, transfer, clock)
+
+    def _hold(
+        self, interruption: Interruption, number: int, transfer: Transfer, clock: int
+    ) -> tuple[Hold, str, int]:
+        delay = interruption.delay(number, self.free_since, clock, transfer.command.direction)
+        return interruption.cause, "CPU" if interruption.cause == "cpu" else "", delay
+
+    def _rivals(self, transfer: Transfer, clock: int) -> bool:
+        """Whether another transfer may get the next burst."""
+        ready = [t for t in self.channels if t and t is not transfer and t.ready <= clock]
+        return bool(ready) if self.round_robin else any(t.serial < transfer.serial for t in ready)

@@ -1,0 +1,78 @@
+"""One line on stderr that follows a solver: elapsed time, the best plan, the bound, the gap between them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+DELAY_SECONDS = 0.5
+PER_SECOND = 8
+
+
+@dataclass
+class LiveLine:
+    """What is known so far. Drawn by a thread of its own while ``live_line`` is open."""
+
+    peak: int | None = None
+    lower_bound: int = 0
+    stage: str = ""
+    began: float = field(default_factory=perf_counter)
+
+    def update(self, peak: int | None, lower_bound: int, stage: str) -> None:
+        """Keep the best plan and the bound, and say what is being done."""
+        self.peak = peak
+        self.lower_bound = lower_bound
+        self.stage = stage
+
+    def words(self) -> str:
+        """``12.3 s  best 1,050,624 B  bound 1,048,576 B  gap 0.2%  searching``."""
+        parts = [f"{perf_counter() - self.began:.1f} s"]
+        parts.append("no plan yet" if self.peak is None else f"best {self.peak:,} B")
+        if self.lower_bound:
+            parts.append(f"bound {self.lower_bound:,} B")
+            if self.peak is not None:
+                parts.append(f"gap {(self.peak - self.lower_bound) / self.lower_bound:.2%}")
+        return "  ".join([*parts, self.stage] if self.stage else parts)
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(self.words(), no_wrap=True, overflow="ellipsis")
+
+
+@contextmanager
+def live_line() -> Generator[LiveLine]:
+    """A ``LiveLine``, shown from half a second on where stderr is a terminal, and gone at the end."""
+    line = LiveLine()
+    if not sys.stderr.isatty():
+        yield line
+        return
+    from threading import Timer
+
+    stop: list[Callable[[], None]] = []
+
+    def show() -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        live = Live(line, console=Console(stderr=True), refresh_per_second=PER_SECOND, transient=True)
+        stop.append(live.stop)
+        live.start()
+
+    timer = Timer(DELAY_SECONDS, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield line
+    finally:
+        timer.cancel()
+        timer.join()
+        for end in stop:
+            end()

@@ -138,6 +138,12 @@ class DmaEngine:
             if transfer.done == transfer.shape.data:
                 self._end(self.current, transfer, clock + cycles)
 
+    def begun(self) -> None:
+        """The burst at hand has begun, though its first beat waits for a bank."""
+        transfer = self.moving()
+        if transfer:
+            self.chosen_at = transfer.serial, transfer.done
+
     def finish(self, clock: int) -> Iterator[Event]:
         """All events, the channels being idle up to ``clock``."""
         for channel, idle in enumerate(self.idle):

@@ -18,11 +18,9 @@ from chipmodel.banks import BankMap, bank_map
 from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
 from chipmodel.dma_engine import DmaEngine, Transfer
-from chipmodel.meetings import Meetings
+from chipmodel.meetings import Ends, Meetings, Pair, Passage
 from chipmodel.trace import Cause, Event, Hold, Trace, Wait
 from chipmodel.traffic import Stream, streams
-
-FOREVER = 1 << 62
 
 
 def simulate(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None) -> Trace:
@@ -83,7 +81,7 @@ class _Machine:
         self.events: list[Event] = []
         self.started: dict[str, DmaStart] = {}
         self.serials = count()
-        self.dma_turn = False
+        self.dma_first = self.banks is not None and self.banks.arbitration == "dma first"
 
     def run(self, command: DmaStart | DmaWait | Compute) -> None:
         match command:
@@ -137,60 +135,58 @@ class _Machine:
         return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count)
 
     def pass_time(self, running: _Running | None) -> None:
-        """Up to the next decision of anybody."""
+        """Up to the next decision of anybody, or the CPU's next access of a bank."""
         self.dma.settle(self.clock)
         waits, data = self.dma.horizon(self.clock)
-        limits = [*waits, *([] if running is None else [running.command.cycles - running.done])]
-        if self.banks is None or self.meetings is None:
-            cycles = min(limits if data is None else [*limits, data])
-            self.advance(cycles, running, cycles, cycles)
-            return
-        transfer = self.dma.moving()
-        cycles = min(limits, default=FOREVER)
+        if running:
+            waits.append(running.command.cycles - running.done)
         if data is not None:
-            cycles = min(cycles, data)
-        quiet = self.quiet(self.banks, self.meetings, running, transfer, cycles)
-        if quiet:
-            self.advance(quiet, running, quiet, quiet)
-        if quiet < cycles:
-            # A burst that begins here has begun, though its first beat may have to wait.
-            self.dma.settle(self.clock)
-            self.meet(self.banks, running, self.dma.moving())
+            waits.append(data)
+        cycles = min(waits)
+        transfer = self.dma.moving()
+        if self.banks and (running or transfer):
+            every = self.chip.cpu.shared_every
+            if every and self.clock % every == 0:
+                self.meet(self.banks, running, transfer)
+                return
+            cycles = min(cycles, -self.clock % every) if every else cycles
+        if self.meetings and running and transfer and running.streams:
+            self.run_beside(self.meetings, running, transfer, cycles)
+        else:
+            self.advance(cycles, running, cycles, cycles)
 
-    def quiet(
-        self,
-        banks: BankMap,
-        meetings: Meetings,
-        running: _Running | None,
-        transfer: Transfer | None,
-        room: int,
-    ) -> int:
-        """Cycles, at most ``room``, until somebody may have to wait for a bank."""
-        every = self.chip.cpu.shared_every
-        if every and (running or transfer):
-            room = min(room, -self.clock % every)
-        if running and transfer and running.streams:
-            base = transfer.command.at.offset
-            room = meetings.next(running.streams, running.done, transfer.shape, base, transfer.done, room)
-        return room
+    def run_beside(self, meetings: Meetings, running: _Running, transfer: Transfer, cycles: int) -> None:
+        """``cycles``, of an op and of data, in which the two may meet."""
+        pair = Pair(running.streams, transfer.shape, transfer.command.at.offset)
+        start = Passage(0, running.done, transfer.done, self.dma_first)
+        end = meetings.run(pair, start, Ends(cycles, running.command.cycles, transfer.shape.data))
+        op, data = end.op - start.op, end.data - start.data
+        self.dma_first = end.dma_first
+        self.count(running.waits, transfer.command.name, end.cycles - op)
+        self.count(transfer.waits, running.command.label, end.cycles - data)
+        self.advance(end.cycles, running, op, data)
+        if not end.moved:
+            self.dma.begun()
+
+    def count(self, waits: Counter[tuple[Hold, str]], met: str, cycles: int) -> None:
+        if cycles:
+            waits["bank", met] += cycles
 
     def meet(self, banks: BankMap, running: _Running | None, transfer: Transfer | None) -> None:
         """One cycle in which not everybody may be served."""
         cpu = self.cpu_mask(banks)
         npu = self.npu_mask(banks, running)
         dma = self.dma_mask(banks, transfer)
-        robin = banks.arbitration == "round robin"
-        first = banks.arbitration == "dma first" or (robin and self.dma_turn)
-        npu_goes, dma_goes = banks.grants(cpu, npu, dma, first)
-        if npu and dma and npu_goes != dma_goes:
-            self.dma_turn = npu_goes
+        npu_goes, dma_goes = banks.grants(cpu, npu, dma, self.dma_first)
+        if npu and dma and npu_goes != dma_goes and banks.arbitration == "round robin":
+            self.dma_first = npu_goes
         if running and not npu_goes:
-            met = "CPU" if npu & cpu else transfer.command.name if transfer else ""
-            running.waits["bank", met] += 1
+            self.count(running.waits, "CPU" if npu & cpu else transfer.command.name if transfer else "", 1)
         if transfer and not dma_goes:
-            met = "CPU" if dma & cpu else running.command.label if running else ""
-            transfer.waits["bank", met] += 1
+            self.count(transfer.waits, "CPU" if dma & cpu else running.command.label if running else "", 1)
         self.advance(1, running, int(npu_goes), int(dma_goes))
+        if not dma_goes:
+            self.dma.begun()
 
     def advance(self, cycles: int, running: _Running | None, computed: int, moved: int) -> None:
         if running:

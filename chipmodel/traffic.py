@@ -33,16 +33,25 @@ class Stream:
         """Accesses from the start of the operand to its end."""
         return -(-self.span // self.width)
 
+    @property
+    def last(self) -> int:
+        """The cycle of the last access."""
+        return self.start + (self.count - 1) * self.stride
+
     def first_from(self, cycle: int) -> int:
         """The number of the first access in ``cycle`` of the op or later; it may be past the last."""
         return max(0, -(-(cycle - self.start) // self.stride))
+
+    def place(self, index: int) -> int:
+        """The address of access number ``index``."""
+        return self.address + index % self.lap * self.width
 
     def at(self, cycle: int) -> int | None:
         """The address that is accessed in ``cycle`` of the op; None where there is none."""
         since = cycle - self.start
         if since < 0 or since % self.stride or since // self.stride >= self.count:
             return None
-        return self.address + since // self.stride % self.lap * self.width
+        return self.place(since // self.stride)
 
 
 def streams(compute: Compute, npu: Npu) -> tuple[Stream, ...]:
@@ -83,6 +92,8 @@ def _stream(place: Located, start: int, cycles: int, port: Fraction, again: bool
     if not span or not cycles:
         return []
     width = min(span, max(1, ceil(port)))
-    count = cycles if again else min(cycles, -(-span // width))
-    width = max(width, -(-span // cycles))
+    count = cycles
+    if not again:
+        count = min(cycles, -(-span // width))
+        width = max(width, -(-span // cycles))
     return [Stream(start, cycles // count, count, width, place.moved.start, span)]

@@ -176,7 +176,11 @@ class _Emitter:
             size = part.share.bytes(self.program.tensors[part.name].bytes)
             buffer = f"{lane.name}.{lane.advance(part, size)}"
             lane.need = self._need(direction, "stripe", part, size, buffer, op, lane.name)
-        return Operand(part, self.emission.needs[lane.need].buffer)
+        return self._operand(lane)
+
+    def _operand(self, lane: _Lane) -> Operand:
+        need = self.emission.needs[lane.need]
+        return Operand(need.part, need.buffer, Interval(0, need.bytes))
 
     def _weights(self, op: Op, channels: Interval, lane: _Lane) -> list[Operand]:
         block = self.program.block_bytes(op)
@@ -190,7 +194,7 @@ class _Emitter:
             lane.advance(part, 0)
             buffer = f"{op.name}.weights.{len(self.emission.needs)}"
             lane.need = self._need("load", "weights", part, share.bytes(block), buffer, op, "weights")
-        return [Operand(part, self.emission.needs[lane.need].buffer)]
+        return [self._operand(lane)]
 
     def tensor_needs(self) -> None:
         """The loads that open segments and the stores that write tensors back."""

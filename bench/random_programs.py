@@ -18,7 +18,8 @@ from chipmodel.pipeline import plan
 from chipmodel.simulate import simulate
 from chipmodel.stepper import step_through
 from chipmodel.verify import verify
-from tests.chipmodel.test_whole_way import random_case, random_path
+from tests.chipmodel.test_whole_way import random_case
+from tests.random_commands import random_path
 
 
 def check(seed: int) -> Counter[str]:
@@ -34,7 +35,7 @@ def check(seed: int) -> Counter[str]:
         if faults:
             raise SystemExit(f"seed {seed} ({packer}, {streamer}): {faults[0]}")
         seen["verified"] += 1
-    choices = random_path(planned, random)
+    choices = random_path(planned.commands, random)
     trace = simulate(planned.commands, chip, choices)
     if trace != step_through(planned.commands, chip, choices):
         raise SystemExit(f"seed {seed} ({packer}, {streamer}): the two simulators differ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import gcd
 
 from chipmodel.certificate import (
@@ -36,7 +37,7 @@ def verify_certificate(problem: Problem, certificate: Certificate, steps: int = 
     if len(set(names)) < len(names):
         return ("a buffer is named twice",)
     rooms = _rooms(problem)
-    if any(b.start < a.stop for a, b in zip(rooms, rooms[1:], strict=False)):
+    if any(b.start < a.stop for a, b in pairwise(rooms)):
         return ("the problem's memories overlap",)
     buffers = [by_name[name] for name in names]
     match certificate:
@@ -238,7 +239,7 @@ def _contradiction(problem: Problem, buffers: list[Buffer]) -> tuple[str, ...]:
         share = max(first.pinned, last.pinned) < min(first.pinned + first.bytes, last.pinned + last.bytes)
         if share and may_not_share(problem, first, last):
             return ()
-    for a, b in zip(buffers, buffers[1:], strict=False):
+    for a, b in pairwise(buffers):
         if not aliased(problem, a, b):
             return (f"buffers {a.name!r} and {b.name!r} are not colocated, and their pins do not collide",)
     if first.pinned is not None and last.pinned is not None and first.pinned != last.pinned:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Literal
 
 from chipmodel.npu_luna_parameters import LunaNpu
-from chipmodel.psram_device import Device
+from chipmodel.psram_device import WIRES, Device, Protocol
 
 Mark = Literal["published", "derived", "assumed", "given"]
 
@@ -69,6 +70,10 @@ class Psram:
     collision: Literal["none", "expected", "worst", "phase"] = "none"
     """Which of its bursts meet a refresh and wait longer: none, the expected share, every one, or those
     that the simulated time says."""
+    ce_low_max_us: Fraction | None = None
+    ce_high_ns: Fraction = Fraction(0)
+    """How long CE# may be low and must be high, where a public controller drives the part (a ``device``
+    knows its own)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,101 @@ class BurstDma:
 
 
 @dataclass(frozen=True, slots=True)
+class HyperBusDma:
+    """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
+    up to ``request_beats`` after the other (``dma.controllers.HyperBus`` says what the constants are).
+    """
+
+    latency_clocks: int
+    latency_multiple: int
+    max_burst_words: int
+    request_beats: int
+    bus_bytes: int
+    request_cycles: int
+    response_cycles: int
+    turnaround_cycles: int
+    fixed_clocks: int
+    segment_clocks: int
+    round_trip_us: Fraction
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of the longest AXI burst."""
+        return self.bus_bytes * self.request_beats
+
+    @property
+    def burst_words(self) -> int:
+        """Words of the longest CS# low."""
+        return min(self.max_burst_words, self.request_bytes // 2)
+
+    @property
+    def low_clocks(self) -> int:
+        """Psram clocks of the longest CS# low: command-address, of which the latency count overlaps one
+        clock, latency, words."""
+        return 2 + self.latency_clocks * self.latency_multiple + self.burst_words
+
+    @property
+    def high_clocks(self) -> int:
+        """Psram clocks of the shortest CS# high: what lies between two bursts beside command-address."""
+        return self.segment_clocks - 2
+
+
+@dataclass(frozen=True, slots=True)
+class CdmaDma:
+    """``dma.model: cdma``. alexforencich/verilog-axi, axi_cdma between SharedMemory and another AXI
+    memory in Psram's place (``dma.cdma``); both run at the core's clock."""
+
+    data_bits: int
+    max_burst_beats: int
+    boundary_bytes: int
+    """Where every AXI burst ends."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+
+@dataclass(frozen=True, slots=True)
+class EfPsramDma:
+    """``dma.model: ef-psram``. A DMA that moves a word of ``access_bytes`` at a time through
+    efabless/EF_PSRAM_CTRL (``dma.controllers.EfPsram``)."""
+
+    read_mode: Protocol
+    write_mode: Protocol
+    wait_clocks: int
+    """SCK clocks between address and data of a read; a write has none."""
+    access_bytes: int
+    clocks_per_sck: int
+    frame_cycles: int
+    gap_cycles: int
+    """Core cycles from the end of an access to the start of the next."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    def sck_clocks(self, write: bool, size: int) -> int:
+        """SCK clocks of one access."""
+        wire = WIRES[self.write_mode if write else self.read_mode]
+        wait = 0 if write else self.wait_clocks
+        return wire.command_clocks + wire.address_clocks + wait + ceil(size / wire.bytes_per_clock)
+
+    @property
+    def low_cycles(self) -> int:
+        """Core cycles of the longest CE# low: it falls a cycle after the start."""
+        longest = max(self.sck_clocks(write, self.access_bytes) for write in (False, True))
+        return self.clocks_per_sck * longest + self.frame_cycles - 1
+
+    @property
+    def high_cycles(self) -> int:
+        """Core cycles of CE# high between two accesses."""
+        return self.gap_cycles + 1
+
+
+Controlled = HyperBusDma | CdmaDma | EfPsramDma
+"""An engine whose transfers are those of a public RTL design (``dma.controlled``)."""
+AnyDma = Dma | BurstDma | Controlled
+
+
+@dataclass(frozen=True, slots=True)
 class Cpu:
     """What the CPU does beside the program: every ``shared_every`` core cycles it takes a word of
     SharedMemory (bank after bank), every ``psram_every`` a line of ``line_bytes`` of Psram. 0: never."""
@@ -160,7 +260,7 @@ class Chip:
     core_mhz: Fraction
     shared_memory: SharedMemory
     psram: Psram
-    dma: Dma | BurstDma
+    dma: AnyDma
     npu: Npu
     figures: Mapping[str, Figure]
     """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""

@@ -31,14 +31,14 @@ class Field:
     unit: str
     power_of_two: bool = False
     options: tuple[str, ...] = ()
-    only: tuple[str, str] | None = None
-    """The choice (field, option) that this field belongs to; other chips do not have it."""
+    only: tuple[str, tuple[str, ...]] | None = None
+    """The choice (field, options) that this field belongs to; other chips do not have it."""
     default: str | None = None
     """What a chip file that does not say it means."""
 
     def belongs(self, choices: Mapping[str, str]) -> bool:
         """Whether a chip with these choices has the field."""
-        return self.only is None or choices.get(self.only[0]) == self.only[1]
+        return self.only is None or choices.get(self.only[0]) in self.only[1]
 
     def limit(self, value: Fraction) -> str:
         """``value`` with the unit, for people."""
@@ -65,19 +65,35 @@ def _choice(*options: str) -> Field:
 
 
 def _luna(field: Field) -> Field:
-    return replace(field, only=("npu.model", "luna"))
+    return replace(field, only=("npu.model", ("luna",)))
+
+
+def _dma(field: Field, *models: str) -> Field:
+    return replace(field, only=("dma.model", models))
 
 
 def _line(field: Field) -> Field:
-    return replace(field, only=("dma.model", "line"))
+    return _dma(field, "line")
 
 
 def _bursts(field: Field) -> Field:
-    return replace(field, only=("dma.model", "bursts"))
+    return _dma(field, "bursts")
+
+
+def _hyperbus(field: Field) -> Field:
+    return _dma(field, "hyperbus")
+
+
+def _cdma(field: Field) -> Field:
+    return _dma(field, "cdma")
+
+
+def _ef(field: Field) -> Field:
+    return _dma(field, "ef-psram")
 
 
 def _banks(field: Field) -> Field:
-    return replace(field, only=("shared_memory.model", "banks"))
+    return replace(field, only=("shared_memory.model", ("banks",)))
 
 
 def _default(text: str, field: Field) -> Field:
@@ -104,11 +120,13 @@ FIELDS: Mapping[str, Field] = {
     "shared_memory.banks.ports": _banks(_wholes(1, 4, "ports")),
     "shared_memory.banks.arbitration": _banks(_choice("npu first", "dma first", "round robin")),
     "psram.bytes": _sizes(256, 1 << 50),
-    "psram.clock_mhz": _CLOCK,
+    "psram.clock_mhz": _dma(_CLOCK, "line", "bursts", "hyperbus"),
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
     "psram.device": _bursts(_choice(*DEVICES)),
     "psram.collision": _bursts(_choice("none", "expected", "worst", "phase")),
-    "dma.model": _choice("line", "bursts"),
+    "psram.ce_low_max_us": _dma(_rationals("0.001", 10**6, "microseconds"), "hyperbus", "ef-psram"),
+    "psram.ce_high_ns": _dma(_rationals("0", 10**6, "nanoseconds"), "hyperbus", "ef-psram"),
+    "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram"),
     "dma.channels": _default("1", _wholes(1, 64, "channels")),
     "dma.arbitration": _default("in order", _choice("in order", "round robin")),
     "dma.outstanding": _default("1", _line(_wholes(1, 64, "bursts"))),
@@ -127,6 +145,30 @@ FIELDS: Mapping[str, Field] = {
     "dma.bursts.crossing_clocks": _bursts(_wholes(0, 10**6, "Psram clocks")),
     "dma.bursts.short_bytes": _bursts(_wholes(0, 1 << 20, "bytes")),
     "dma.bursts.overlap": _default("no", _bursts(_choice("no", "yes"))),
+    "dma.hyperbus.setup_cycles": _hyperbus(_SETUP),
+    "dma.hyperbus.latency_clocks": _hyperbus(_wholes(1, 64, "Psram clocks")),
+    "dma.hyperbus.latency_multiple": _hyperbus(_wholes(1, 2, "times the latency")),
+    "dma.hyperbus.max_burst_words": _hyperbus(_wholes(1, 10**9, "words of 2 bytes")),
+    "dma.hyperbus.request_beats": _hyperbus(_wholes(1, 256, "beats")),
+    "dma.hyperbus.bus_bytes": _hyperbus(replace(_wholes(2, 128, "bytes"), power_of_two=True)),
+    "dma.hyperbus.request_cycles": _hyperbus(_SETUP),
+    "dma.hyperbus.response_cycles": _hyperbus(_SETUP),
+    "dma.hyperbus.turnaround_cycles": _hyperbus(_SETUP),
+    "dma.hyperbus.fixed_clocks": _hyperbus(_wholes(3, 10**6, "Psram clocks")),
+    "dma.hyperbus.segment_clocks": _hyperbus(_wholes(3, 10**6, "Psram clocks")),
+    "dma.hyperbus.round_trip_ns": _hyperbus(_rationals("0", 1000, "nanoseconds")),
+    "dma.cdma.setup_cycles": _cdma(_SETUP),
+    "dma.cdma.data_bits": _cdma(replace(_wholes(8, 1024, "bits"), power_of_two=True)),
+    "dma.cdma.max_burst_beats": _cdma(_wholes(1, 256, "beats")),
+    "dma.cdma.boundary_bytes": _cdma(replace(_wholes(128, 1 << 20, "bytes"), power_of_two=True)),
+    "dma.ef_psram.setup_cycles": _ef(_SETUP),
+    "dma.ef_psram.read_mode": _ef(_choice("QPI", "1-4-4", "SPI")),
+    "dma.ef_psram.write_mode": _ef(_choice("QPI", "1-4-4", "SPI")),
+    "dma.ef_psram.wait_clocks": _ef(_wholes(0, 64, "SCK clocks")),
+    "dma.ef_psram.access_bytes": _ef(replace(_wholes(1, 4, "bytes"), power_of_two=True)),
+    "dma.ef_psram.clocks_per_sck": _ef(_wholes(1, 1024, "core cycles")),
+    "dma.ef_psram.frame_cycles": _ef(_wholes(1, 10**6, "core cycles")),
+    "dma.ef_psram.gap_cycles": _ef(_SETUP),
     "npu.model": _choice("array", "luna"),
     "npu.macs_per_cycle.int8": _MACS,
     "npu.macs_per_cycle.int16": _MACS,

@@ -19,23 +19,18 @@ from typing import Any, Literal, cast, get_args
 from chipmodel.chip import (
     Arbitration,
     Banks,
-    BurstDma,
-    Channels,
     Chip,
     Cpu,
-    Dma,
     Figure,
     Mark,
     Npu,
-    Psram,
-    Route,
     SharedMemory,
 )
+from chipmodel.chip_dma import check_controller, dma_of, psram_of
 from chipmodel.chip_fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import shown, suggest
 from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
-from chipmodel.psram_devices import device_named
 from chipmodel.yaml_file import Document, read_text, read_yaml
 
 PRESET_FOLDER = Path(__file__).parent / "chips"
@@ -88,6 +83,7 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
         )
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
     _check_luna(chip, Place(name_or_path))
+    check_controller(chip, Place(name_or_path))
     return chip
 
 
@@ -111,7 +107,9 @@ def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None
     only = FIELDS[path].only
     if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
         what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
-        raise BadInput(what, where=Place(figure.source), mend=f"leave it out, or choose {only[0]}={only[1]}")
+        raise BadInput(
+            what, where=Place(figure.source), mend=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
+        )
 
 
 def _check_luna(chip: Chip, where: Place) -> None:
@@ -278,8 +276,8 @@ def _chip(
         shared_memory=SharedMemory(
             whole("shared_memory.bytes"), whole("shared_memory.alignment"), _banks(numbers, choices)
         ),
-        psram=_psram(numbers, choices),
-        dma=_bursts(numbers, choices) if choices["dma.model"] == "bursts" else _lines(numbers, choices),
+        psram=psram_of(numbers, choices),
+        dma=dma_of(numbers, choices),
         npu=_npu(numbers, choices["npu.model"]),
         figures=figures,
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
@@ -295,47 +293,6 @@ def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks
     interleave = cast('Literal["words", "blocks"]', choices["shared_memory.banks.interleave"])
     return Banks(
         count, word, interleave, ports, cast(Arbitration, choices["shared_memory.banks.arbitration"])
-    )
-
-
-def _channels(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Channels:
-    arbitration = cast('Literal["in order", "round robin"]', choices["dma.arbitration"])
-    return Channels(int(numbers["dma.channels"]), arbitration)
-
-
-def _psram(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Psram:
-    size, clock = int(numbers["psram.bytes"]), numbers["psram.clock_mhz"]
-    if choices["dma.model"] == "line":
-        return Psram(size, clock, numbers["psram.bytes_per_clock"])
-    device = replace(device_named(choices["psram.device"]), clock_mhz=clock)
-    _ = device.latency_code  # raises BadInput where the part is not made for that clock
-    collision = cast('Literal["none", "expected", "worst", "phase"]', choices["psram.collision"])
-    return Psram(size, clock, device.wire.bytes_per_clock, device, collision)
-
-
-def _lines(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Dma:
-    def route(path: str) -> Route:
-        setup, size = int(numbers[f"{path}.setup_cycles"]), int(numbers[f"{path}.burst_bytes"])
-        return Route(setup, size, numbers[f"{path}.burst_overhead_clocks"])
-
-    outstanding, port = int(numbers["dma.outstanding"]), int(numbers["dma.port_bytes"])
-    return Dma(route("dma.load"), route("dma.store"), _channels(numbers, choices), outstanding, port)
-
-
-def _bursts(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> BurstDma:
-    def whole(name: str) -> int:
-        return int(numbers[f"dma.bursts.{name}"])
-
-    return BurstDma(
-        setup_cycles=whole("setup_cycles"),
-        beat_bytes=whole("beat_bytes"),
-        burst_beats=whole("burst_beats"),
-        gap_cycles=whole("gap_cycles"),
-        prefetch_lines=whole("prefetch_lines"),
-        crossing_clocks=whole("crossing_clocks"),
-        short_bytes=whole("short_bytes"),
-        channels=_channels(numbers, choices),
-        overlap=choices["dma.bursts.overlap"] == "yes",
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chipmodel import __version__
-from chipmodel.cli_pack import pack
+from chipmodel.cli_pack import check_packing, is_packing, pack
 from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, BadInput, ChipmodelError
 from chipmodel.progress import stage
 
@@ -288,8 +288,11 @@ def check(
 ) -> int:
     """Verify PLAN for WORKLOAD with code that shares nothing with the planners.
 
-    The chip is the one that the plan names, unless --chip or --set say otherwise.
+    The chip is the one that the plan names, unless --chip or --set say otherwise. Where WORKLOAD is a
+    packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
     """
+    if is_packing(workload):
+        return check_packing(plan_file, workload)
     from chipmodel.plan_file import read_plan
     from chipmodel.verify import verify_file
     from chipmodel.yaml_file import read_text
@@ -338,7 +341,8 @@ def validate(
       luna_transfer    route,bytes,core_cycles (dma psram->shared,
                        dma shared->psram ...)
 
-    Of a controller, whose parameters are in the table (--chip may only name it):
+    Of a controller, by its preset, --chip and --set; where the table has a column
+    for a clock, a latency, a width, a burst length or a wait, that counts instead:
 
     \b
       pulp-hyperbus
@@ -346,8 +350,8 @@ def validate(
           latency_multiple,max_burst_words,bytes,address,last_beat_sys_cycle
           and first_beat_sys_cycle,cs_low_count,ck_clocks
         rtl_hyperbus_back_to_back  sys_mhz,ck_mhz,reads,bytes_each,
-          total_sys_cycles and cs_low_count,ck_clocks; also, if not 6, 1 and
-          350, latency_clocks,latency_multiple,max_burst_words
+          latency_clocks,latency_multiple,max_burst_words,total_sys_cycles
+          and cs_low_count,ck_clocks
       axi-cdma
         rtl_axi_cdma               data_bits,max_burst_beats,src,dst,bytes,
           cycles and read_bursts,write_bursts

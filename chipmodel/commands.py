@@ -38,6 +38,8 @@ class DmaStart:
     op: str
     psram: int = 0
     """Its first address in Psram."""
+    home: Interval = Interval(0, 0)
+    """The addresses in Psram of the whole tensor or weight slice that it moves."""
 
     def clashes(self, other: DmaStart) -> bool:
         """Whether the two may not be under way at once: they share bytes of SharedMemory, or one
@@ -45,9 +47,7 @@ class DmaStart:
         mine = Interval(self.at.offset, self.at.offset + self.bytes)
         if mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
             return True
-        stores = "store" in (self.direction, other.direction)
-        same = (self.at.part.name, self.at.part.weights) == (other.at.part.name, other.at.part.weights)
-        return stores and same
+        return "store" in (self.direction, other.direction) and self.home.overlaps(other.home)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from chipmodel.commands import DmaStart
 from chipmodel.trace import Cause, Event, Hold, Kind, Wait
 from dma.interruptions import Interruption, interruptions
 from dma.shape import Shape, shape_of
+from dma.timing import assert_legal
 
 
 @dataclass(eq=False)
@@ -171,6 +172,7 @@ class DmaEngine:
             self.queue.popleft()
             channel = self.channels.index(None)
             self._idled(channel, self.idle[channel].cause, clock)
+            assert_legal(self.chip, command.direction, command.psram, command.bytes)
             shape = shape_of(self.chip, command.direction, command.bytes)
             self.channels[channel] = Transfer(serial, command, shape, clock, clock + shape.setup)
         cause: Cause = "order" if self.queue else "nothing issued"

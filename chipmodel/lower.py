@@ -71,7 +71,8 @@ class _Lowering:
     def start(self, transfer: Transfer) -> DmaStart:
         at = self.located(Operand(transfer.part, transfer.buffer))
         owner = transfer.due if transfer.direction == "load" else transfer.issue
-        return DmaStart(transfer.name, transfer.direction, transfer.bytes, at, self.op_at[owner])
+        name, direction, size = transfer.name, transfer.direction, transfer.bytes
+        return DmaStart(name, direction, size, at, self.op_at[owner], transfer.psram, transfer.home)
 
     def wait(self, transfer: Transfer, position: int) -> DmaWait:
         return DmaWait(transfer.name, self.op_at[position])

@@ -15,7 +15,8 @@ from chipmodel.commands import Command
 from chipmodel.errors import DoesNotFit
 from chipmodel.liveness import liveness
 from chipmodel.lower import lower
-from chipmodel.plan import Problem, Solved, check
+from chipmodel.plan import Problem, Solved
+from chipmodel.plan_sweep import check_fast
 from chipmodel.program import Program
 from chipmodel.result import Attempt, Result
 from chipmodel.schedule import Schedule, steps
@@ -130,7 +131,7 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
             break
         budget -= max((tried.solved.peak - capacity) // 4, capacity // 64, 1)
     assert best is not None
-    faults = check(Problem(best.problem.buffers), best.solved.plan)
+    faults = check_fast(Problem(best.problem.buffers), best.solved.plan)
     if faults:
         raise AssertionError(f"packer {packer} made a wrong plan: {faults[0]}")
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))

@@ -144,6 +144,7 @@ def _encode(command: Command) -> dict[str, object]:
                 "op": command.op,
                 "at": _located(command.at),
                 "psram": command.psram,
+                "home": _span(command.home),
             }
         case DmaWait():
             return {"dma_wait": command.name, "op": command.op}
@@ -296,6 +297,7 @@ def _command(node: _Node) -> Command:
             _read_located(node.at("at")),
             node.at("op").text(),
             node.at("psram").number(),
+            _interval(node.at("home")),
         )
     if node.has("dma_wait"):
         return DmaWait(node.at("dma_wait").text(), node.at("op").text())

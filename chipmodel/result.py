@@ -8,7 +8,7 @@ from chipmodel.chip import Chip
 from chipmodel.plan import Problem, Solved
 from chipmodel.program import Program
 from chipmodel.schedule import Schedule
-from chipmodel.trace import Trace
+from chipmodel.trace import Trace, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,21 @@ class Result:
 
     @property
     def hidden_cycles(self) -> int:
-        """DMA cycles during which the NPU computed."""
-        return self.trace.busy("dma") + self.trace.busy("npu") - self._any_busy()
+        """Cycles during which an op was on the NPU and a transfer in a channel."""
+        npu, dma = (_spans(self.trace, unit) for unit in UNITS)
+        return _covered(npu) + _covered(dma) - _covered([*npu, *dma])
 
-    def _any_busy(self) -> int:
-        spans = sorted((e.start, e.stop) for e in self.trace.events if not e.cause)
-        total = clock = 0
-        for start, stop in spans:
-            total += max(0, stop - max(start, clock))
-            clock = max(clock, stop)
-        return total
+
+def _spans(trace: Trace, unit: Unit) -> list[tuple[int, int]]:
+    return [(e.start, e.stop) for e in trace.events if e.unit == unit and not e.cause]
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    total = clock = 0
+    for start, stop in sorted(spans):
+        total += max(0, stop - max(start, clock))
+        clock = max(clock, stop)
+    return total
+
+
+UNITS: tuple[Unit, ...] = ("npu", "dma")

@@ -115,6 +115,10 @@ class Transfer:
     bytes: int
     issue: int
     due: int
+    psram: int = 0
+    """Its first address in Psram."""
+    home: Interval = Interval(0, 0)
+    """The addresses in Psram of the whole tensor or weight slice that it moves."""
 
 
 @dataclass(frozen=True, slots=True)

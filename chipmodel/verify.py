@@ -22,7 +22,7 @@ from chipmodel.plan import Buffer, Plan, Problem, check
 from chipmodel.plan_file import PlanFile
 from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.schedule import Part
-from chipmodel.work import WHOLE, by_channels, output_share
+from chipmodel.work import WHOLE, Share, by_channels, output_share
 
 MOST_VIOLATIONS = 20
 MOST_TRIPS = 8
@@ -36,6 +36,7 @@ def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple
     for name in program.outputs:
         if name in checker.defined and not state.in_psram(name):
             checker.report(f"output {name!r} is not completely in Psram at the end")
+    checker.apart_in_psram()
     for name in state.under_way:
         checker.report(f"nobody waits for transfer {name!r}")
     return tuple(dict.fromkeys(checker.violations))[:MOST_VIOLATIONS]
@@ -49,6 +50,7 @@ class _Checker:
         self.ops = {op.name: op for op in ops(program.body)}
         self.defined = {name for op in self.ops.values() for name in op.outputs}
         self.violations: list[str] = []
+        self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
     def report(self, text: str) -> None:
         self.violations.append(text)
@@ -138,6 +140,7 @@ class _Checker:
     def start(self, start: DmaStart, state: MemoryState) -> None:
         part, who = start.at.part, f"transfer {start.name!r}"
         self._inside(start.at, who)
+        self._at_home(start, part, who)
         size = self._size(part)
         if size is None:
             self.report(f"{who} moves {part.name!r}, which the program does not have")
@@ -151,6 +154,35 @@ class _Checker:
             self._holds(start.at, part, who, state)
         for fault in state.start(start):
             self.report(fault)
+
+    def _at_home(self, start: DmaStart, part: Part, who: str) -> None:
+        """A transfer stays within what it moves, whose place in Psram never changes."""
+        home, end = start.home, start.psram + start.bytes
+        if not home.start <= start.psram <= end <= home.stop:
+            self.report(f"{who} moves [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})")
+        key = (part.name, part.weights, part.share if part.weights else WHOLE)
+        if self.homes.setdefault(key, home) != home:
+            self.report(f"{who} moves {_words(part)} from two places in Psram")
+
+    def apart_in_psram(self) -> None:
+        """Two things share addresses in Psram only where one overwrites the other."""
+        whose: dict[Interval, set[str]] = {}
+        for (name, weights, _), home in self.homes.items():
+            whose.setdefault(home, set()).add(f"weights of {name}" if weights else self._storage(name))
+        for home, names in whose.items():
+            if len(names) > 1 and len(home):
+                self.report(f"{', '.join(sorted(names))} share Psram [{home.start}, {home.stop})")
+        for before, after in pairwise(sorted(home for home in whose if len(home))):
+            if before.overlaps(after):
+                self.report(
+                    f"Psram [{before.start}, {before.stop}) and [{after.start}, {after.stop}) overlap"
+                )
+
+    def _storage(self, name: str) -> str:
+        overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
+        while name in overwritten:
+            name = overwritten.pop(name)
+        return name
 
     def compute(self, step: Compute, state: MemoryState) -> None:
         op = self.ops.get(step.op)

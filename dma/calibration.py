@@ -30,6 +30,13 @@ FREE: Mapping[str, tuple[str, ...]] = {
     ),
     "luna_depthwise2d": (*("npu.luna.depthwise_configuration_cycles", "npu.luna.later_pass_saving_cycles"),),
     "luna_matmul": ("npu.luna.matmul_configuration_cycles",),
+    "rtl_hyperbus_read": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.fixed_clocks", "dma.hyperbus.segment_clocks"),
+    ),
+    "rtl_hyperbus_back_to_back": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.turnaround_cycles", "dma.hyperbus.fixed_clocks"),
+    ),
+    "rtl_ef_psram": ("dma.ef_psram.frame_cycles",),
 }
 """Constants by the kind of table; those of another DMA or NPU model than the chip's stay out."""
 
@@ -60,11 +67,11 @@ class Calibration:
 
 def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
     """Fit the chip of that name, or the table's own. Raises BadInput where the table has no free
-    constants: a controller's are its columns, and the chip may not have the model that they belong to."""
+    constants, or the chip does not have the model that they belong to."""
     chip = chip_for(table, name, overrides)
     before = compare(table, chip)
-    free = [path for path in FREE.get(before.kind.name, ()) if chip and path in chip.figures]
-    if chip is None or not free:
+    free = [path for path in FREE.get(before.kind.name, ()) if path in chip.figures]
+    if not free:
         raise BadInput(
             f"a table of {before.kind.name} leaves nothing to fit on {before.chip}",
             mend=f"free constants have {', '.join(FREE)}, on a chip with the models that they belong to",

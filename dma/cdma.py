@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from chipmodel.errors import BadInput
 
 PAGE = 4096
-"""No AXI burst crosses a multiple of this (AXI4, A3.4.1)."""
+"""No AXI burst crosses a multiple of this (AXI4, A3.4.1), unless a chip file says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class AxiCdma:
 
     data_bits: int = 64
     max_burst_beats: int = 16
+    page: int = PAGE
 
     @property
     def bus_bytes(self) -> int:
@@ -56,25 +58,41 @@ class AxiCdma:
         seen: dict[tuple[int, ...], tuple[int, _Stages]] = {}
         while left:
             done = size - left
-            if (target + done) % PAGE == 0:
+            if (target + done) % self.page == 0:
                 left, state = _skip(seen, left, state)
                 done = size - left
-            write = first_burst(target + done, left, self.burst_bytes)
+            write = first_burst(target + done, left, self.burst_bytes, self.page)
             state = state.after(self.beats(source + done, write))
             left -= write
         return Copy(state.answered + 1, state.reads, state.writes)
 
+    def settled(self) -> tuple[list[tuple[int, int]], Fraction]:
+        """Copies between the starts of two pages: (bytes, cycles) at the end of every burst until the
+        stages are where they were at an earlier page, and cycles a byte from there on."""
+        state, size = _Stages(), 0
+        seen: dict[tuple[int, ...], tuple[int, int]] = {}
+        ends: list[tuple[int, int]] = []
+        while state.shape() not in seen:
+            seen[state.shape()] = size, state.requested
+            for _ in range(-(-self.page // self.burst_bytes)):
+                write = first_burst(size, self.page, self.burst_bytes, self.page)
+                state = state.after(self.beats(size, write))
+                size += write
+                ends.append((size, state.answered + 1))
+        size_then, requested = seen[state.shape()]
+        return ends, Fraction(state.requested - requested, size - size_then)
+
     def beats(self, address: int, size: int) -> Iterator[int]:
         """Beats of each read that a write command of ``size`` bytes needs."""
         while size:
-            read = first_burst(address, size, self.burst_bytes)
+            read = first_burst(address, size, self.burst_bytes, self.page)
             yield -(-read // self.bus_bytes)
             address, size = address + read, size - read
 
 
-def first_burst(address: int, size: int, burst_bytes: int) -> int:
+def first_burst(address: int, size: int, burst_bytes: int, page: int = PAGE) -> int:
     """Bytes of the next burst: to the end of the transfer, of the burst, or of the page."""
-    return min(size, burst_bytes, PAGE - address % PAGE)
+    return min(size, burst_bytes, page - address % page)
 
 
 @dataclass(frozen=True, slots=True)

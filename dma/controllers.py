@@ -8,16 +8,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, gcd
 from typing import Literal
 
-from chipmodel.clocks import Clock
+from chipmodel.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
 from chipmodel.psram_device import WIRES, Protocol
 
 Phase = Literal["aligned", "middle"]
+Runs = Sequence[tuple[int, int]]
+"""Reads that follow one another: how many, and the words of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,29 @@ class HyperBus:
         first = min(words, (self.bus_bytes - address % self.bus_bytes + 1) // 2)
         segments = self._segments(words)
         return Read(
-            self._beat([first], phase),
-            self._beat([words] * reads, phase),
+            self._beat([(1, first)], phase),
+            self._beat([(reads, words)], phase),
             segments * reads,
             (words + segments * (self.latency + self.ca_clocks)) * reads,
         )
+
+    def transfer(self, size: int, request_bytes: int) -> int:
+        """Cycles of ``size`` bytes in reads of ``request_bytes``, the last one shorter, queued together."""
+        full, rest = divmod(size, request_bytes)
+        runs = [(full, request_bytes // 2), (1, -(-rest // 2))]
+        return self._beat([run for run in runs if all(run)], self.usual_phase(size))
+
+    def least_cycles(self, words: int) -> Fraction:
+        """Cycles that a read of ``words`` takes at least from its toggle to that of the next: both
+        clocks' edges only ever add to it."""
+        clocks = self.capture_clocks + self._clocks(words)
+        return rescaled(clocks, self.ck, self.sys) + self.turnaround_cycles
+
+    @property
+    def fringe_cycles(self) -> int:
+        """Cycles before the first toggle and after the last word, less the turnaround that nobody waits
+        for."""
+        return self.request_cycles + self.response_cycles - self.turnaround_cycles
 
     def usual_phase(self, size: int) -> Phase:
         """How a first request meets the Psram clock where nobody says it.
@@ -113,14 +134,14 @@ class HyperBus:
 
     def spread(self, size: int) -> tuple[int, int]:
         """The earliest and the latest last beat of one read of ``size`` bytes, over all phases."""
-        words = [-(-size // 2)]
-        return self._last_beat(words, self._shortest_wait()), self._last_beat(words, 1 / self.ck.mhz)
+        runs = [(1, -(-size // 2))]
+        return self._last_beat(runs, self._shortest_wait()), self._last_beat(runs, 1 / self.ck.mhz)
 
-    def _beat(self, words: list[int], phase: Phase) -> int:
-        latest = self._last_beat(words, 1 / self.ck.mhz)
+    def _beat(self, runs: Runs, phase: Phase) -> int:
+        latest = self._last_beat(runs, 1 / self.ck.mhz)
         if phase == "aligned":
             return latest
-        return -(-(latest + self._last_beat(words, self._shortest_wait())) // 2)
+        return -(-(latest + self._last_beat(runs, self._shortest_wait())) // 2)
 
     def _shortest_wait(self) -> Fraction:
         """The finest grid on which the edges of both clocks lie: a request waits at least that long."""
@@ -128,16 +149,32 @@ class HyperBus:
         together = gcd(sys.numerator * ck.denominator, ck.numerator * sys.denominator)
         return Fraction(together, sys.denominator * ck.denominator)
 
-    def _last_beat(self, words: list[int], wait: Fraction) -> int:
-        """Cycles to the last beat of reads of so many ``words``, where the first toggle is ``wait``
-        microseconds before the Psram clock's edge 0 and system edge 0 is at that toggle."""
-        toggle = arrived = 0
-        for moved in words:
-            seen = self.ck.edge_after(self.sys.time(toggle) - wait)
-            captured = self.ck.time(seen + self.capture_clocks + self._clocks(moved))
-            arrived = self.sys.edge_at(captured + wait)
-            toggle = arrived + self.turnaround_cycles
-        return self.request_cycles + arrived + self.response_cycles
+    def _last_beat(self, runs: Runs, wait: Fraction) -> int:
+        """Cycles to the last beat of ``runs`` of reads, where the first toggle is ``wait`` microseconds
+        before the Psram clock's edge 0 and system edge 0 is at that toggle."""
+        toggle = 0
+        for count, words in runs:
+            toggle = self._next_toggle(count, words, wait, toggle)
+        return self.request_cycles + toggle - self.turnaround_cycles + self.response_cycles
+
+    def _next_toggle(self, left: int, words: int, wait: Fraction, toggle: int) -> int:
+        """The system edge of the toggle after ``left`` reads of ``words``, the first at ``toggle``. How a
+        toggle meets the Psram clock decides all that follows, so that whole rounds are leapt over."""
+        seen: dict[Fraction, tuple[int, int]] = {}
+        while left:
+            phase = rescaled(toggle, self.sys, self.ck) % 1
+            if phase in seen:
+                left_then, toggle_then = seen[phase]
+                rounds, left = divmod(left, left_then - left)
+                toggle += rounds * (toggle - toggle_then)
+                seen.clear()
+                continue
+            seen[phase] = left, toggle
+            edge = self.ck.edge_after(self.sys.time(toggle) - wait)
+            captured = self.ck.time(edge + self.capture_clocks + self._clocks(words))
+            toggle = self.sys.edge_at(captured + wait) + self.turnaround_cycles
+            left -= 1
+        return toggle
 
     def _clocks(self, words: int) -> int:
         """Psram clocks of latency and data until the ``words``-th word, further CS# lows included."""

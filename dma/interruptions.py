@@ -13,10 +13,11 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
-from chipmodel.chip import Chip, Dma
+from chipmodel.chip import BurstDma, Chip, Dma
 from chipmodel.clocks import Clock, rescaled
 from chipmodel.psram_device import burst_clocks, latency_clocks
 from chipmodel.schedule import Direction
+from dma.controlled import controlled_cycles
 from dma.refresh import hidden, refresh_clocks
 
 Cause = Literal["refresh", "cpu"]
@@ -68,15 +69,19 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
         load, store = longer
         yield Interruption("refresh", interval, ceil(busy), (load, store))
     if chip.cpu.psram_every:
-        line = ceil(rescaled(_cpu_clocks(chip), psram, core))
+        line = _cpu_cycles(chip)
         yield Interruption("cpu", Fraction(chip.cpu.psram_every), line, None)
 
 
-def _cpu_clocks(chip: Chip) -> Fraction:
-    """Psram clocks of the CPU's line, a burst of its own."""
-    if isinstance(chip.dma, Dma):
-        return chip.dma.load.burst_overhead_clocks + chip.cpu.line_bytes / chip.psram.bytes_per_clock
-    device = chip.psram.device
+def _cpu_cycles(chip: Chip) -> int:
+    """Core cycles of the CPU's line, a burst of its own; through a controller, as long as a load."""
+    core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
+    line, dma, device = chip.cpu.line_bytes, chip.dma, chip.psram.device
+    if isinstance(dma, Dma):
+        clocks = dma.load.burst_overhead_clocks + line / chip.psram.bytes_per_clock
+        return ceil(rescaled(clocks, psram, core))
+    if not isinstance(dma, BurstDma):
+        return controlled_cycles(chip.core_mhz, chip.psram, dma, "load", line)
     assert device is not None
-    clocks = burst_clocks(device, 0, chip.cpu.line_bytes, False)
-    return Fraction(clocks + device.ce_setup_hold_clocks + device.ce_high_min)
+    burst = burst_clocks(device, 0, line, False) + device.ce_setup_hold_clocks + device.ce_high_min
+    return ceil(rescaled(burst, psram, core))

@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from chipmodel.chip import Chip, Dma
+from chipmodel.chip import BurstDma, Chip, Dma
 from chipmodel.schedule import Direction
+from dma.controlled import grain
 from dma.timing import NAMES, burst_routes_of, cycles_per_byte, transfer_cycles
 
 
@@ -21,7 +22,8 @@ from dma.timing import NAMES, burst_routes_of, cycles_per_byte, transfer_cycles
 class Shape:
     """``setup`` core cycles on the channel, then ``data`` cycles of the engine.
 
-    Line ``k`` ends ``(first + (k + 1) * pace) / scale`` cycles after the set-up, on the next whole cycle.
+    Line ``k`` ends ``(first + (k + 1) * pace) / scale`` cycles after the set-up, on the next whole cycle;
+    ``first`` may be negative, ``first + pace`` not.
     Its bytes move in beats of up to ``beat_bytes``, one a cycle, the last at its end.
     """
 
@@ -92,13 +94,26 @@ def _shape(chip_key: _Key, direction: Direction, size: int) -> Shape:
         line = chip.dma.port_bytes * ceil(1 / (slope * chip.dma.port_bytes))
         setup, first, pace = way.setup_cycles, Fraction(0), slope * line
         beat, lines = chip.dma.port_bytes, max(1, way.burst_bytes // line)
-    else:
+    elif isinstance(chip.dma, BurstDma):
         route = burst_routes_of(chip)[NAMES[direction]]
         line, beat = route.line_bytes, chip.dma.beat_bytes
         setup, first, pace = route.pace(size, chip.dma.setup_cycles)
         lines = 1 + chip.dma.prefetch_lines if direction == "load" else 1
+    else:
+        setup, beats = chip.dma.setup_cycles, grain(chip.dma)
+        line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
+        # A line is a beat here; the first one also takes, or is spared, what the others do not.
+        count, data = -(-size // line), total - setup
+        pace = line * cycles_per_byte(chip, direction)
+        first = data - count * pace
+        if first + pace < 1:
+            first, pace = Fraction(0), Fraction(data, count)
     scale = first.denominator * pace.denominator
-    return Shape(setup, total - setup, size, line, beat, lines, int(first * scale), int(pace * scale), scale)
+    # A transfer of no bytes is a set-up, whose last cycle is called its data.
+    setup = max(0, min(setup, total - 1))
+    return Shape(
+        setup, max(1, total - setup), size, line, beat, lines, int(first * scale), int(pace * scale), scale
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

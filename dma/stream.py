@@ -25,6 +25,7 @@ from chipmodel.schedule import (
 )
 from dma import ping_pong, sync
 from dma.emit import Emission, Need, emit
+from dma.layout import PsramLayout, lay_out
 from dma.policy import Issued, Policy, Room
 from dma.residency import Reserve, Residency, decide
 from dma.tiling import SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
@@ -80,7 +81,8 @@ def _stream(program: Program, chip: Chip, policy: Policy, budget: int, keep: int
     tilings = _tilings(room, policy)
     emission = emit(program, chip, residency, tilings)
     issued, extra = policy.issue(room, emission)
-    return _schedule(emission, issued, extra, policy, residency)
+    layout = lay_out(program, residency.storage, [decision.need for decision in issued])
+    return _schedule(emission, issued, extra, policy, residency, layout)
 
 
 def _claims(program: Program, residency: Residency, budget: int, reserve: Reserve) -> tuple[int, ...]:
@@ -131,6 +133,7 @@ def _schedule(
     extra: dict[str, BufferSpec],
     policy: Policy,
     residency: Residency,
+    layout: PsramLayout,
 ) -> Schedule:
     buffers = dict(emission.buffers)
     for decision in issued:
@@ -140,7 +143,7 @@ def _schedule(
     renamed = {d.need.buffer: d.buffer for d in issued}
     return Schedule(
         body=_rename(emission.body, renamed),
-        transfers=_transfers(issued),
+        transfers=_transfers(issued, layout),
         buffers=buffers,
         streamer=policy.name,
         striped=tuple(sorted(residency.striped)),
@@ -148,7 +151,7 @@ def _schedule(
     )
 
 
-def _transfers(issued: list[Issued]) -> tuple[Transfer, ...]:
+def _transfers(issued: list[Issued], layout: PsramLayout) -> tuple[Transfer, ...]:
     ordered = sorted(issued, key=lambda d: (d.issue, d.due, d.need.direction))
     titles = [_title(d.need) for d in ordered]
     many, seen = Counter(titles), Counter[str]()
@@ -159,7 +162,15 @@ def _transfers(issued: list[Issued]) -> tuple[Transfer, ...]:
         need = decision.need
         result.append(
             Transfer(
-                name, need.direction, need.part, decision.buffer, need.bytes, decision.issue, decision.due
+                name=name,
+                direction=need.direction,
+                part=need.part,
+                buffer=decision.buffer,
+                bytes=need.bytes,
+                issue=decision.issue,
+                due=decision.due,
+                psram=layout.address(need.part, need.bytes),
+                home=layout.home(need.part, need.bytes),
             )
         )
     return tuple(result)

@@ -2,7 +2,8 @@
 
 ``dma.model: line`` is the affine form ``setup + bytes * k / 32``, with ``k`` what one Psram burst takes,
 overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
-mechanism that explains the LUNA vendor's measured table (``dma.routes``).
+mechanism that explains the LUNA vendor's measured table (``dma.routes``). The other models are public
+controllers (``dma.controlled``).
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from math import ceil
 
-from chipmodel.chip import BurstDma, Chip, Dma, Psram
+from chipmodel.chip import AnyDma, BurstDma, Chip, Dma, Psram
 from chipmodel.errors import BadInput
 from chipmodel.near import suggest
-from chipmodel.psram_device import ce_low_clocks
+from chipmodel.psram_device import Device, ce_low_clocks
 from chipmodel.schedule import Direction
+from dma.bursts import assert_legal as assert_bursts_legal
+from dma.bursts import bursts_of
+from dma.controlled import controlled_cycles, controlled_least, controlled_slope
 from dma.routes import Route, burst_routes
 from dma.split import split
 
@@ -33,7 +38,9 @@ def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
     """Core cycles that each byte of a long transfer adds (``k / 32``)."""
     if isinstance(chip.dma, Dma):
         return _line_slope(chip.core_mhz, chip.psram, chip.dma, direction)
-    return _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
+    if isinstance(chip.dma, BurstDma):
+        return _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
+    return controlled_slope(chip.core_mhz, chip.psram, chip.dma, direction)
 
 
 def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
@@ -41,6 +48,9 @@ def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
     if isinstance(chip.dma, Dma):
         setup = (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
         return setup, cycles_per_byte(chip, direction)
+    if not isinstance(chip.dma, BurstDma):
+        once, each = controlled_least(chip.core_mhz, chip.psram, chip.dma, direction)
+        return chip.dma.setup_cycles + once, each
     route = _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]]
     if route.least_setup < 0:
         return 0, route.least_per_byte
@@ -56,7 +66,7 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
         return transfer_cycles(chip, ROUTES[route], size)
     known = burst_routes_of(chip)
     if not known:
-        mend = f"routes of a chip with dma.model = line are {', '.join(ROUTES)}"
+        mend = f"its routes are {', '.join(ROUTES)}"
         raise BadInput(f"{chip.name} does not model the route '{route}'", mend=mend)
     if route not in known:
         raise BadInput(f"no route is called '{route}'", mend=suggest(route, known, "known routes are"))
@@ -65,15 +75,16 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
 
 def burst_routes_of(chip: Chip) -> Mapping[str, Route]:
     """All routes of a chip with ``dma.model: bursts``, none of another."""
-    return {} if isinstance(chip.dma, Dma) else _burst_routes(chip.core_mhz, chip.psram, chip.dma)
+    return _burst_routes(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
 
 @lru_cache(maxsize=1 << 16)
-def _cycles(core: Fraction, psram: Psram, dma: Dma | BurstDma, direction: Direction, size: int) -> int:
+def _cycles(core: Fraction, psram: Psram, dma: AnyDma, direction: Direction, size: int) -> int:
     if isinstance(dma, Dma):
         setup = (dma.load if direction == "load" else dma.store).setup_cycles
         return setup + ceil(size * _line_slope(core, psram, dma, direction))
-    _assert_legal(psram, dma, direction, size)
+    if not isinstance(dma, BurstDma):
+        return dma.setup_cycles + controlled_cycles(core, psram, dma, direction, size)
     return _burst_routes(core, psram, dma)[NAMES[direction]].cycles(size)
 
 
@@ -89,14 +100,22 @@ def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, R
     return burst_routes(dma, psram.device, core, psram.collision)
 
 
-def _assert_legal(psram: Psram, dma: BurstDma, direction: Direction, size: int) -> None:
-    """No burst of the transfer holds CE# low for longer than the part allows; O(1) in ``size``."""
-    device, write = psram.device, direction == "store"
-    assert device is not None
-    line = dma.beat_bytes * dma.burst_beats
+def assert_legal(chip: Chip, direction: Direction, address: int, size: int) -> None:
+    """Raises AssertionError unless the bursts of a transfer from ``address`` of Psram keep CE# low, CE# high
+    and pages; all of them by their sizes, the first ones one by one. O(1) in ``size``."""
+    device = chip.psram.device
+    if isinstance(chip.dma, BurstDma) and device is not None and size:
+        # Pages and boundaries repeat, so only the place within them counts.
+        _assert_legal(device, chip.dma, direction, address % (1 << 20), size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: int, size: int) -> None:
+    write, line = direction == "store", dma.beat_bytes * dma.burst_beats
     longest = line if write else line * (1 + dma.prefetch_lines)
-    for group in split(device, 0, size, write, longest):
+    for group in split(device, address, size, write, longest):
         for run in group.runs:
             low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
             limit = device.ce_low_limit
             assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"
+    assert_bursts_legal(device, islice(bursts_of(device, address, size, write, longest), 8))

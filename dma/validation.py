@@ -6,18 +6,18 @@ until the document is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip, preset_names
+from chipmodel.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.near import shown
 from dma.validation_kinds import KINDS
-from dma.validation_table import Kind, Row, as_kind, ignored, read_sheet, recognise, rows_of
+from dma.validation_table import Cell, Kind, Row, as_kind, ignored, read_sheet, recognise, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A whole table beside the model; ``chip`` is a chip's or a controller's name."""
+    """A whole table beside the model of ``chip``."""
 
     file: str
     kind: Kind
@@ -87,45 +87,46 @@ def read_table(text: str, file: str, kind: str | None = None) -> Table:
     return Table(file, kinds, rows, tuple(notes))
 
 
-def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Chip | None:
-    """The chip that ``table`` is compared with: of that name, or its kind's own; None for a controller,
-    whose parameters are in the table. Raises BadInput for a chip that the table cannot be of."""
+def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
+    """The chip that ``table`` is compared with: of that name, or its kind's own. Raises BadInput for a
+    chip that the table cannot be of."""
     kind = table.kinds[0]
-    if not kind.controller:
-        if name in CONTROLLERS:
-            what = f"--chip {name} is a controller, and a table of {kind.name} needs a chip"
-            raise BadInput(what, mend=f"leave it out, or name one of {', '.join(preset_names())}")
-        return load_chip(name or kind.chip, overrides)
-    if name not in (None, kind.chip):
-        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(name)}"
-        raise BadInput(what, mend=f"leave --chip out; the parameters of {kind.chip} are the table's columns")
-    if overrides:
-        what = f"--set {overrides[0]} means nothing for {kind.chip}"
-        raise BadInput(what, mend="change the table's columns, which hold its parameters")
-    return None
+    chip = load_chip(name or kind.chip, overrides)
+    model = chip.figures["dma.model"].value
+    if kind.dma_model not in (None, model):
+        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(chip.name)}"
+        mend = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
+        raise BadInput(what, mend=mend)
+    return chip
 
 
-CONTROLLERS = frozenset(kind.chip for kind in KINDS.values() if kind.controller)
-
-
-def compare(table: Table, chip: Chip | None) -> Comparison:
+def compare(table: Table, chip: Chip) -> Comparison:
     """Every row of ``table`` predicted for ``chip``, which is what ``chip_for`` gave.
 
-    Of several kinds, the one with the smaller sum of errors is taken, the first if they are equal.
-    Raises BadInput for a row that cannot be.
+    Columns that the table does not have are numbers of the chip. Of several kinds, the one with the
+    smaller sum of errors is taken, the first if they are equal. Raises BadInput for a row that cannot be.
     """
     tried = [(kind, tuple(_compared(kind, chip, row) for row in table.rows)) for kind in table.kinds]
     sums = [sum(abs(row.error) for row in rows) for _, rows in tried]
     best = sums.index(min(sums))
     kind, rows = tried[best]
-    notes = table.notes
+    notes = (*table.notes, *_unused(table, kind, chip))
     if len(tried) > 1:
         errors = ", ".join(f"{number(s):,} as {k.name}" for s, (k, _) in zip(sums, tried, strict=True))
         notes = (*notes, f"read as {kind.name}, which has the smaller sum of errors: {errors}")
-    return Comparison(table.file, kind, chip.name if chip else kind.chip, rows, notes)
+    return Comparison(table.file, kind, chip.name, rows, notes)
 
 
-def _compared(kind: Kind, chip: Chip | None, row: Row) -> Compared:
+def _unused(table: Table, kind: Kind, chip: Chip) -> Iterator[str]:
+    """The user's own numbers of the chip that the table's columns take the place of."""
+    for column in kind.inputs:
+        figure = chip.figures.get(column.field or "")
+        if figure and figure.mark == "given" and any(column.name in row.cells for row in table.rows):
+            yield f"{column.field} = {figure.value} does not count: the table has the column {column.name}"
+
+
+def _compared(kind: Kind, chip: Chip, row: Row) -> Compared:
+    row = _filled(kind, chip, row)
     try:
         answers = kind.predict(chip, row)
     except BadInput as error:
@@ -133,6 +134,13 @@ def _compared(kind: Kind, chip: Chip | None, row: Row) -> Compared:
             raise
         raise BadInput(error.what, where=row.place(), mend=error.mend) from None
     return Compared(row, row.number(kind.measured), answers[kind.measured], answers)
+
+
+def _filled(kind: Kind, chip: Chip, row: Row) -> Row:
+    """The row with the chip's numbers where it has none of its own."""
+    fields = {column.name: column.field for column in kind.inputs if column.field}
+    numbers = {name: Cell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
+    return replace(row, cells={**numbers, **row.cells})
 
 
 def summary(rows: Iterable[Compared]) -> Summary:

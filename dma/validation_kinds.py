@@ -26,8 +26,12 @@ def _wholes(names: str, least: int = 1, most: int = 1 << 20) -> tuple[Column, ..
     return tuple(Column(name, "whole", Fraction(least), Fraction(most)) for name in names.split())
 
 
-def _whole(name: str, least: int, most: int, default: int | None = None) -> Column:
-    return Column(name, "whole", Fraction(least), Fraction(most), default)
+def _whole(name: str, least: int, most: int, field: str | None = None) -> Column:
+    return Column(name, "whole", Fraction(least), Fraction(most), field)
+
+
+def _mhz(name: str, field: str) -> Column:
+    return Column(name, "decimal", Fraction(1, 1000), Fraction(100_000), field)
 
 
 def _text(name: str) -> Column:
@@ -38,7 +42,6 @@ def _softmax(row: Row) -> bool:
     return row.text("op") in ("softmax", "log_softmax")
 
 
-_MHZ = tuple(Column(name, "decimal", Fraction(1, 1000), Fraction(100_000)) for name in ("sys_mhz", "ck_mhz"))
 _CONV = (
     *_wholes("in_c in_h in_w out_c", most=1 << 16),
     *_wholes("kernel_h kernel_w stride", most=4096),
@@ -46,7 +49,13 @@ _CONV = (
 )
 _BYTES = Column("bytes")
 _ADDRESSES = (0, 1 << 48)
-_FOREVER = 10**9
+_HYPERBUS = (
+    _mhz("sys_mhz", "core_mhz"),
+    _mhz("ck_mhz", "psram.clock_mhz"),
+    _whole("latency_clocks", 1, 64, "dma.hyperbus.latency_clocks"),
+    _whole("latency_multiple", 1, 2, "dma.hyperbus.latency_multiple"),
+    _whole("max_burst_words", 1, 10**9, "dma.hyperbus.max_burst_words"),
+)
 
 _ALL = (
     Kind("luna_conv2d", "luna-arcs", _CONV, "cycles", conv2d),
@@ -78,41 +87,34 @@ _ALL = (
         "rtl_hyperbus_read",
         "pulp-hyperbus",
         (
-            *_MHZ,
-            _whole("latency_clocks", 1, 64),
-            _whole("latency_multiple", 1, 2),
-            _whole("max_burst_words", 1, _FOREVER),
+            *_HYPERBUS,
             _BYTES,
             _whole("address", *_ADDRESSES),
         ),
         "last_beat_sys_cycle",
         hyperbus_read,
         ("first_beat_sys_cycle", "cs_low_count", "ck_clocks"),
-        controller=True,
+        dma_model="hyperbus",
     ),
     Kind(
         "rtl_hyperbus_back_to_back",
         "pulp-hyperbus",
         (
-            *_MHZ,
+            *_HYPERBUS,
             _whole("reads", 1, 100_000),
             Column("bytes_each"),
-            # What the measured ones had; a table of one's own may say otherwise.
-            _whole("latency_clocks", 1, 64, 6),
-            _whole("latency_multiple", 1, 2, 1),
-            _whole("max_burst_words", 1, _FOREVER, 350),
         ),
         "total_sys_cycles",
         back_to_back,
         ("cs_low_count", "ck_clocks"),
-        controller=True,
+        dma_model="hyperbus",
     ),
     Kind(
         "rtl_axi_cdma",
         "axi-cdma",
         (
-            *_wholes("data_bits", least=8, most=1024),
-            *_wholes("max_burst_beats", most=256),
+            _whole("data_bits", 8, 1024, "dma.cdma.data_bits"),
+            _whole("max_burst_beats", 1, 256, "dma.cdma.max_burst_beats"),
             _whole("src", *_ADDRESSES),
             _whole("dst", *_ADDRESSES),
             _BYTES,
@@ -120,7 +122,7 @@ _ALL = (
         "cycles",
         axi_cdma,
         ("read_bursts", "write_bursts"),
-        controller=True,
+        dma_model="cdma",
     ),
     Kind(
         "rtl_ef_psram",
@@ -130,12 +132,12 @@ _ALL = (
             _text("command"),
             _whole("is_read", 0, 1),
             _BYTES,
-            _whole("wait_clocks", 0, 64),
+            _whole("wait_clocks", 0, 64, "dma.ef_psram.wait_clocks"),
         ),
         "controller_cycles",
         ef_psram,
         ("sck_clocks",),
-        controller=True,
+        dma_model="ef-psram",
     ),
 )
 

@@ -1,22 +1,23 @@
 """What the model predicts for a row of each kind of table: an answer for every measured column.
 
-Every function takes the chip (None for a controller) and the row, and raises BadInput for what cannot be.
+Every function takes the chip and the row, whose numbers come before the chip's, and raises BadInput for
+what cannot be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from chipmodel.chip import Chip
-from chipmodel.clocks import Clock
+from chipmodel.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.errors import BadInput
 from chipmodel.near import shown, suggest
 from chipmodel.npu import work_cycles
 from chipmodel.npu_luna import ADDING, CURVES, GATING, op_cost
 from chipmodel.work import Conv, Matmul, Vector, Window, Work
-from dma.cdma import AxiCdma
-from dma.controllers import EfPsram, HyperBus, Read, ef_protocol
+from dma import controlled
+from dma.controllers import HyperBus, Read, ef_protocol
 from dma.timing import route_cycles
 from dma.validation_table import Row
 
@@ -29,19 +30,18 @@ VECTOR_OPS = tuple(dict.fromkeys((*ADDING, "mul", "div", *GATING, *CURVES, "soft
 EF_CONTROLLER = "EF_PSRAM_CTRL"
 
 
-def _npu_cycles(chip: Chip | None, kind: str, work: Work, bits: int = 8) -> Answer:
-    assert chip is not None, "a table of the NPU is compared with a chip"
+def _npu_cycles(chip: Chip, kind: str, work: Work, bits: int = 8) -> Answer:
     if chip.npu.luna:
         return {"cycles": op_cost(chip.npu.luna, kind, work, bits).cycles}
     return {"cycles": Fraction(work_cycles(chip.npu, work, f"int{bits}"))}
 
 
-def conv2d(chip: Chip | None, row: Row) -> Answer:
+def conv2d(chip: Chip, row: Row) -> Answer:
     """A plain convolution of int8."""
     return _npu_cycles(chip, "conv", Conv(_window(row), row.whole("in_c"), row.whole("out_c")))
 
 
-def depthwise2d(chip: Chip | None, row: Row) -> Answer:
+def depthwise2d(chip: Chip, row: Row) -> Answer:
     """A depthwise convolution of int8."""
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
@@ -67,7 +67,7 @@ def _axis(row: Row, axis: str) -> tuple[int, int, int, int]:
     return size, (size + 2 * pad - kernel) // row.whole("stride") + 1, kernel, pad
 
 
-def matmul(chip: Chip | None, row: Row) -> Answer:
+def matmul(chip: Chip, row: Row) -> Answer:
     """A matrix product."""
     bits = row.whole("bits")
     if bits not in WIDTHS:
@@ -77,35 +77,39 @@ def matmul(chip: Chip | None, row: Row) -> Answer:
     return _npu_cycles(chip, "matmul", work, bits)
 
 
-def vector(chip: Chip | None, row: Row) -> Answer:
+def vector(chip: Chip, row: Row) -> Answer:
     """Element-wise work and softmax on int8."""
     op, elements = row.text("op"), row.whole("elements")
     if op not in VECTOR_OPS:
         what = f"op {shown(op)} is no vector op"
         raise BadInput(what, where=row.place("op"), mend=suggest(op, VECTOR_OPS, "known ops are"))
     # LUNA's paces are of each operand; the ports of an array take all of them.
-    operands = 2 if chip and not chip.npu.luna and op in TWO_OPERANDS else 1
+    operands = 2 if not chip.npu.luna and op in TWO_OPERANDS else 1
     return _npu_cycles(chip, op, Vector(elements, operands * elements, elements))
 
 
-def transfer(chip: Chip | None, row: Row) -> Answer:
+def transfer(chip: Chip, row: Row) -> Answer:
     """A transfer on one of the chip's routes."""
-    assert chip is not None, "a table of transfers is compared with a chip"
     try:
         return {"core_cycles": Fraction(route_cycles(chip, row.text("route"), row.whole("bytes")))}
     except BadInput as error:
         raise BadInput(error.what, where=row.place("route"), mend=error.mend) from None
 
 
-def _hyperbus(row: Row) -> HyperBus:
-    keys = ("latency_clocks", "latency_multiple", "max_burst_words")
-    latency, multiple, longest = (row.whole(key) for key in keys)
-    return HyperBus(Clock(row.number("sys_mhz")), Clock(row.number("ck_mhz")), latency, multiple, longest)
+def _hyperbus(chip: Chip, row: Row) -> HyperBus:
+    assert isinstance(chip.dma, HyperBusDma)
+    dma = replace(
+        chip.dma,
+        latency_clocks=row.whole("latency_clocks"),
+        latency_multiple=row.whole("latency_multiple"),
+        max_burst_words=row.whole("max_burst_words"),
+    )
+    return controlled.hyperbus(row.number("sys_mhz"), row.number("ck_mhz"), dma)
 
 
-def hyperbus_read(_: Chip | None, row: Row) -> Answer:
+def hyperbus_read(chip: Chip, row: Row) -> Answer:
     """One read through pulp-platform/hyperbus."""
-    read = _hyperbus(row).read(row.whole("bytes"), row.whole("address"))
+    read = _hyperbus(chip, row).read(row.whole("bytes"), row.whole("address"))
     return {
         "first_beat_sys_cycle": Fraction(read.first_beat),
         "last_beat_sys_cycle": Fraction(read.last_beat),
@@ -113,9 +117,9 @@ def hyperbus_read(_: Chip | None, row: Row) -> Answer:
     }
 
 
-def back_to_back(_: Chip | None, row: Row) -> Answer:
+def back_to_back(chip: Chip, row: Row) -> Answer:
     """Queued reads through pulp-platform/hyperbus."""
-    read = _hyperbus(row).back_to_back(row.whole("reads"), row.whole("bytes_each"))
+    read = _hyperbus(chip, row).back_to_back(row.whole("reads"), row.whole("bytes_each"))
     return {"total_sys_cycles": Fraction(read.last_beat), **_pins(read)}
 
 
@@ -123,7 +127,7 @@ def _pins(read: Read) -> Answer:
     return {"cs_low_count": Fraction(read.cs_lows), "ck_clocks": Fraction(read.ck_clocks)}
 
 
-def ef_psram(_: Chip | None, row: Row) -> Answer:
+def ef_psram(chip: Chip, row: Row) -> Answer:
     """One access through efabless/EF_PSRAM_CTRL; a write has no wait."""
     if row.text("controller") != EF_CONTROLLER:
         what = f"controller {shown(row.text('controller'))} is not modelled"
@@ -132,21 +136,25 @@ def ef_psram(_: Chip | None, row: Row) -> Answer:
         protocol = ef_protocol(row.text("command"))
     except BadInput as error:
         raise BadInput(error.what, where=row.place("command"), mend=error.mend) from None
+    assert isinstance(chip.dma, EfPsramDma)
+    controller = controlled.ef_psram(chip.dma)
     wait = row.whole("wait_clocks") if row.whole("is_read") else 0
     access = protocol, row.whole("bytes"), wait
     return {
-        "controller_cycles": Fraction(EfPsram().cycles(*access)),
-        "sck_clocks": Fraction(EfPsram().sck_clocks(*access)),
+        "controller_cycles": Fraction(controller.cycles(*access)),
+        "sck_clocks": Fraction(controller.sck_clocks(*access)),
     }
 
 
-def axi_cdma(_: Chip | None, row: Row) -> Answer:
+def axi_cdma(chip: Chip, row: Row) -> Answer:
     """One copy by axi_cdma."""
     bits = row.whole("data_bits")
     if bits % 8 or bits & (bits - 1):
         what = f"data_bits {bits} is no width of an AXI bus"
         raise BadInput(what, where=row.place("data_bits"), mend="use 8, 16, 32 ... 1024")
-    engine = AxiCdma(bits, row.whole("max_burst_beats"))
+    assert isinstance(chip.dma, CdmaDma)
+    beats = row.whole("max_burst_beats")
+    engine = controlled.cdma(replace(chip.dma, data_bits=bits, max_burst_beats=beats))
     copy = engine.copy(row.whole("src"), row.whole("dst"), row.whole("bytes"))
     return {
         "cycles": Fraction(copy.cycles),

@@ -25,19 +25,19 @@ _CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: numbers from ``least`` to ``most``, or texts. One with a ``default`` may
-    be missing from a table; the limits keep out what no such hardware has."""
+    """A column of a table: numbers from ``least`` to ``most``, or texts; the limits keep out what no such
+    hardware has. One with a ``field`` may be missing from a table: that number of the chip counts then."""
 
     name: str
     form: Form = "whole"
     least: Fraction = Fraction(1)
     most: Fraction = Fraction(1 << 40)
-    default: int | None = None
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a row, and from which column of the line's text on (0: it is a default)."""
+    """What stands in a row, and from which column of the line's text on (0: it is a number of the chip)."""
 
     value: Fraction | str
     column: int
@@ -64,18 +64,19 @@ class Row:
         return str(self.cells[name].value)
 
     def place(self, name: str | None = None) -> Place:
-        """Where a column's cell stands; without a name, or for a default, where the row begins."""
+        """Where a column's cell stands; without a name, or for a number of the chip,
+        where the row begins."""
         return Place(self.file, self.line, self.cells[name].column or 1 if name else 1)
 
 
-Predict = Callable[[Chip | None, Row], Mapping[str, Fraction]]
+Predict = Callable[[Chip, Row], Mapping[str, Fraction]]
 """The model's answer for every measured column of a row. Raises BadInput for what cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of table. ``chip`` is what it is compared with by default: a preset, or, where
-    ``controller`` says so, a controller whose parameters are in the table."""
+    """A kind of table. ``chip`` is the preset that it is compared with by default; any other must have
+    the same ``dma_model``, where there is one."""
 
     name: str
     chip: str
@@ -83,14 +84,14 @@ class Kind:
     measured: str
     predict: Predict
     others: tuple[str, ...] = ()
-    controller: bool = False
+    dma_model: str | None = None
     parts: Mapping[str, Callable[[Row], bool]] | None = None
     """Parts of the rows that the summary lists apart."""
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns without which a row cannot be predicted, the measured one apart."""
-        return tuple(column.name for column in self.inputs if column.default is None)
+        return tuple(column.name for column in self.inputs if column.field is None)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -212,10 +213,9 @@ def rows_of(sheet: Sheet, kind: Kind) -> tuple[Row, ...]:
     measured = Column(kind.measured, "decimal", Fraction(0))
     others = (Column(name, "decimal", Fraction(0)) for name in kind.others)
     columns = {column.name: column for column in (*kind.inputs, measured, *others)}
-    defaults = {c.name: Cell(Fraction(c.default), 0) for c in kind.inputs if c.default is not None}
     rows: list[Row] = []
     for line, cells in sheet.lines:
-        read = dict(defaults)
+        read: dict[str, Cell] = {}
         for (name, _), (text, at) in zip(sheet.header, cells, strict=True):
             if name in columns:
                 read[name] = Cell(_value(columns[name], text, Place(sheet.file, line, at)), at)

@@ -10,7 +10,6 @@ from chipmodel.trace import Event, Unit
 
 MOST_BARS = 12_000
 """More than this many bars take a browser seconds to draw."""
-UNITS: tuple[Unit, ...] = ("npu", "dma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +26,18 @@ class Bar:
     op: str
     bytes: int
     events: int = 1
+    channel: int = 0
+    held: int = 0
+    """Cycles in which it stood still at work."""
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
-    """At most ``most`` bars (but at least one per unit and category), in order of (unit, start)."""
-    found = [_bar(e) for unit in UNITS for e in result.trace.of(unit)]
+    """At most ``most`` bars (but at least one per unit and category), in order of (unit, channel, start)."""
+    rows: list[tuple[Unit, int]] = [
+        ("npu", 0),
+        *(("dma", channel) for channel in range(result.trace.channels)),
+    ]
+    found = [_bar(e) for unit, channel in rows for e in result.trace.of(unit, channel)]
     resolution = max(1, result.trace.cycles // most)
     shown = found
     while len(shown) > most and resolution < 2 * result.trace.cycles:
@@ -46,14 +52,19 @@ def category(event: Event) -> str:
 
 
 def _bar(event: Event) -> Bar:
-    return Bar(event.unit, category(event), event.start, event.stop, event.name, event.op, event.bytes)
+    held = sum(wait.cycles for wait in event.waits)
+    span = event.start, event.stop
+    return Bar(event.unit, category(event), *span, event.name, event.op, event.bytes, 1, event.channel, held)
 
 
 def _stretches(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
     """Neighbours of one unit, together at most ``resolution`` cycles long or alone."""
     stretch: list[Bar] = []
     for bar in found:
-        if stretch and (bar.unit != stretch[0].unit or bar.stop - stretch[0].start > resolution):
+        row = (bar.unit, bar.channel)
+        if stretch and (
+            row != (stretch[0].unit, stretch[0].channel) or bar.stop - stretch[0].start > resolution
+        ):
             yield stretch
             stretch = []
         stretch.append(bar)
@@ -68,5 +79,6 @@ def _merged(stretch: list[Bar]) -> Iterator[Bar]:
     for group in groups.values():
         stop = clock + sum(b.stop - b.start for b in group)
         total = sum(b.bytes for b in group)
-        yield replace(group[0], start=clock, stop=stop, bytes=total, events=len(group))
+        held = sum(b.held for b in group)
+        yield replace(group[0], start=clock, stop=stop, bytes=total, events=len(group), held=held)
         clock = stop

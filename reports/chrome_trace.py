@@ -12,10 +12,10 @@ from math import nextafter
 from chipmodel.result import Result
 from chipmodel.trace import Event, Unit
 from reports.lifetimes import alive_bytes, lifetimes
-from reports.words import CAUSES
+from reports.words import CAUSES, dma_name
 
 PROCESS = 1
-THREADS: dict[Unit, int] = {"npu": 1, "dma": 2}
+UNITS: tuple[Unit, ...] = ("npu", "dma")
 
 
 def chrome_trace(result: Result) -> dict[str, object]:
@@ -38,8 +38,9 @@ def chrome_trace(result: Result) -> dict[str, object]:
 
 def _names(result: Result) -> list[dict[str, object]]:
     named = [_metadata("process_name", 0, name=f"{result.program.name} on {result.chip.title}")]
-    for unit, thread in THREADS.items():
-        named.append(_metadata("thread_name", thread, name=unit.upper()))
+    threads = [("NPU", 1), *((dma_name(result, c), 2 + c) for c in range(result.trace.channels))]
+    for name, thread in threads:
+        named.append(_metadata("thread_name", thread, name=name))
         named.append(_metadata("thread_sort_index", thread, sort_index=thread))
     return named
 
@@ -50,7 +51,7 @@ def _metadata(kind: str, thread: int, **args: object) -> dict[str, object]:
 
 def _units(result: Result) -> list[dict[str, object]]:
     mhz = result.chip.core_mhz
-    return [_complete(event, mhz) for unit in THREADS for event in result.trace.of(unit)]
+    return [_complete(event, mhz) for unit in UNITS for event in result.trace.of(unit)]
 
 
 def _complete(event: Event, mhz: Fraction) -> dict[str, object]:
@@ -60,7 +61,7 @@ def _complete(event: Event, mhz: Fraction) -> dict[str, object]:
         "name": CAUSES[event.cause] if event.cause else event.name,
         "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
         "pid": PROCESS,
-        "tid": THREADS[event.unit],
+        "tid": 1 if event.unit == "npu" else 2 + event.channel,
         "ts": start,
         "dur": _length(start, float(event.stop / mhz), float(event.cycles / mhz)),
         "args": _args(event),
@@ -84,6 +85,8 @@ def _args(event: Event) -> dict[str, object]:
     }
     if event.cause:
         args |= {"cause": event.cause, "waits_for": event.name}
+    if event.waits:
+        args["waits"] = [{"cause": w.cause, "by": w.by, "cycles": w.cycles} for w in event.waits]
     if event.bytes:
         args["bytes"] = event.bytes
     if event.position >= 0:

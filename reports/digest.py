@@ -11,7 +11,7 @@ from chipmodel.chip import Npu
 from chipmodel.program import DTYPE_BITS, If, Loop, Node, Op, ops
 from chipmodel.result import Result
 from chipmodel.schedule import steps
-from chipmodel.trace import Event
+from chipmodel.trace import Event, Trace, Unit
 from reports.words import CAUSES, ratio
 
 
@@ -36,6 +36,17 @@ class OpTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class Met:
+    """A step and a transfer (or one of the two and the CPU) that asked for one bank in the same cycles."""
+
+    step: str
+    other: str
+    npu_cycles: int
+    """Cycles that the NPU stood still for it, and the DMA engine."""
+    dma_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
 class Digest:
     """Cycles are of the core clock, bytes are those that the DMA moved, ops are in linear order."""
 
@@ -52,6 +63,8 @@ class Digest:
     """MACs done, as a share of what the array could have done while the NPU computed; without the ops
     whose cycles the user gave."""
     ops: tuple[OpTotals, ...]
+    met: tuple[Met, ...]
+    """Who met whom on a bank of SharedMemory, those that lost most cycles first."""
 
     @property
     def loaded_bytes(self) -> int:
@@ -69,7 +82,7 @@ def digest(result: Result) -> Digest:
     moved_cycles: Counter[str] = Counter()
     moved_bytes: Counter[str] = Counter()
     for event in busy:
-        moved_cycles[event.kind] += event.cycles
+        moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
     runs = op_runs(result)
     totals = _op_totals(result, runs)
@@ -83,7 +96,20 @@ def digest(result: Result) -> Digest:
         executed_macs=sum(op.macs * op.runs for op in totals),
         array_utilisation=_array_utilisation(result, totals),
         ops=totals,
+        met=_met(trace),
     )
+
+
+def _met(trace: Trace) -> tuple[Met, ...]:
+    """Meetings of a step and a transfer, or of either and the CPU."""
+    lost: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    units: tuple[Unit, ...] = ("npu", "dma")
+    for side, unit in enumerate(units):
+        for (name, cause, by), cycles in trace.held(unit).items():
+            if cause == "bank":
+                lost[(name, by) if unit == "npu" or by == "CPU" else (by, name)][side] += cycles
+    met = [Met(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
+    return tuple(sorted(met, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
 
 
 def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
@@ -140,6 +166,9 @@ def _totals(op: Op, runs: int, pieces: int, events: list[Event]) -> OpTotals:
     for event in events:
         if event.unit == "npu" and event.cause:
             stalls[event.cause] += event.cycles
+        elif event.unit == "npu":
+            for wait in event.waits:
+                stalls[wait.cause] += wait.cycles
     moves = [e for e in events if e.unit == "dma" and not e.cause]
     return OpTotals(
         name=op.name,
@@ -147,7 +176,7 @@ def _totals(op: Op, runs: int, pieces: int, events: list[Event]) -> OpTotals:
         macs=op.work.macs,
         runs=runs,
         steps=pieces,
-        compute_cycles=sum(e.cycles for e in events if e.unit == "npu" and not e.cause),
+        compute_cycles=sum(e.worked for e in events if e.unit == "npu"),
         stalls=by_cause(stalls),
         loaded_bytes=sum(e.bytes for e in moves if e.kind != "store tensor"),
         stored_bytes=sum(e.bytes for e in moves if e.kind == "store tensor"),

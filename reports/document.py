@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chipmodel.result import Attempt, Result
-from reports.digest import Digest, OpTotals, digest
+from reports.digest import Digest, Met, OpTotals, digest
 from reports.words import ratio
 
 
@@ -33,6 +33,16 @@ def document(result: Result) -> dict[str, object]:
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.program.notes),
         "ops": [_op(o) for o in sums.ops],
+        "met_on_banks": [_met(m) for m in sums.met],
+    }
+
+
+def _met(met: Met) -> dict[str, object]:
+    return {
+        "step": met.step,
+        "other": met.other,
+        "npu_cycles": met.npu_cycles,
+        "dma_cycles": met.dma_cycles,
     }
 
 

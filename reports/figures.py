@@ -14,11 +14,10 @@ from chipmodel.interval import Interval, hull
 from chipmodel.result import Result
 from reports.bars import MOST_BARS, Bar, bars
 from reports.lifetimes import alive_bytes, lifetimes
-from reports.words import CAUSES, KIB, duration, percent, ratio, size
+from reports.words import CAUSES, KIB, dma_name, duration, percent, ratio, size
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
 GREY, PALE = "#8A919A", "#B8BEC6"
-ROWS = {"npu": "NPU", "dma": "DMA"}
 LABEL_SIZE = 11
 LABELLED = 400
 """With more marks than this, names inside of marks would cost more time than they tell."""
@@ -43,6 +42,11 @@ EVENTS = (
     Category("weights", CAUSES["weights"], ORANGE, True),
     Category("input", CAUSES["input"], GREEN, True),
     Category("output", CAUSES["output"], PURPLE, True),
+    Category("bank", CAUSES["bank"], SKY, True),
+    Category("arbitration", CAUSES["arbitration"], GREY, True),
+    Category("refresh", CAUSES["refresh"], GREY, True),
+    Category("cpu", CAUSES["cpu"], GREY, True),
+    Category("order", CAUSES["order"], GREY, True),
     Category("nothing issued", CAUSES["nothing issued"], GREY, faint=True),
     Category("finished", CAUSES["finished"], PALE, faint=True),
 )
@@ -70,7 +74,8 @@ def timeline(result: Result, most: int = MOST_BARS) -> Chart:
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
     labelled = len(shown) <= LABELLED
     traces = [_event_trace(result, c, [b for b in shown if b.category == c.key], labelled) for c in legend]
-    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": ["DMA", "NPU"], "fixedrange": True}
+    names = [*(dma_name(result, c) for c in reversed(range(result.trace.channels))), "NPU"]
+    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     figure = _figure(traces, result.trace.cycles, rows)
     events = len(result.trace.events)
     merged = len(shown) < events
@@ -94,13 +99,13 @@ def _event_trace(result: Result, category: Category, shown: list[Bar], labelled:
         "type": "bar",
         "orientation": "h",
         "name": category.label,
-        "y": [ROWS[b.unit] for b in shown],
+        "y": [_row(result, b) for b in shown],
         "x": [b.stop - b.start for b in shown],
         "base": [b.start for b in shown],
         "width": 0.78,
         "marker": _marker(category),
         "customdata": [
-            [_title(b), _detail(b), b.stop - b.start, duration(result.chip, b.stop - b.start), b.stop]
+            [_title(result, b), _detail(b), b.stop - b.start, duration(result.chip, b.stop - b.start), b.stop]
             for b in shown
         ],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
@@ -108,15 +113,20 @@ def _event_trace(result: Result, category: Category, shown: list[Bar], labelled:
     }
 
 
-def _title(bar: Bar) -> str:
+def _row(result: Result, bar: Bar) -> str:
+    return "NPU" if bar.unit == "npu" else dma_name(result, bar.channel)
+
+
+def _title(result: Result, bar: Bar) -> str:
     if bar.events > 1:
         return f"{bar.events:,} events, the first: {escape(bar.name or bar.op)}"
-    return escape(bar.name or bar.op or ROWS[bar.unit])
+    return escape(bar.name or bar.op or _row(result, bar))
 
 
 def _detail(bar: Bar) -> str:
     of = f" for {escape(bar.op)}" if bar.op and bar.op != bar.name else ""
-    return of + (f", {bar.bytes:,} B" if bar.bytes else "")
+    held = f", of which it stood still for {bar.held:,} cycles" if bar.held else ""
+    return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ from reports.words import (
 )
 
 HERE = Path(__file__).parent
+MOST_MET = 25
+"""Rows of the table of meetings; there may be thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "columns": _columns(sums),
         "rows": [_row(index, op, sums) for index, op in enumerate(sums.ops, 1)],
         "facts": _facts(result, sums),
+        "met": sums.met[:MOST_MET],
+        "met_more": max(0, len(sums.met) - MOST_MET),
         "chip_figures": _chip_figures(result.chip.figures),
         "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
         "data": Markup(script_json(_data(result, charts))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chipmodel.result import Result
-from reports.digest import Digest, OpTotals, digest
+from reports.digest import Digest, Met, OpTotals, digest
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Row = tuple[str, str, str, str]
 """Label, number, unit, remark."""
 WORST_OPS = 8
+MOST_MET = 4
 NAME_WIDTH = 24
 
 
@@ -52,6 +53,8 @@ def print_summary(result: Result, console: Console) -> None:
     worst = sorted((o for o in sums.ops if o.stall_cycles), key=lambda o: (-o.stall_cycles, o.name))
     if worst:
         console.print(_worst(worst[:WORST_OPS], result.trace.cycles - sums.compute_cycles))
+    if sums.met:
+        console.print(_met(sums.met))
     console.print()
     for label, text in _remarks(result):
         console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
@@ -136,6 +139,21 @@ def _worst(worst: list[OpTotals], stalled: int) -> Table:
         cause = max(op.stalls, key=lambda c: op.stalls[c])
         share = percent(ratio(op.stall_cycles, stalled))
         table.add_row(Text(op.name), Text(op.kind), count(op.stall_cycles), share, AWAITED[cause])
+    return table
+
+
+def _met(met: tuple[Met, ...]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    title = Text("\nWho meets whom on a bank of SharedMemory", "bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
+    table.add_column("step", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
+    table.add_column("transfer", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH + 4)
+    table.add_column("NPU loses", justify="right", no_wrap=True)
+    table.add_column("DMA loses", justify="right", no_wrap=True)
+    for pair in met[:MOST_MET]:
+        table.add_row(Text(pair.step), Text(pair.other), count(pair.npu_cycles), count(pair.dma_cycles))
     return table
 
 

@@ -13,11 +13,17 @@ CAUSES = {
     "weights": "waits for weights",
     "input": "waits for an input",
     "output": "waits for a store",
+    "bank": "meets on a bank",
+    "arbitration": "waits for the engine",
+    "refresh": "Psram refresh",
+    "cpu": "waits for the CPU",
+    "order": "follows its own bytes",
     "nothing issued": "nothing issued",
     "finished": "finished",
 }
-"""What each ``Event.cause`` is called in a report, in the order in which reports list them."""
-AWAITED = CAUSES | {"weights": "weights", "input": "an input", "output": "a store"}
+"""What each cause of an event or of a wait within one is called in a report, in the order in which
+reports list them."""
+AWAITED = CAUSES | {"weights": "weights", "input": "an input", "output": "a store", "bank": "a bank"}
 """The same after the words "waits for"."""
 
 
@@ -64,6 +70,11 @@ def duration(chip: Chip, cycles: int) -> str:
 def mhz(clock: Fraction) -> str:
     """A clock as people write it: ``300 MHz``, ``166.667 MHz``."""
     return f"{float(clock):g} MHz"
+
+
+def dma_name(result: Result, channel: int) -> str:
+    """What a channel of the DMA engine is called: by number where there are several."""
+    return "DMA" if result.trace.channels == 1 else f"DMA {channel}"
 
 
 def verdict(result: Result) -> str:

@@ -5,11 +5,13 @@ The planners differ only in the order in which buffers are placed; ties keep exe
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from chipmodel.interval import merged
 from chipmodel.plan import Buffer, Plan, Problem
 
 Order = Callable[[Buffer], int]
@@ -18,6 +20,10 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
+STRETCH = 128
+"""Fewest lifetimes that begin in one stretch of time."""
+LONG = 4
+"""A lifetime that meets more stretches than these is looked up among all."""
 Ints = npt.NDArray[np.int64]
 
 
@@ -28,18 +34,14 @@ def first_fit(problem: Problem, key: Order) -> Plan:
     would collide with; the first gap that is large enough is the lowest fit.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: key(problem.buffers[i]))
-    spans = _Spans(problem)
-    lows = np.zeros(len(order), dtype=np.int64)
+    placed = PlacedByTime(problem)
     offsets: dict[str, int] = {}
-    placed = np.zeros(len(order), dtype=bool)
-    sizes = np.array([b.bytes for b in problem.buffers], dtype=np.int64)
     for index in order:
         buffer = problem.buffers[index]
-        rivals = np.flatnonzero(spans.conflicting(index) & placed)
-        offset = _lowest_fit(buffer, lows[rivals], sizes[rivals])
+        lows, highs = placed.rivals(index)
+        offset = _lowest_fit(buffer, lows, highs)
         offsets[buffer.name] = offset
-        lows[index] = offset
-        placed[index] = True
+        placed.add(index, offset)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 
@@ -54,34 +56,94 @@ def naive(problem: Problem) -> Plan:
     return Plan(offsets)
 
 
-class _Spans:
-    """All lifetimes as flat arrays, so that one buffer meets all others at once."""
+class PlacedByTime:
+    """Placed buffers, found by when they are alive: time is cut into stretches in which as many begin.
 
-    def __init__(self, problem: Problem) -> None:
-        self.count = len(problem.buffers)
-        spans = [(i, span.start, span.stop) for i, b in enumerate(problem.buffers) for span in b.live]
-        table: Ints = np.array(spans, dtype=np.int64).reshape(-1, 3)
-        self.owners, self.starts, self.stops = table.T
-        self.live = [b.live for b in problem.buffers]
+    A stretch has a row for every lifetime interval that meets it, but for those that meet many stretches:
+    these have rows of their own. Positions are ranks, so that any integers may be times.
+    """
 
-    def conflicting(self, index: int) -> npt.NDArray[np.bool_]:
-        """Which buffers are alive at some position where buffer ``index`` is."""
-        result = np.zeros(self.count, dtype=bool)
-        for interval in self.live[index]:
-            meets = (self.starts < interval.stop) & (interval.start < self.stops)
-            result[self.owners[meets]] = True
-        result[index] = False
-        return result
+    def __init__(self, problem: Problem, stretch: int | None = None) -> None:
+        lives = [merged(b.live) if b.bytes else () for b in problem.buffers]
+        edges = sorted({edge for live in lives for i in live for edge in (i.start, i.stop)})
+        rank = {edge: number for number, edge in enumerate(edges)}
+        self.sizes = [b.bytes for b in problem.buffers]
+        self.lives = [[(rank[i.start], rank[i.stop] - 1) for i in live] for live in lives]
+        starts = sorted(start for live in self.lives for start, _ in live)
+        self.cuts = starts[:: stretch or self._stretch(starts)][1:]
+        large = sum(b.bytes + b.alignment for b in problem.buffers) >= 1 << 62
+        kind: type = object if large else np.int64
+        self.all, self.long = _Rows(kind), _Rows(kind)
+        self.rows = [_Rows(kind) for _ in range(len(self.cuts) + 1)]
+
+    def _stretch(self, starts: list[int]) -> int:
+        """So many that nine lifetimes out of ten span two or three stretches."""
+        spans = [(start, stop) for live in self.lives for start, stop in live]
+        begun = sorted(bisect_right(starts, stop) - bisect_right(starts, start) for start, stop in spans)
+        return max(STRETCH, begun[len(begun) * 9 // 10] if begun else 0)
+
+    def _meets(self, start: int, stop: int) -> range:
+        return range(bisect_right(self.cuts, start), bisect_right(self.cuts, stop) + 1)
+
+    def rivals(self, index: int) -> tuple[Ints, Ints]:
+        """Lows and highs of the placed buffers that are alive at some position where ``index`` is."""
+        found: list[Ints] = []
+        for start, stop in self.lives[index]:
+            meets = self._meets(start, stop)
+            if len(meets) > LONG:
+                found.append(self.all.within(start, stop))
+            else:
+                found += [self.rows[at].within(start, stop) for at in meets]
+                found.append(self.long.within(start, stop))
+        if not found:
+            return self.all.table[0, :0], self.all.table[1, :0]
+        table = np.concatenate(found, axis=1)
+        return table[0], table[1]
+
+    def add(self, index: int, offset: int) -> None:
+        """Puts buffer ``index`` at ``offset``."""
+        for start, stop in self.lives[index]:
+            row = (offset, offset + self.sizes[index], start, stop)
+            self.all.add(row)
+            meets = self._meets(start, stop)
+            for rows in [self.long] if len(meets) > LONG else [self.rows[at] for at in meets]:
+                rows.add(row)
 
 
-def _lowest_fit(buffer: Buffer, lows: Ints, sizes: Ints) -> int:
-    offset = 0
-    for position in np.argsort(lows, kind="stable"):
-        low = int(lows[position])
-        if low - offset >= buffer.bytes:
-            return offset
-        offset = max(offset, _align(low + int(sizes[position]), buffer.alignment))
-    return offset
+class _Rows:
+    """A growing table of (low, high, first position, last position)."""
+
+    def __init__(self, kind: type) -> None:
+        self.table: Ints = np.empty((4, 8), dtype=kind)
+        self.count = 0
+
+    def add(self, row: tuple[int, int, int, int]) -> None:
+        if self.count == self.table.shape[1]:
+            self.table = np.concatenate([self.table, np.empty_like(self.table)], axis=1)
+        self.table[:, self.count] = row
+        self.count += 1
+
+    def within(self, start: int, stop: int) -> Ints:
+        """The lows and highs of what is alive at some position of ``start`` to ``stop``."""
+        rows = self.table[:, : self.count]
+        meets = np.flatnonzero((rows[2] <= stop) & (rows[3] >= start))
+        return rows[:2].take(meets, axis=1)
+
+
+def _lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
+    """The lowest aligned offset from which ``buffer.bytes`` bytes meet none of ``[lows, highs)``."""
+    if not len(lows) or not buffer.bytes:
+        return 0
+    by_low = np.argsort(lows)
+    lows = lows[by_low]
+    above: Ints = np.maximum.accumulate(highs[by_low])
+    if buffer.alignment > 1:
+        above = -(-above // buffer.alignment) * buffer.alignment
+    if lows[0] >= buffer.bytes:
+        return 0
+    gaps = lows[1:] - above[:-1] >= buffer.bytes
+    first = int(gaps.argmax()) if len(gaps) else 0
+    return int(above[first]) if len(gaps) and gaps[first] else int(above[-1])
 
 
 def _align(offset: int, alignment: int) -> int:

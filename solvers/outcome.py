@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from chipmodel.certificate import Certificate
 from chipmodel.plan import Plan, Status
 
 
@@ -57,3 +58,7 @@ class Outcome:
     """What the status rests on, in a few words: a certificate's kind, a search, or a solver's word."""
     explanation: tuple[str, ...] = ()
     """Where it is infeasible: names of buffers that alone do not fit."""
+    certificate: Certificate | None = None
+    """What ``lower_bound``, or that it is infeasible, rests on."""
+    trajectory: tuple[Progress, ...] = ()
+    """Everything that was reported on the way."""

@@ -8,7 +8,12 @@ from time import perf_counter
 
 from chipmodel.errors import BadInput
 from chipmodel.plan import Plan, Problem, Solved, Status
-from solvers.bounds import contention
+from solvers.bounds import largest_live_set
+from solvers.outcome import Limits, Outcome, Report
+
+Search = Callable[[Problem, Limits, Report | None], Outcome]
+DEFAULT_LIMITS = Limits(nodes=2_000_000)
+"""Of an exact packer where none are given: by nodes, so that the same problem has the same plan always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,8 @@ class Packer:
     title: str
     source: str
     pack: Callable[[Problem], Plan]
+    search: Search | None = None
+    """What answers instead of ``pack`` where the packer keeps limits and proves what it says."""
 
 
 def packers() -> Mapping[str, Packer]:
@@ -31,25 +38,64 @@ def packers() -> Mapping[str, Packer]:
             Packer("sequential", "lowest fit in execution order", paper, _ordered("sequential")),
             Packer("large-first", "lowest fit, largest buffers first", paper, _ordered("large-first")),
             Packer("short-first", "lowest fit, shortest lifetimes first", paper, _ordered("short-first")),
+            Packer("exact", "proven: bounds, heuristics, search, CP-SAT", "chipmodel", _some, _exact),
+            Packer(
+                "search", "the specialised search alone", "after MiniMalloc and TelaMalloc", _some, _search
+            ),
+            Packer("cp-sat", "a constraint program alone", "OR-Tools CP-SAT", _some, _cp_sat),
         )
     }
 
 
-def solve(problem: Problem, packer: str) -> Solved:
-    """Plan ``problem`` with the packer of that name. Raises BadInput for an unknown name.
+def solve(
+    problem: Problem, packer: str, limits: Limits | None = None, report: Report | None = None
+) -> Solved:
+    """Plan ``problem`` with the packer of that name. Raises BadInput for an unknown name, and for a
+    packer that cannot keep the problem's constraints.
 
-    ``status`` is infeasible where the contention bound exceeds the problem's capacity, optimal where
-    the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown whether
-    another plan would fit.
+    A heuristic's ``status`` is infeasible where the contention bound exceeds the problem's capacity,
+    optimal where the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown
+    whether another plan would fit. An exact packer keeps ``limits`` (``DEFAULT_LIMITS`` if None), says
+    what it proves, and tells ``report`` on the way. Where it has no plan, the one that is returned is a
+    heuristic's that keeps every constraint but the capacity, or else has no offsets.
     """
     known = packers()
     if packer not in known:
         raise BadInput(f"unknown packer {packer!r}", mend=f"one of {', '.join(known)}")
     began = perf_counter()
-    plan = known[packer].pack(problem)
+    chosen = known[packer]
+    if chosen.search is not None:
+        outcome = chosen.search(problem, limits or DEFAULT_LIMITS, report)
+        return _proven(problem, outcome, began, packer)
+    plan = chosen.pack(problem)
     seconds = perf_counter() - began
-    peak, bound = plan.peak(problem), contention(problem)
-    return Solved(plan, _status(problem, peak, bound), bound, peak, seconds, packer)
+    peak, bound = plan.peak(problem), largest_live_set(problem)
+    status = _status(problem, peak, bound.bytes)
+    proof = "a live set" if status in ("optimal", "infeasible") else ""
+    return Solved(plan, status, bound.bytes, peak, seconds, packer, proof, bound)
+
+
+def _proven(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
+    plan = _some(problem) if outcome.plan is None else outcome.plan
+    peak = plan.peak(problem) if plan.offsets else 0
+    certificate, bound, status = outcome.certificate, outcome.lower_bound, outcome.status
+    if certificate is None and status == "feasible":
+        certificate = largest_live_set(problem)
+        bound = max(bound, certificate.bytes)
+        status = "optimal" if peak == bound else status
+    return Solved(
+        plan=plan,
+        status=status,
+        lower_bound=bound,
+        peak=peak,
+        seconds=perf_counter() - began,
+        planner=packer,
+        proof=outcome.proof,
+        certificate=certificate,
+        explanation=outcome.explanation,
+        nodes=outcome.nodes,
+        trajectory=tuple((p.seconds, p.peak, p.lower_bound) for p in outcome.trajectory),
+    )
 
 
 def _status(problem: Problem, peak: int, bound: int) -> Status:
@@ -64,6 +110,8 @@ def _status(problem: Problem, peak: int, bound: int) -> Status:
 def _naive(problem: Problem) -> Plan:
     from solvers.first_fit import naive
 
+    if not problem.plain:
+        raise BadInput("packer 'naive' keeps no constraints", mend="use --packer exact, which keeps them all")
     return naive(problem)
 
 
@@ -71,6 +119,48 @@ def _ordered(name: str) -> Callable[[Problem], Plan]:
     def pack(problem: Problem) -> Plan:
         from solvers.first_fit import ORDERS, first_fit
 
-        return first_fit(problem, ORDERS[name])
+        if problem.plain:
+            return first_fit(problem, ORDERS[name])
+        from solvers.constrained_fit import in_order
+
+        plan = in_order(problem, ORDERS[name])
+        if plan is None:
+            raise BadInput(
+                f"packer {name!r} finds no plan that keeps all constraints",
+                mend="use --packer exact, which finds one if there is one",
+            )
+        return plan
 
     return pack
+
+
+def _some(problem: Problem) -> Plan:
+    from solvers.start import some_plan
+
+    return some_plan(problem)
+
+
+def _exact(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    from solvers.exact import exact
+
+    return exact(problem, limits, report)
+
+
+def _search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    from solvers import search
+    from solvers.preprocess import validate
+
+    validate(problem)
+    if problem.capacity is None:
+        return search.minimise(problem, limits, report)
+    return search.fit(problem, problem.capacity, limits, report)
+
+
+def _cp_sat(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    from solvers import cp_sat
+    from solvers.preprocess import validate
+
+    validate(problem)
+    if problem.capacity is None:
+        return cp_sat.minimise(problem, limits, report)
+    return cp_sat.fit(problem, problem.capacity, limits, report)

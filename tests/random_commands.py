@@ -7,9 +7,19 @@ from __future__ import annotations
 
 from random import Random
 
-from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.commands import (
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Repeat,
+    walk,
+)
 from chipmodel.interval import Interval
-from chipmodel.schedule import Part, Phase, PhaseKind
+from chipmodel.schedule import Direction, Part, Phase, PhaseKind
 
 ONE = Interval(0, 1)
 KINDS: tuple[PhaseKind, ...] = ("configure", "inputs", "weights", "outputs", "stream")
@@ -53,13 +63,16 @@ class RandomCommands:
         return Branch(name, arms)
 
     def start(self) -> DmaStart:
-        part = Part(self.random.choice(("x", "y", "z", f"w{self.serial}")), weights=self.random.random() < 0.5)
+        part = Part(
+            self.random.choice(("x", "y", "z", f"w{self.serial}")), weights=self.random.random() < 0.5
+        )
         size = self.random.choice((1, 3, 16, 33, 64, 200, 700))
         size = min(size, self.memory)
         at = Located(part, self.random.randint(0, self.memory - size), size)
-        direction = self.random.choice(("load", "load", "store"))
-        assert direction in ("load", "store")
-        return DmaStart(f"t{self.serial}", "load" if direction == "load" else "store", size, at, "op")
+        direction: Direction = "store" if self.random.random() < 0.33 else "load"
+        psram = self.random.randint(0, 2000)
+        home = Interval(psram, psram + size)
+        return DmaStart(f"t{self.serial}", direction, size, at, "op", psram, home)
 
     def compute(self) -> Compute:
         kinds = self.random.sample(KINDS, self.random.randint(0, 4))
@@ -82,3 +95,14 @@ class RandomCommands:
 def random_commands(random: Random, memory: int, count: int) -> tuple[Command, ...]:
     """About ``count`` commands on ``memory`` bytes, ifs and loops up to two deep."""
     return RandomCommands(random, memory, count).body(2)
+
+
+def random_path(commands: tuple[Command, ...], random: Random) -> dict[str, str]:
+    """An arm for every if, and up to three trips for every loop."""
+    choices: dict[str, str] = {}
+    for command in walk(commands):
+        if isinstance(command, Branch):
+            choices[command.name] = random.choice(command.arms).name
+        elif isinstance(command, Repeat):
+            choices[command.name] = str(random.randint(1, 3))
+    return choices

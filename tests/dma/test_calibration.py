@@ -46,6 +46,15 @@ def test_lunas_matmul_is_found_again() -> None:
     assert all(row.error == 0 for row in found.after.rows)
 
 
+def test_a_controllers_constants_are_found_again() -> None:
+    found = calibrate(table("rtl_ef_psram"), None, ["dma.ef_psram.frame_cycles=9"])
+    assert [(c.path, int(c.before), int(c.after)) for c in found.changes] == [
+        ("dma.ef_psram.frame_cycles", 9, 2)
+    ]
+    found = calibrate(table("rtl_hyperbus_back_to_back"), None, ["dma.hyperbus.turnaround_cycles=20"])
+    assert sum(row.error != 0 for row in found.after.rows) == 2
+
+
 def test_what_fits_already_stays() -> None:
     found = calibrate(table("luna_depthwise2d"))
     assert all(change.before == change.after for change in found.changes)
@@ -79,7 +88,7 @@ def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "chip"), [("rtl_ef_psram", None), ("luna_vector", None), ("luna_matmul", "gap9")]
+    ("name", "chip"), [("rtl_axi_cdma", None), ("luna_vector", None), ("luna_matmul", "gap9")]
 )
 def test_a_table_without_free_constants_is_refused(name: str, chip: str | None) -> None:
     with pytest.raises(BadInput, match="leaves nothing to fit"):

@@ -6,9 +6,10 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from chipmodel.chip import HyperBusDma
 from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline import plan
 from chipmodel.program import ops
@@ -56,7 +57,9 @@ def test_no_dma_cycle_is_beside_a_compute() -> None:
             trace = simulate(plan(program, chip, "large-first", "sync").commands, chip)
         except DoesNotFit:
             continue
-        assert trace.cycles == trace.busy("npu") + trace.busy("dma")
+        computing = [e for e in trace.of("npu") if not e.cause]
+        for moving in (e for e in trace.of("dma") if not e.cause):
+            assert not any(e.start < moving.stop and moving.start < e.stop for e in computing)
 
 
 @settings(max_examples=60)
@@ -64,6 +67,8 @@ def test_no_dma_cycle_is_beside_a_compute() -> None:
 def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
     random = Random(seed)
     program, chip = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
+    # Its clocks may not meet: the phase costs up to a cycle, and the core must be the faster one.
+    assume(not isinstance(chip.dma, HyperBusDma))
 
     def cycles(mhz: int) -> int:
         faster = replace(chip, psram=replace(chip.psram, clock_mhz=Fraction(mhz)))

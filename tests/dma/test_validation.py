@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.chip_file import load_chip
 from chipmodel.errors import BadInput
 from dma.controllers import HyperBus
 from dma.validation import (
@@ -290,20 +291,73 @@ def test_a_kind_that_does_not_exist_or_fit() -> None:
         compared(f"{VECTOR}\nadd,1,2\n", None, "luna_matmul")
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("rtl_")])
+RTL = [name for name in TABLES if name.startswith("rtl_")]
+
+
+@pytest.mark.parametrize("name", RTL)
 def test_a_controller_is_its_own_chip(name: str) -> None:
     own = KINDS[name].chip
     assert document(given_table(name, own)) == document(given_table(name))
     for wrong in ("luna-arcs", "pulp-hyperbus" if own != "pulp-hyperbus" else "ef-psram"):
         with pytest.raises(BadInput, match=f"compared with {own}, not with --chip '{wrong}'"):
             given_table(name, wrong)
-    with pytest.raises(BadInput, match=r"--set psram\.clock_mhz=9 means nothing"):
-        given_table(name, None, "psram.clock_mhz=9")
 
 
-def test_a_controller_is_no_chip_of_other_tables() -> None:
-    with pytest.raises(BadInput, match="--chip axi-cdma is a controller"):
-        given_table("luna_vector", "axi-cdma")
+# A constant that no column gives, and one that a column does.
+@pytest.mark.parametrize(
+    ("name", "counts", "ignored"),
+    [
+        ("rtl_hyperbus_read", "dma.hyperbus.response_cycles=9", "psram.clock_mhz=99"),
+        ("rtl_hyperbus_back_to_back", "dma.hyperbus.latency_clocks=7", "core_mhz=999"),
+        ("rtl_axi_cdma", "dma.cdma.boundary_bytes=1024", "dma.cdma.max_burst_beats=1"),
+        ("rtl_ef_psram", "dma.ef_psram.frame_cycles=3", "dma.ef_psram.wait_clocks=0"),
+    ],
+)
+def test_the_presets_numbers_count_where_no_column_says_otherwise(
+    name: str, counts: str, ignored: str
+) -> None:
+    usual, changed, same = (
+        given_table(name),
+        given_table(name, None, counts),
+        given_table(name, None, ignored),
+    )
+    assert [r.predicted for r in changed.rows] != [r.predicted for r in usual.rows]
+    assert [r.answers for r in same.rows] == [r.answers for r in usual.rows]
+    assert (len(changed.notes), len(same.notes)) == (0, 1)
+    assert f"{ignored.replace('=', ' = ')} does not count: the table has the column" in same.notes[0]
+
+
+@pytest.mark.parametrize("name", RTL)
+def test_a_table_may_leave_out_what_the_chip_says(name: str) -> None:
+    """Each of its chip's numbers in turn, in the rows that have the preset's value."""
+    header, *lines = [line.split(",") for line in (HARDWARE / f"{name}.csv").read_text().splitlines()]
+    chip = load_chip(KINDS[name].chip)
+    for column in (c for c in KINDS[name].inputs if c.field and c.name in header):
+        at, value = header.index(column.name), chip.figures[column.field or ""].value
+        rows = [header, *(line for line in lines if line[at] == value)]
+        whole = compared("\n".join(",".join(row) for row in rows))
+        without = compared("\n".join(",".join(row[:at] + row[at + 1 :]) for row in rows))
+        assert without.kind.name == name
+        assert len(rows) > 1
+        assert [row.answers for row in without.rows] == [row.answers for row in whole.rows]
+
+
+def test_a_chip_file_holds_the_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("base: pulp-hyperbus\ndma.hyperbus.latency_multiple: 2\n")
+    text = "reads,bytes_each,total_sys_cycles\n2,64,110\n"
+    # Six clocks more for each of the two reads of 100 MHz in rtl_hyperbus_back_to_back.
+    assert [compared(text, chip).rows[0].predicted for chip in (None, str(path))] == [110, 122]
+
+
+def test_other_tables_take_a_controllers_chip() -> None:
+    text = f"{VECTOR}\nadd,480,9\n"
+    # Two operands of 480 bytes at 8 bytes a cycle.
+    assert compared(text, "axi-cdma").rows[0].predicted == 120
+    way = "route,bytes,core_cycles\ndma psram->shared,128,24\n"
+    assert compared(way, "axi-cdma").rows[0].error == 0
+    with pytest.raises(BadInput, match="does not model the route"):
+        compared(way.replace("psram", "flash"), "axi-cdma")
     with pytest.raises(BadInput, match="luna-arcs"):
         given_table("luna_vector", "luna-arc")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.result import Result
-from reports.bars import UNITS, Bar, bars, category
+from chipmodel.result import UNITS, Result
+from reports.bars import Bar, bars, category
 from tests.reports.sample import large, sample
 
 CHAIN = large(300)

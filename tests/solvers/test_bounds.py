@@ -7,9 +7,12 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chipmodel.certificate import Contradiction, LiveSet, Reachable, Regions
 from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Plan, Problem, check
-from solvers.bounds import contention
+from chipmodel.plan import Buffer, Memory, Plan, Problem, check
+from solvers.bounds import contention, largest_live_set
+from solvers.bounds_certified import best_bound, next_sum
+from tests.solvers.oracle import smallest_peak
 
 
 def buffer(name: str, size: int, *live: tuple[int, int]) -> Buffer:
@@ -43,6 +46,51 @@ def test_what_is_never_alive_counts_nothing() -> None:
 def test_capacity_and_alignment_do_not_matter() -> None:
     items = (Buffer("a", 10, (Interval(0, 2),), 64), Buffer("b", 3, (Interval(1, 2),), 64))
     assert contention(Problem(items, 5)) == 13
+
+
+def test_of_colocated_buffers_only_the_largest_counts() -> None:
+    items = (buffer("a", 10, (0, 4)), buffer("b", 30, (2, 6)), buffer("c", 20, (0, 6)))
+    assert contention(Problem(items)) == 60
+    assert contention(Problem(items, colocated=(("a", "b"),))) == 50
+    assert contention(Problem(items, colocated=(("a", "b"), ("b", "c")))) == 30
+
+
+def test_alignment_rounds_all_but_the_topmost() -> None:
+    items = tuple(Buffer(name, 10, (Interval(0, 2),), 64) for name in "abc")
+    assert largest_live_set(Problem(items), 64) == LiveSet(138, 0, ("a", "b", "c"), 64)
+    assert best_bound(Problem(items)) == LiveSet(138, 0, ("a", "b", "c"), 64)
+
+
+def test_what_does_not_fit_below_a_pin_goes_above_it() -> None:
+    pinned = Buffer("p", 4, (Interval(0, 9),), pinned=3)
+    problem = Problem((pinned, buffer("a", 6, (0, 9))))
+    assert best_bound(problem) == Regions(13, 0, ("p", "a"))
+    assert smallest_peak(problem) == 13
+
+
+def test_the_bound_is_a_sum_of_sizes() -> None:
+    """Of 4, 4, 6 and 6 there is no 9, but 4 + 6; with a 1 there are also 9 and 11 and 13."""
+    sizes = (buffer("a", 4, (0, 2)), buffer("b", 4, (1, 3)), buffer("c", 6, (2, 5)), buffer("d", 6, (4, 9)))
+    floor = LiveSet(9, 0, ())  # as if some argument had proven 9
+    assert next_sum(Problem(sizes), floor) == Reachable(10, floor)
+    assert next_sum(Problem(sizes), LiveSet(10, 0, ())) is None
+    assert next_sum(Problem((*sizes, buffer("e", 1, (0, 9)))), LiveSet(11, 0, ())) is None
+
+
+def test_gaps_and_memories_leave_less_than_the_sum() -> None:
+    pinned = Buffer("p", 4, (Interval(0, 9),), pinned=6)
+    bound = best_bound(Problem((pinned, buffer("a", 5, (0, 9)), buffer("b", 5, (0, 9)))))
+    assert bound == Regions(15, 0, ("p", "a", "b"))
+    banks = (Memory("x", 0, 8), Memory("y", 8, 16))
+    three = tuple(buffer(name, 5, (0, 9)) for name in "abc")
+    assert best_bound(Problem(three, None, banks)).bytes is None
+
+
+def test_constraints_that_exclude_each_other() -> None:
+    clash = Problem(
+        (Buffer("p", 4, (Interval(0, 9),), pinned=3), Buffer("q", 4, (Interval(0, 9),), pinned=5))
+    )
+    assert best_bound(clash) == Contradiction(("p", "q"))
 
 
 spans = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda s: Interval(s[0], s[0] + s[1]))

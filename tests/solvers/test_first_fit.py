@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from chipmodel.interval import Interval
 from chipmodel.plan import Buffer, Plan, Problem, check
 from solvers.bounds import contention
-from solvers.first_fit import ORDERS, first_fit, naive
+from solvers.first_fit import ORDERS, PlacedByTime, first_fit, naive
 from solvers.registry import packers, solve
 
 
@@ -81,6 +81,26 @@ def slow_first_fit(problem: Problem, name: str) -> Plan:
 @given(problems(), st.sampled_from(sorted(ORDERS)))
 def test_first_fit_equals_its_slow_twin(problem: Problem, name: str) -> None:
     assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(1, 3))
+def test_short_stretches_of_time_lose_no_rival(problem: Problem, stretch: int) -> None:
+    """Of every buffer, once all are placed: the same rivals as by asking each pair."""
+    placed = PlacedByTime(problem, stretch)
+    for index in range(len(problem.buffers)):
+        placed.add(index, index * 100)
+    for index, item in enumerate(problem.buffers):
+        lows, highs = placed.rivals(index)
+        found = set(zip(lows.tolist(), highs.tolist(), strict=True))
+        others = [(i * 100, i * 100 + b.bytes) for i, b in enumerate(problem.buffers) if b.bytes]
+        expected = {at for at in others if problem.buffers[at[0] // 100].conflicts(item) and item.bytes}
+        assert found == expected
+
+
+def test_sizes_beyond_64_bits() -> None:
+    huge = Problem((buffer("a", 1 << 70, 0, 2), buffer("b", 3, 1, 3, 8)))
+    assert first_fit(huge, ORDERS["sequential"]).offsets == {"a": 0, "b": 1 << 70}
 
 
 @given(problems())

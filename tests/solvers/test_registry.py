@@ -22,18 +22,21 @@ def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
 # a and c share; b must lie beside both: 30 + 20 = 50 is the fullest position.
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
 
+HEURISTICS = ["naive", "sequential", "large-first", "short-first"]
+
 
 def test_the_packers_in_the_order_of_the_paper() -> None:
-    assert list(packers()) == ["naive", "sequential", "large-first", "short-first"]
+    assert list(packers()) == [*HEURISTICS, "exact", "search", "cp-sat"]
     for name, packer in packers().items():
         assert packer.name == name
         assert packer.title
-        assert packer.source.startswith("S2 (control-flow paper)")
+        assert packer.source.startswith("S2 (control-flow paper)") == (name in HEURISTICS)
+        assert (packer.search is None) == (name in HEURISTICS)
 
 
 def test_each_name_runs_its_own_packer() -> None:
     """By hand: sequential and short-first put c on b's end, large-first b lowest and c and a above it."""
-    offsets = {name: dict(solve(Problem(CHAIN), name).plan.offsets) for name in packers()}
+    offsets = {name: dict(solve(Problem(CHAIN), name).plan.offsets) for name in HEURISTICS}
     assert offsets == {
         "naive": {"a": 0, "b": 10, "c": 40},
         "sequential": {"a": 0, "b": 10, "c": 40},
@@ -49,7 +52,7 @@ def test_an_unknown_packer_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
-    assert refusal.value.mend == "one of naive, sequential, large-first, short-first"
+    assert refusal.value.mend == "one of naive, sequential, large-first, short-first, exact, search, cp-sat"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,20 @@ def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pyte
     monkeypatch.setattr(registry, "packers", lambda: {"fake": fake})
     solved = solve(Problem(CHAIN), "fake")
     assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))
+
+
+def test_heuristics_keep_constraints_or_say_that_they_cannot() -> None:
+    pinned = Buffer("p", 8, (Interval(0, 9),), pinned=20)
+    problem = Problem((*CHAIN, pinned), separated=(("a", "c"),))
+    for name in HEURISTICS[1:]:
+        assert check(problem, solve(problem, name).plan) == ()
+    with pytest.raises(BadInput, match="packer 'naive' keeps no constraints"):
+        solve(problem, "naive")
+    clash = Problem((pinned, Buffer("q", 8, (Interval(0, 9),), pinned=24)))
+    with pytest.raises(BadInput, match="finds no plan that keeps all constraints"):
+        solve(clash, "large-first")
+    refused = solve(clash, "exact")
+    assert (refused.status, refused.explanation, dict(refused.plan.offsets)) == ("infeasible", ("p", "q"), {})
 
 
 def test_listing_the_packers_imports_none_of_them() -> None:

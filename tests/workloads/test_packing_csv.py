@@ -129,8 +129,8 @@ def test_an_empty_lifetime_and_a_size_of_0_are_allowed_and_noted() -> None:
 
 
 def test_sizes_of_2_to_the_40_are_read_exactly() -> None:
-    table = read(HEAD + f"a,{-LARGEST},{LARGEST},{1 << 40}\nb,0,1,{(1 << 61) + 1}\n")
-    assert [b.bytes for b in table.problem.buffers] == [1 << 40, (1 << 61) + 1]
+    table = read(HEAD + f"a,{-LARGEST},{LARGEST},{1 << 40}\nb,0,1,{(1 << 60) + 1}\n")
+    assert [b.bytes for b in table.problem.buffers] == [1 << 40, (1 << 60) + 1]
 
 
 def test_a_column_of_the_users_own_is_kept_and_noted() -> None:
@@ -172,7 +172,7 @@ def test_an_old_offset_is_replaced_and_is_a_hint() -> None:
         (HEAD + f"a,0,5,{LARGEST + 1}\n", "p.csv:2:7", "out of range"),
         (HEAD + "a,0,5," + "9" * 5000 + "\n", "p.csv:2:7", "out of range"),
         (HEAD + f"a,0,{-LARGEST - 1},8\n", "p.csv:2:5", "out of range"),
-        (HEAD + f"a,0,5,{LARGEST - 1}\nb,0,5,{LARGEST - 1}\n", "p.csv:3:7", "add up to more than 2^62"),
+        (HEAD + f"a,0,5,{LARGEST - 1}\nb,0,5,{LARGEST - 1}\n", "p.csv:3:7", "add up to more than 2^61"),
         (HEAD + "a,0,5\n", "p.csv:2:5", "3 cells, the header 4"),
         (HEAD + "a,0,5,8,9\n", "p.csv:2:9", "5 cells, the header 4"),
         (HEAD + "a\n", "p.csv:2:1", "1 cells"),

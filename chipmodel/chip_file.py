@@ -83,6 +83,7 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
         )
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
     _check_luna(chip, Place(name_or_path))
+    _check_cpu(chip, Place(name_or_path))
     check_controller(chip, Place(name_or_path))
     return chip
 
@@ -120,6 +121,13 @@ def _check_luna(chip: Chip, where: Place) -> None:
         raise BadInput(
             what, where=where, mend="set npu.array.* so that the lanes multiply up to it, and both"
         )
+
+
+def _check_cpu(chip: Chip, where: Place) -> None:
+    """In every cycle the CPU would keep an access of all banks waiting for ever."""
+    if chip.cpu.shared_every == 1:
+        what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
+        raise BadInput(what, where=where, mend="let it be 0 (never) or at least 2")
 
 
 def _find(name_or_path: str, origin: Place | None) -> Path:

@@ -23,7 +23,7 @@ class Located:
     @property
     def moved(self) -> Interval:
         """The addresses that the op moves."""
-        touched = self.touched or Interval(0, self.bytes)
+        touched = Interval(0, self.bytes) if self.touched is None else self.touched
         return Interval(self.offset + touched.start, self.offset + touched.stop)
 
 

@@ -130,7 +130,7 @@ def _part(part: Part) -> dict[str, object]:
 
 
 def _located(place: Located) -> dict[str, object]:
-    touches = {"touches": _span(place.touched)} if place.touched else {}
+    touches = {} if place.touched is None else {"touches": _span(place.touched)}
     return {**_part(place.part), "offset": place.offset, "bytes": place.bytes, **touches}
 
 

@@ -38,6 +38,7 @@ def fused(model: Model, capacity: int) -> Model:
 def _pairs(sections: list[int], loose: int) -> list[tuple[int, int]]:
     """Bits of items at one offset, two by two; the second of a pair appears in no later one."""
     result: list[tuple[int, int]] = []
+    now: dict[int, int] = {}
     found = {(0, 0)}
     while found:
         sections = list(dict.fromkeys(sections))
@@ -49,9 +50,11 @@ def _pairs(sections: list[int], loose: int) -> list[tuple[int, int]]:
             and a & loose
             and b & loose
         }
-        for a, b in sorted(found):
-            if all(b != gone for _, gone in result):
+        for one, other in sorted(found):
+            a, b = now.get(one, one), now.get(other, other)
+            if a != b:
                 result.append((a, b))
+                now = {bit: a if last == b else last for bit, last in now.items()} | {b: a}
                 sections = [(s & ~b) | a if s & b else s for s in sections]
     return result
 

@@ -362,3 +362,9 @@ def test_bases_that_are_not_there_or_go_round(tmp_path: Path) -> None:
     assert "based on itself" in refused(own).what
     write(tmp_path, "base: b.yaml\n", "a.yaml")
     assert "based on itself" in refused(write(tmp_path, "base: a.yaml\n", "b.yaml")).what
+
+
+def test_a_cpu_that_leaves_no_cycle_is_refused() -> None:
+    with pytest.raises(BadInput, match="never be served"):
+        load_chip("luna-arcs", ["cpu.shared_every_cycles=1"])
+    assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 
-from chipmodel.chip import Dma, Npu, Psram, Route
+from chipmodel.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.errors import BadInput
 from chipmodel.interval import Interval
 from chipmodel.pipeline import run
-from chipmodel.schedule import Direction, Part
+from chipmodel.schedule import Direction, Part, Phase
 from chipmodel.simulate import simulate
-from chipmodel.trace import Event
+from chipmodel.trace import Event, Trace, Wait
 from tests.support import LUNA_LIKE
 from workloads.builder import ProgramBuilder
 
@@ -24,7 +25,7 @@ PLAIN = replace(
     LUNA_LIKE,
     core_mhz=Fraction(1),
     psram=Psram(1 << 20, Fraction(1), Fraction(1)),
-    dma=Dma(Route(10, 1, Fraction(0)), Route(5, 1, Fraction(0))),
+    dma=Dma(Route(10, 1, Fraction(0)), Route(5, 1, Fraction(0)), port_bytes=1),
     npu=Npu({8: Fraction(1), 16: Fraction(1), 32: Fraction(1)}, (1, 1, 1), Fraction(1), Fraction(1)),
 )
 """A load of n bytes takes 10 + n cycles, a store 5 + n; a MAC takes one, and so does a byte of a
@@ -131,3 +132,70 @@ def test_the_same_transfer_costs_what_its_direction_and_size_say() -> None:
     commands = (start("a", 3), start("a", 3, "store"), start("a", 4), start("a", 3))
     busy = [e.cycles for e in simulate(commands, PLAIN).of("dma")]
     assert busy == [13, 8, 14, 13]
+
+
+BANKED = replace(
+    PLAIN, shared_memory=SharedMemory(256, 1, Banks(2, 8, "blocks", arbitration="npu first")), dma=PLAIN.dma
+)
+
+
+def beside(offset: int) -> Trace:
+    """A load of 20 bytes to ``offset``, beside an op that reads a byte of [0, 64) in every cycle."""
+    place = Located(Part("w", weights=True), offset, 20)
+    reads = (Located(Part("x"), 0, 64),)
+    op = Compute("op", "op", 0, ONE, ONE, 64, reads, (), (Phase("inputs", 64),))
+    return simulate((DmaStart("t", "load", 20, place, "op"), op, DmaWait("t", "op")), BANKED)
+
+
+def test_an_offset_changes_the_time_and_the_trace_says_who_met() -> None:
+    # Bank 0 holds [0, 128): after its set-up of 10 cycles the load asks for it in vain until cycle 64.
+    same, other = beside(64), beside(128)
+    assert (same.cycles, other.cycles) == (64 + 20, 64)
+    assert same.of("dma")[0].waits == (Wait("bank", "op", 54),)
+    assert same.held("dma") == {("t", "bank", "op"): 54}
+    assert not other.held("dma")
+
+
+@pytest.mark.parametrize(("arbitration", "npu", "dma"), [("dma first", 20, 0), ("round robin", 20, 20)])
+def test_who_loses_is_the_arbiters_choice(
+    arbitration: Literal["dma first", "round robin"], npu: int, dma: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    banks = Banks(2, 8, "blocks", arbitration=arbitration)
+    monkeypatch.setitem(globals(), "BANKED", replace(BANKED, shared_memory=SharedMemory(256, 1, banks)))
+    trace = beside(64)
+    assert (trace.stalls("npu")["bank"], trace.stalls("dma")["bank"]) == (npu, dma)
+
+
+def test_set_ups_of_two_channels_lie_beside_each_other() -> None:
+    commands = (start("a", 20), start("b", 20, weights=False), wait("a"), wait("b"))
+    apart = tuple(replace(c, at=replace(c.at, offset=40)) if c == commands[1] else c for c in commands)
+    one = simulate(apart, PLAIN)
+    two = simulate(apart, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))))
+    assert (one.cycles, two.cycles) == (30 + 30, 10 + 20 + 20)
+    assert two.of("dma", 1)[0].waits == (Wait("arbitration", "", 20),)
+    # Both at the same bytes: the second one follows the first.
+    clash = simulate(commands, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))))
+    assert clash.cycles == 60
+    assert clash.of("dma", 1)[0].cause == "order"
+
+
+def test_round_robin_serves_a_burst_of_each_in_turn() -> None:
+    commands = (start("a", 20), start("b", 4, weights=False), wait("b"))
+    apart = tuple(replace(c, at=replace(c.at, offset=40)) if c == commands[1] else c for c in commands)
+
+    def ends(arbitration: Literal["in order", "round robin"]) -> list[int]:
+        dma = replace(PLAIN.dma, channels=Channels(2, arbitration))
+        trace = simulate(apart, replace(PLAIN, dma=dma))
+        return [e.stop for e in sorted(trace.of("dma"), key=lambda e: e.name) if e.name]
+
+    # Bursts are a byte, which takes a cycle, after set-ups of 10 cycles.
+    assert ends("in order") == [30, 34]
+    assert ends("round robin") == [34, 18]
+
+
+def test_the_cpu_takes_the_psram_between_two_bursts() -> None:
+    quiet = simulate((start("a", 20), wait("a")), PLAIN)
+    shared = simulate((start("a", 20), wait("a")), replace(PLAIN, cpu=Cpu(psram_every=16, line_bytes=8)))
+    # Its line of 8 cycles is due at 16, while the load moves [10, 30).
+    assert (quiet.cycles, shared.cycles) == (30, 38 + 8)
+    assert shared.of("dma")[0].waits == (Wait("cpu", "CPU", 16),)

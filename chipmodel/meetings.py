@@ -45,6 +45,16 @@ class Passage:
         self.op += cycles
         self.data += cycles
 
+    def repeat(self, before: tuple[int, int, int], ends: Ends) -> None:
+        """What has passed since ``before`` passes again, as often as leaves a cycle to each end."""
+        cycles, op, data = self.cycles - before[0], self.op - before[1], self.data - before[2]
+        times = (ends.cycles - self.cycles - 1) // cycles
+        times = min(times, (ends.op - self.op - 1) // op if op else times)
+        times = min(times, (ends.data - self.data - 1) // data if data else times)
+        self.cycles += cycles * times
+        self.op += op * times
+        self.data += data * times
+
     def meet(self, robin: bool) -> None:
         """One gets on; it is the other's turn next time where they take turns (``robin``)."""
         self.cycles += 1
@@ -105,11 +115,20 @@ class Meetings:
             now.meet(self.robin)
 
     def _walk(self, node: int, now: Passage, ends: Ends) -> int:
-        """From meeting to meeting as far as they are known and well before ``ends``; the last one."""
+        """From meeting to meeting as far as they are known and well before ``ends``; the last one. Where
+        one comes again, so does all that followed it."""
+        seen: dict[tuple[int, bool], tuple[int, int, int]] = {}
+        repeated = False
         while True:
-            edge = self.edges.get((node, now.dma_first))
+            met = node, now.dma_first
+            edge = self.edges.get(met)
             if edge is None or edge[0] + 1 >= ends.left(now):
                 return node
+            if not repeated and met in seen:
+                now.repeat(seen[met], ends)
+                repeated = True
+                continue
+            seen[met] = now.cycles, now.op, now.data
             now.meet(self.robin)
             now.pass_by(edge[0])
             node = edge[1]
@@ -139,7 +158,7 @@ class Meetings:
             if now.op < stream.start:
                 op_end = min(op_end, stream.start)
             elif now.op <= stream.last:
-                op_room, data_room = _regular(stream, now.op, pair.shape, now.data)
+                op_room, data_room = self._regular(stream, now.op, pair, now.data)
                 if op_room <= 0 or data_room <= 0:
                     return 0, ends
                 op_end, data_end = min(op_end, now.op + op_room), min(data_end, now.data + data_room)
@@ -150,7 +169,7 @@ class Meetings:
     def _next_of(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
         passed = max(0, stream.start - op)
         while passed < room and op + passed <= stream.last:
-            window = min(HORIZON, *_regular(stream, op + passed, pair.shape, data + passed))
+            window = min(HORIZON, *self._regular(stream, op + passed, pair, data + passed))
             if window > 0:
                 found = self._way(stream, op + passed, pair, data + passed, window)
             else:
@@ -162,9 +181,34 @@ class Meetings:
                 return min(room, passed)
         return room
 
+    def _regular(self, stream: Stream, op: int, pair: Pair, data: int) -> tuple[int, int]:
+        """Cycles of the op and of the data for which both sides only repeat themselves: up to the end of the
+        NPU's lap if that is within a round of the banks, from the second line of the transfer to its last
+        but one, and each within its block."""
+        shape = pair.shape
+        line, last_line = shape.line_at(data), shape.lines - 1
+        if line == 0 or line >= last_line:
+            return 0, 0
+        index = stream.first_from(op)
+        last = stream.count - 1
+        if self.banks.blocks or stream.lap * stream.width % self.banks.round_bytes:
+            last = min(last, (index // stream.lap + 1) * stream.lap - 1)  # the next lap begins elsewhere
+        if self.banks.blocks:
+            last = min(last, index - 1 + self._in_block(stream.place(index), stream.width))
+            last_line = min(
+                last_line, line + self._in_block(pair.base + line * shape.line_bytes, shape.line_bytes)
+            )
+        return stream.start + last * stream.stride + 1 - op, shape.line_start(last_line) - data
+
+    def _in_block(self, address: int, size: int) -> int:
+        """How many stretches of ``size`` bytes from ``address`` on lie wholly in its block."""
+        return (self.banks.unit - address % self.banks.unit) // size
+
     def _way(self, stream: Stream, op: int, pair: Pair, data: int, window: int) -> int:
         """Cycles to the next meeting, where both sides repeat themselves for ``window`` cycles."""
         key = self._key(stream, op, pair, data)
+        if self.banks.blocks and key[2]:
+            return window  # each in a block of its own
         found = self.ways.get(key)
         if found is None or (found < 0 and -found < window):
             found = self._search(stream, op, pair, data, window)
@@ -173,21 +217,25 @@ class Meetings:
 
     def _key(self, stream: Stream, op: int, pair: Pair, data: int) -> _Key:
         """Where the two are in their rounds, and what these are."""
-        shape, around = pair.shape, self.banks.round_bytes
+        shape, around, unit = pair.shape, self.banks.round_bytes, self.banks.unit
         line, index = shape.line_at(data), stream.first_from(op)
-        place = pair.base + line * shape.line_bytes
-        bank = place // self.banks.unit * self.banks.unit  # only the way from bank to bank counts
+        access, place = stream.place(index), pair.base + line * shape.line_bytes
+        # Only the way from bank to bank counts, and between blocks only whether they are the same.
+        bank = place // unit * unit
+        access, place = (access - bank) % around, place - bank
+        if self.banks.blocks:
+            access, place = access // unit, 0
         return (
             stream.stride,
             stream.width,
-            (stream.place(index) - bank) % around,
+            access,
             stream.start + index * stream.stride - op,
             shape.line_bytes,
             shape.beat_bytes,
             shape.pace,
             shape.scale,
             data * shape.scale - shape.first - line * shape.pace,
-            place - bank,
+            place,
         )
 
     def _search(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
@@ -223,14 +271,3 @@ class Meetings:
                 ):
                     return cycle - data
         return room
-
-
-def _regular(stream: Stream, op: int, shape: Shape, data: int) -> tuple[int, int]:
-    """Cycles of the op and of the data for which both sides only repeat themselves: up to the end of the
-    NPU's lap, and from the second line of the transfer to its last but one."""
-    line = shape.line_at(data)
-    if line == 0 or line >= shape.lines - 1:
-        return 0, 0
-    laps = stream.first_from(op) // stream.lap + 1
-    last = min(stream.count, laps * stream.lap) - 1
-    return stream.start + last * stream.stride + 1 - op, shape.line_start(shape.lines - 1) - data

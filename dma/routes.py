@@ -91,8 +91,9 @@ class PsramPort:
         return data_clocks(self.device, 0, self.line_bytes)
 
     def read_clocks(self, lines: Fraction | int) -> Fraction:
-        """Clocks of one Psram read of ``lines`` lines, CE# high after it."""
-        return Fraction(self.opening + lines * self.line + self.device.ce_high_min)
+        """Clocks of one Psram read of ``lines`` lines: CE# low, and CE# high after it."""
+        low = self.opening + lines * self.line + self.device.ce_setup_hold_clocks
+        return Fraction(low + self.device.ce_high_min)
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,15 +174,15 @@ def _against_sync(result: Result) -> tuple[str, str]:
 
 
 def _npu_slices(result: Result, sums: Digest) -> list[Slice]:
-    return _slices(result, {"compute": sums.compute_cycles} | dict(sums.stalls), {})
+    return _slices(result.trace.cycles, {"compute": sums.compute_cycles} | dict(sums.stalls), {})
 
 
 def _dma_slices(result: Result, sums: Digest) -> list[Slice]:
-    return _slices(result, dict(sums.moved_cycles) | dict(sums.idle), sums.moved_bytes)
+    total = result.trace.cycles * result.trace.channels
+    return _slices(total, dict(sums.moved_cycles) | dict(sums.idle), sums.moved_bytes)
 
 
-def _slices(result: Result, cycles: Mapping[str, int], moved: Mapping[str, int]) -> list[Slice]:
-    total = result.trace.cycles
+def _slices(total: int, cycles: Mapping[str, int], moved: Mapping[str, int]) -> list[Slice]:
     return [
         Slice(c, cycles[c.key], ratio(cycles[c.key], total), moved.get(c.key, 0))
         for c in EVENTS

@@ -39,7 +39,7 @@ def first_fit(problem: Problem, key: Order) -> Plan:
     for index in order:
         buffer = problem.buffers[index]
         lows, highs = placed.rivals(index)
-        offset = _lowest_fit(buffer, lows, highs)
+        offset = lowest_fit(buffer, lows, highs)
         offsets[buffer.name] = offset
         placed.add(index, offset)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
@@ -50,7 +50,7 @@ def naive(problem: Problem) -> Plan:
     offset = 0
     offsets: dict[str, int] = {}
     for buffer in problem.buffers:
-        offset = _align(offset, buffer.alignment)
+        offset = align(offset, buffer.alignment)
         offsets[buffer.name] = offset
         offset += buffer.bytes
     return Plan(offsets)
@@ -130,7 +130,7 @@ class _Rows:
         return rows[:2].take(meets, axis=1)
 
 
-def _lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
+def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     """The lowest aligned offset from which ``buffer.bytes`` bytes meet none of ``[lows, highs)``."""
     if not len(lows) or not buffer.bytes:
         return 0
@@ -146,5 +146,5 @@ def _lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     return int(above[first]) if len(gaps) and gaps[first] else int(above[-1])
 
 
-def _align(offset: int, alignment: int) -> int:
+def align(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment

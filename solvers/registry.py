@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from chipmodel.errors import BadInput
@@ -26,6 +26,10 @@ class Packer:
     pack: Callable[[Problem], Plan]
     search: Search | None = None
     """What answers instead of ``pack`` where the packer keeps limits and proves what it says."""
+    limits: Limits = DEFAULT_LIMITS
+    """Of ``search`` where none are given."""
+    configured: Callable[[str], Callable[[Problem], Plan]] | None = None
+    """``pack`` with the setting that a user writes after the name and a colon."""
 
 
 def packers() -> Mapping[str, Packer]:
@@ -38,6 +42,28 @@ def packers() -> Mapping[str, Packer]:
             Packer("sequential", "lowest fit in execution order", paper, _ordered("sequential")),
             Packer("large-first", "lowest fit, largest buffers first", paper, _ordered("large-first")),
             Packer("short-first", "lowest fit, shortest lifetimes first", paper, _ordered("short-first")),
+            Packer("free-list", "best fit in a free list, stretched", "S0 (pre-allocation)", _free_list),
+            Packer(
+                "pool",
+                "nodes of a pool, reused from 75 % full on; pool:0.25 from 25 % on",
+                "S4 (inference frameworks), baseline; ncnn",
+                _pool,
+                configured=_pool_with,
+            ),
+            Packer("buckets", "shared buckets: best of three orders", "LISTENAI thinker", _buckets),
+            Packer(
+                "greedy-best-fit", "smallest gap, largest buffers first", "S4; TensorFlow Lite", _best_fit
+            ),
+            Packer("conflict-first", "on top of its conflicts, most first", "Apache TVM USMP", _conflict_first),
+            Packer("linear", "a stack: only its top is given back", "after Arm Vela's LinearAlloc", _linear),
+            Packer(
+                "hill-climb",
+                "swaps in the order of lowest fits, seeded",
+                "Apache TVM USMP; Arm Vela",
+                _some,
+                _hill_climb,
+                Limits(),
+            ),
             Packer("exact", "proven: bounds, heuristics, search, CP-SAT", "chipmodel", _some, _exact),
             Packer(
                 "search", "the specialised search alone", "after MiniMalloc and TelaMalloc", _some, _search
@@ -47,25 +73,36 @@ def packers() -> Mapping[str, Packer]:
     }
 
 
+def packer_named(text: str) -> Packer:
+    """The packer that a user means by ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
+    known = packers()
+    name, colon, setting = text.partition(":")
+    if name not in known:
+        raise BadInput(f"unknown packer {text!r}", mend=f"one of {', '.join(known)}")
+    packer = known[name]
+    if not colon:
+        return packer
+    if packer.configured is None:
+        raise BadInput(f"packer {name!r} has no setting, but {setting!r} is given", mend=f"write {name}")
+    return replace(packer, name=text, pack=packer.configured(setting))
+
+
 def solve(
     problem: Problem, packer: str, limits: Limits | None = None, report: Report | None = None
 ) -> Solved:
-    """Plan ``problem`` with the packer of that name. Raises BadInput for an unknown name, and for a
+    """Plan ``problem`` with the packer of that name (see ``packer_named``). Raises BadInput for an unknown name, and for a
     packer that cannot keep the problem's constraints.
 
     A heuristic's ``status`` is infeasible where the contention bound exceeds the problem's capacity,
     optimal where the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown
-    whether another plan would fit. An exact packer keeps ``limits`` (``DEFAULT_LIMITS`` if None), says
+    whether another plan would fit. An exact or anytime packer keeps ``limits`` (its own if None), says
     what it proves, and tells ``report`` on the way. Where it has no plan, the one that is returned is a
     heuristic's that keeps every constraint but the capacity, or else has no offsets.
     """
-    known = packers()
-    if packer not in known:
-        raise BadInput(f"unknown packer {packer!r}", mend=f"one of {', '.join(known)}")
+    chosen = packer_named(packer)
     began = perf_counter()
-    chosen = known[packer]
     if chosen.search is not None:
-        outcome = chosen.search(problem, limits or DEFAULT_LIMITS, report)
+        outcome = chosen.search(problem, limits or chosen.limits, report)
         return _proven(problem, outcome, began, packer)
     plan = chosen.pack(problem)
     seconds = perf_counter() - began
@@ -110,9 +147,72 @@ def _status(problem: Problem, peak: int, bound: int) -> Status:
 def _naive(problem: Problem) -> Plan:
     from solvers.first_fit import naive
 
+    return naive(_plain(problem, "naive"))
+
+
+def _plain(problem: Problem, packer: str) -> Problem:
     if not problem.plain:
-        raise BadInput("packer 'naive' keeps no constraints", mend="use --packer exact, which keeps them all")
-    return naive(problem)
+        mend = "use --packer exact, which keeps them all"
+        raise BadInput(f"packer {packer!r} keeps no constraints", mend=mend)
+    return problem
+
+
+def _free_list(problem: Problem) -> Plan:
+    from solvers.free_list import free_list
+
+    return free_list(_plain(problem, "free-list"))
+
+
+def _pool(problem: Problem) -> Plan:
+    from solvers.pool import pool
+
+    return pool(_plain(problem, "pool"))
+
+
+def _pool_with(setting: str) -> Callable[[Problem], Plan]:
+    try:
+        threshold = float(setting)
+    except ValueError:
+        threshold = -1.0
+    if not 0 <= threshold < 1:
+        raise BadInput(f"pool:{setting} is no reuse threshold", mend="a share of 0 to below 1, as in pool:0.75")
+
+    def pack(problem: Problem) -> Plan:
+        from solvers.pool import pool
+
+        return pool(_plain(problem, "pool"), threshold)
+
+    return pack
+
+
+def _buckets(problem: Problem) -> Plan:
+    from solvers.buckets import buckets
+
+    return buckets(_plain(problem, "buckets"))
+
+
+def _best_fit(problem: Problem) -> Plan:
+    from solvers.best_fit import greedy_best_fit
+
+    return greedy_best_fit(_plain(problem, "greedy-best-fit"))
+
+
+def _conflict_first(problem: Problem) -> Plan:
+    from solvers.conflict_first import conflict_first
+
+    return conflict_first(_plain(problem, "conflict-first"))
+
+
+def _linear(problem: Problem) -> Plan:
+    from solvers.linear import linear
+
+    return linear(_plain(problem, "linear"))
+
+
+def _hill_climb(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    from solvers.hill_climb import hill_climb
+
+    return hill_climb(_plain(problem, "hill-climb"), limits, report)
 
 
 def _ordered(name: str) -> Callable[[Problem], Plan]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from solvers.search_fuse import fused
 from solvers.search_model import Contradiction, Model, Unsuited, model_of, plan_of
 
 if TYPE_CHECKING:
-    from solvers.search_race import Worker
+    from solvers.search_race import Race, Worker
 
 ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
@@ -58,7 +57,7 @@ def fit(
         return Outcome("unknown", None, 0, proof=f"not searched: {why}")
     if report:
         report(Progress(0.0, None, model.bound(), f"searching a plan of {capacity} bytes"))
-    return _fit(problem, model, capacity, _Budget(limits, began), rules)
+    return _Target(problem, model, capacity, rules).go(_Budget(limits, began))
 
 
 class _Budget:
@@ -75,38 +74,52 @@ class _Budget:
         late = self.until is not None and perf_counter() >= self.until
         return late or (self.nodes is not None and self.used >= self.nodes)
 
+    @property
+    def left(self) -> int | None:
+        return None if self.nodes is None else max(0, self.nodes - self.used)
+
     def part(self, nodes: int) -> int:
         """At most ``nodes``, at most what is left."""
         return nodes if self.nodes is None else max(1, min(nodes, self.nodes - self.used))
 
 
-def _fit(
-    problem: Problem,
-    model: Model,
-    capacity: int,
-    budget: _Budget,
-    rules: int = ALL_RULES,
-    nodes: int | None = None,
-) -> Outcome:
-    """One capacity, for ``nodes`` at most, or as much of the budget as it takes."""
-    if model.bound() > capacity:
-        crowd = model.crowd()
-        return Outcome("infeasible", None, model.bound(), proof="contention", explanation=crowd)
-    from solvers.search_race import Race
+class _Target:
+    """A capacity, and a search that can be taken up again where it was left."""
 
-    try:
-        shrunk = fused(model, capacity)
-    except Contradiction as clash:
-        return Outcome("infeasible", None, model.bound(), proof=str(clash), explanation=clash.buffers)
-    race = Race(shrunk, capacity, budget.limits.seed, budget.limits.threads, rules)
-    allowance = budget.part(nodes) if nodes is not None else budget.nodes
-    winner = race.run(budget.until, allowance)
-    budget.used += race.nodes
-    return _answer(problem, shrunk, winner, race.nodes)
+    def __init__(self, problem: Problem, model: Model, capacity: int, rules: int = ALL_RULES) -> None:
+        self.problem = problem
+        self.model = model
+        self.capacity = capacity
+        self.rules = rules
+        self.race: Race | None = None
+
+    def go(self, budget: _Budget, nodes: int | None = None) -> Outcome:
+        """Search for ``nodes`` more at most, or as long as the budget lasts."""
+        bound = self.model.bound()
+        if bound > self.capacity:
+            return Outcome("infeasible", None, bound, proof="contention", explanation=self.model.crowd())
+        if self.race is None:
+            try:
+                self._begin(budget.limits)
+            except Contradiction as clash:
+                return Outcome("infeasible", None, bound, proof=str(clash), explanation=clash.buffers)
+        assert self.race is not None
+        before = self.race.nodes
+        more = budget.left if nodes is None else budget.part(nodes)
+        winner = self.race.run(budget.until, None if more is None else before + more)
+        used = self.race.nodes - before
+        budget.used += used
+        return _answer(self.problem, self.model, winner, used)
+
+    def _begin(self, limits: Limits) -> None:
+        from solvers.search_race import Race
+
+        self.model = fused(self.model, self.capacity)
+        self.race = Race(self.model, self.capacity, limits.seed, limits.threads, self.rules)
 
 
 def _answer(problem: Problem, model: Model, winner: Worker | None, nodes: int) -> Outcome:
-    from solvers import search_kernel as k
+    from solvers import search_state as k
 
     if winner is None:
         return Outcome("unknown", None, model.bound(), nodes, LIMIT_REACHED)
@@ -180,6 +193,8 @@ class _Descent:
         self.used = 0
         self.exhausted = False
         self.left_out = False
+        self.at_bound = _Target(problem, model, self.lower)
+        self.spent_at_bound = 0
 
     def _round_up(self, size: int) -> int:
         """The lowest peak from ``size`` on that a settled plan can have."""
@@ -199,7 +214,7 @@ class _Descent:
         self._tell("first plan")
         nodes = FIRST_TRY
         if self.plan is None:
-            self._try(self.highest, nodes)
+            self._try(_Target(self.problem, self.model, self.highest), max(nodes, 4 * len(self.model.groups)))
         while self._open:
             self._sweep(nodes)
             nodes *= 2
@@ -210,31 +225,50 @@ class _Descent:
         return self.lower <= self.highest and not self.budget.spent and not self.left_out
 
     def _sweep(self, nodes: int) -> None:
-        """Targets from the bound up, each half as far from the best plan; from the start where one helps."""
-        part = 1
-        while self._open:
-            step = (self.highest - self.lower) // self.model.unit
-            target = self.lower if part == 1 else self.highest - step // part * self.model.unit
-            if self._try(target, nodes):
-                part = 2 if part == 1 else part
-            elif step // part == 0:
-                return
-            else:
-                part *= 2
+        """Ever closer to the best plan until one is found, beginning far from it again where that helps.
 
-    def _try(self, target: int, nodes: int) -> bool:
-        """Whether the search found a plan, or proved that there is none, up to ``target`` bytes."""
-        self._tell(f"searching a plan of {target} bytes")
-        tighter = replace(self.problem, capacity=target)
-        outcome = _fit(tighter, self.model, target, self.budget, nodes=nodes)
+        The bound itself is searched for as many nodes as all else: it is often reached, and a plan with
+        full sections is found sooner than one with a little to spare.
+        """
+        part = 2
+        while self._open:
+            if self.spent_at_bound <= self.used // 2:
+                self._try(self.at_bound, nodes)
+            step = (self.highest - self.lower) // self.model.unit
+            if not self._open or self._try(
+                self._target(self.highest - step // part * self.model.unit), nodes
+            ):
+                continue
+            if step // part == 0:
+                return
+            part *= 2
+
+    def _target(self, capacity: int) -> _Target:
+        return (
+            self.at_bound
+            if capacity < self.lower + self.model.unit
+            else _Target(self.problem, self.model, capacity)
+        )
+
+    def _try(self, target: _Target, nodes: int) -> bool:
+        """Whether the search found a plan of the target, or proved that there is none."""
+        self._tell(f"searching a plan of {target.capacity} bytes")
+        outcome = target.go(self.budget, nodes)
         self.used += outcome.nodes
+        if target is self.at_bound:
+            self.spent_at_bound += outcome.nodes
         if outcome.plan is not None:
             self.plan = outcome.plan
         elif outcome.status == "infeasible":
-            self.lower = self._round_up(target + 1)
-            self.exhausted |= outcome.proof == EXHAUSTED
+            self.exhausted = outcome.proof == EXHAUSTED
+            self._raise(self._round_up(target.capacity + 1))
         self.left_out |= outcome.proof == LEFT_OUT
         return outcome.status in ("feasible", "infeasible")
+
+    def _raise(self, lower: int) -> None:
+        self.lower = lower
+        self.at_bound = _Target(self.problem, self.model, lower)
+        self.spent_at_bound = self.used // 2
 
     def _tell(self, stage: str) -> None:
         if self.report:

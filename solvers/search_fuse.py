@@ -39,24 +39,27 @@ def _pairs(sections: list[int], loose: int) -> list[tuple[int, int]]:
     """Bits of items at one offset, two by two; the second of a pair appears in no later one."""
     result: list[tuple[int, int]] = []
     now: dict[int, int] = {}
-    found = {(0, 0)}
+    found: set[tuple[int, int]] = {(0, 0)}
     while found:
         sections = list(dict.fromkeys(sections))
-        found = {
-            (min(a, b), max(a, b))
-            for one, other in combinations(sections, 2)
-            if not (a := one & ~other) & (a - 1)
-            and not (b := other & ~one) & (b - 1)
-            and a & loose
-            and b & loose
-        }
+        met = (_alone(one, other, loose) for one, other in combinations(sections, 2))
+        found = {pair for pair in met if pair is not None}
         for one, other in sorted(found):
-            a, b = now.get(one, one), now.get(other, other)
+            a: int = now.get(one, one)
+            b: int = now.get(other, other)
             if a != b:
                 result.append((a, b))
                 now = {bit: a if last == b else last for bit, last in now.items()} | {b: a}
                 sections = [(s & ~b) | a if s & b else s for s in sections]
     return result
+
+
+def _alone(one: int, other: int, loose: int) -> tuple[int, int] | None:
+    """What each of two sections has and the other has not, where that is one loose item each."""
+    a, b = one & ~other, other & ~one
+    if a & (a - 1) or b & (b - 1) or not (a & loose and b & loose):
+        return None
+    return min(a, b), max(a, b)
 
 
 def _joined(model: Model, pairs: list[tuple[int, int]]) -> Model:

@@ -235,6 +235,7 @@ def _group(
         raise Contradiction("colocated, yet pinned to several offsets", names)
     restricted = False
     by_memory: list[tuple[int, tuple[int, int]]] = []
+    variants: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
     if problem.memories:
         for k in sorted(range(len(problem.memories)), key=lambda k: problem.memories[k].start):
             low, high, cut = _range(problem, members, k)

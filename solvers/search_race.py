@@ -13,17 +13,19 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from solvers import search_kernel as k
+from solvers import search_state as k
+from solvers.search_kernel import restart, run
 from solvers.search_model import Model
 from solvers.search_tables import Ints, rank, tables
 
 Floats = npt.NDArray[np.float64]
 SHARE = 2.0
+"""Nodes of short rounds for each node of the next long one, at least."""
 ALONE = 1000
 """Nodes that the first worker may use before it is worth starting another."""
 SLICE_SECONDS = 0.04
 SHORT, GROWTH = 1000, 1.5
-"""Nodes of a short round, and by how much each long one is longer than the long one before."""
+"""Nodes of a short round (or twice the number of items); how much longer each long one is than the last."""
 
 
 class Worker:
@@ -32,14 +34,15 @@ class Worker:
     Rounds are short, for luck is quick, but as many nodes go into ever longer ones, for proofs are not.
     """
 
-    def __init__(self, model: Model, capacity: int, seed: int, number: int, rules: int = 15) -> None:
-        self.state = tables(model, capacity, rules)
+    def __init__(self, model: Model, state: k.State, seed: int, number: int) -> None:
+        self.state = state
         self.random = np.random.default_rng((seed, number))
         self.size = np.array([float(group.size) for group in model.groups])
         self.life = np.array([float(len(group.sections)) for group in model.groups])
         self.round = number
         self.left = 0.0
-        self.length = float(SHORT)
+        self.short = float(max(SHORT, 2 * len(model.groups)))
+        self.length = self.short
         self.debt = 0.0
         self.status = k.RUNNING
 
@@ -63,7 +66,7 @@ class Worker:
                 self._restart()
             before = self.nodes
             if self.status == k.RUNNING:
-                self.status = k.run(*self.state, int(min(self.left, until - before)))
+                self.status = run(*self.state, int(min(self.left, until - before)))
             if self.nodes == before:
                 self.state.c[k.NODES] += 1
             self.left -= self.nodes - before
@@ -72,7 +75,7 @@ class Worker:
         rank(self.state, self._keys())
         self.state.c[k.TASTE] = self.random.integers(3)
         self.state.c[k.SNUG] = self.random.integers(2)
-        k.restart(*self.state)
+        restart(*self.state)
         self.status = int(self.state.c[k.STATUS])
         self.round += 1
         self.left = self._length()
@@ -80,8 +83,8 @@ class Worker:
     def _length(self) -> float:
         """Of the next round: a long one once the short ones since the last took as many nodes."""
         if self.debt < SHARE * self.length:
-            self.debt += SHORT
-            return SHORT
+            self.debt += self.short
+            return self.short
         self.debt = 0.0
         self.length *= GROWTH
         return self.length
@@ -97,11 +100,17 @@ class Race:
     """``threads`` workers, one answer."""
 
     def __init__(self, model: Model, capacity: int, seed: int, threads: int, rules: int = 15) -> None:
-        self._make = lambda number: Worker(model, capacity, seed, number, rules)
+        self._model = model
+        self._seed = seed
         self._threads = max(1, threads)
-        self.workers = [self._make(0)]
+        self._blank = tables(model, capacity, rules)
+        self.workers: list[Worker] = []
+        self._add()
         self._reached = 0
         self._rate = 20_000.0
+
+    def _add(self) -> None:
+        self.workers.append(Worker(self._model, k.copy(self._blank), self._seed, len(self.workers)))
 
     @property
     def nodes(self) -> int:
@@ -121,7 +130,7 @@ class Race:
         if self.winner is not None or self._over(until, each):
             return self.winner
         while len(self.workers) < self._threads:
-            self.workers.append(self._make(len(self.workers)))
+            self._add()
         with ThreadPoolExecutor(self._threads) as pool:
             while self.winner is None and not self._over(until, each):
                 goal = self._reached + max(100, int(self._rate * SLICE_SECONDS))

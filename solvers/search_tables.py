@@ -1,4 +1,4 @@
-"""The search's tables, filled from a model: see ``search_kernel`` for their columns."""
+"""The search's tables, filled from a model: see ``search_state`` for their columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from solvers import search_kernel as k
+from solvers import search_state as k
 from solvers.search_model import Group, Model
 
 Ints = npt.NDArray[np.int64]
@@ -105,9 +105,7 @@ def _bounds(table: Ints, column: int, ends: Ints) -> None:
     table[:, column + 1] = ends[1:]
 
 
-def _conflicts(
-    heights: Ints, alive: npt.NDArray[np.bool_], masks: k.Words, size: Ints
-) -> tuple[Ints, Ints]:
+def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], masks: k.Words, size: Ints) -> tuple[Ints, Ints]:
     """Pairs that share a section: the one; the other, how high the one reaches where they meet, and where."""
     table = np.zeros((len(size), len(size)), dtype=bool)
     for i, mask in enumerate(masks):
@@ -130,7 +128,8 @@ def _first_bit(sets: k.Words) -> Ints:
     word = (sets != 0).argmax(axis=1)
     bits = sets[np.arange(len(sets)), word]
     lowest = bits & (~bits + np.uint64(1))
-    return word * 64 + np.log2(lowest.astype(np.float64)).astype(np.int64)
+    result: Ints = word * 64 + np.log2(lowest.astype(np.float64)).astype(np.int64)
+    return result
 
 
 def _variants(links: _Links, groups: Sequence[Group], size: Ints, top: int, unit: int) -> Ints:

@@ -45,6 +45,13 @@ def near(found: float, right: float, relative: float) -> bool:
     return abs(found - right) <= relative * right
 
 
+def test_a_part_with_ce_set_up_and_hold_pays_them_on_every_burst() -> None:
+    """hardware.md, octal Psram on ESP32-S3: 12 clocks, CS set-up and hold 6, delay 2, and 16 for 32 bytes."""
+    port = PsramPort(device_named("ESP32-S3-octal"), LUNA_CORE, prefetch_lines=0)
+    assert port.read_clocks(1) == 12 + 16 + 6 + 2
+    assert psram_to_shared(LUNA_DMA, port).per_byte == Fraction(36 * 300, 80 * 32)
+
+
 @pytest.mark.parametrize(("route", "size", "cycles"), ROWS)
 def test_the_measured_table(route: str, size: int, cycles: int) -> None:
     assert near(route_named(route).cycles(size), cycles, bar(route, size))

@@ -83,9 +83,7 @@ def _some(random: Random, names: list[str], chance: float, most: int) -> tuple[t
     if random.random() > chance:
         return ()
     groups = random.randint(1, 2)
-    return tuple(
-        tuple(random.sample(names, min(len(names), random.randint(2, most)))) for _ in range(groups)
-    )
+    return tuple(tuple(random.sample(names, min(len(names), random.randint(2, most)))) for _ in range(groups))
 
 
 def _memories(random: Random) -> tuple[Memory, ...]:

@@ -22,21 +22,24 @@ def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
 # a and c share; b must lie beside both: 30 + 20 = 50 is the fullest position.
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
 
-HEURISTICS = ["naive", "sequential", "large-first", "short-first"]
+PAPER = ["naive", "sequential", "large-first", "short-first"]
+OTHERS = ["free-list", "pool", "buckets", "greedy-best-fit", "conflict-first", "linear"]
+HEURISTICS = [*PAPER, *OTHERS]
+ANYTIME = ["hill-climb", "exact", "search", "cp-sat"]
 
 
 def test_the_packers_in_the_order_of_the_paper() -> None:
-    assert list(packers()) == [*HEURISTICS, "exact", "search", "cp-sat"]
+    assert list(packers()) == [*HEURISTICS, *ANYTIME]
     for name, packer in packers().items():
         assert packer.name == name
         assert packer.title
-        assert packer.source.startswith("S2 (control-flow paper)") == (name in HEURISTICS)
+        assert packer.source.startswith("S2 (control-flow paper)") == (name in PAPER)
         assert (packer.search is None) == (name in HEURISTICS)
 
 
 def test_each_name_runs_its_own_packer() -> None:
     """By hand: sequential and short-first put c on b's end, large-first b lowest and c and a above it."""
-    offsets = {name: dict(solve(Problem(CHAIN), name).plan.offsets) for name in HEURISTICS}
+    offsets = {name: dict(solve(Problem(CHAIN), name).plan.offsets) for name in PAPER}
     assert offsets == {
         "naive": {"a": 0, "b": 10, "c": 40},
         "sequential": {"a": 0, "b": 10, "c": 40},
@@ -52,7 +55,7 @@ def test_an_unknown_packer_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
-    assert refusal.value.mend == "one of naive, sequential, large-first, short-first, exact, search, cp-sat"
+    assert refusal.value.mend == f"one of {', '.join([*HEURISTICS, *ANYTIME])}"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,21 @@ def test_an_empty_problem_is_solved() -> None:
         assert check(Problem((), 0), solved.plan) == ()
 
 
+def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
+    """By hand: 30 B of a node of 40 are three quarters, which is not more than three quarters."""
+    problem = Problem((buffer("a", 40, 0, 1), buffer("b", 30, 1, 2)))
+    assert {name: solve(problem, name).peak for name in ("pool", "pool:0.75", "pool:0.5", "pool:0")} == {
+        "pool": 70, "pool:0.75": 70,
+        "pool:0.5": 40, "pool:0": 40,
+    }
+    assert solve(problem, "pool:0.5").planner == "pool:0.5"
+    for wrong in ("1", "-0.1", "nan", "much", ""):
+        with pytest.raises(BadInput, match="is no reuse threshold"):
+            solve(problem, f"pool:{wrong}")
+    with pytest.raises(BadInput, match="packer 'linear' has no setting, but '3' is given"):
+        solve(problem, "linear:3")
+
+
 def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
     genuine = packers()
 
@@ -104,10 +122,11 @@ def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pyte
 def test_heuristics_keep_constraints_or_say_that_they_cannot() -> None:
     pinned = Buffer("p", 8, (Interval(0, 9),), pinned=20)
     problem = Problem((*CHAIN, pinned), separated=(("a", "c"),))
-    for name in HEURISTICS[1:]:
+    for name in PAPER[1:]:
         assert check(problem, solve(problem, name).plan) == ()
-    with pytest.raises(BadInput, match="packer 'naive' keeps no constraints"):
-        solve(problem, "naive")
+    for name in ("naive", *OTHERS, "hill-climb", "pool:0.5"):
+        with pytest.raises(BadInput, match=f"packer '{name.partition(':')[0]}' keeps no constraints"):
+            solve(problem, name)
     clash = Problem((pinned, Buffer("q", 8, (Interval(0, 9),), pinned=24)))
     with pytest.raises(BadInput, match="finds no plan that keeps all constraints"):
         solve(clash, "large-first")

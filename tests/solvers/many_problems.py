@@ -1,0 +1,78 @@
+"""Random problems without constraints, and those of the zoo, for the tests of all heuristics."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from hypothesis import strategies as st
+
+from chipmodel.chip_file import load_chip
+from chipmodel.interval import Interval
+from chipmodel.pipeline import plan
+from chipmodel.plan import Buffer, Problem
+from workloads.zoo import build, networks
+
+
+def random_buffers(
+    seed: int, count: int, *, horizon: int, longest: int, parts: int = 1, alignments: tuple[int, ...] = (1,)
+) -> Problem:
+    """``count`` buffers of up to 99 bytes; lives of up to ``parts`` intervals, which may be empty."""
+    random = Random(seed)
+    buffers: list[Buffer] = []
+    for index in range(count):
+        live: list[Interval] = []
+        for _ in range(random.randint(1, parts)):
+            start = random.randint(-3, horizon)
+            live.append(Interval(start, start + random.randint(0 if parts > 1 else 1, longest)))
+        size = random.choice((0, 16, 32, random.randint(1, 99), random.randint(1, 99)))
+        buffers.append(Buffer(str(index), size, tuple(live), random.choice(alignments)))
+    return Problem(tuple(buffers))
+
+
+def any_problem(seed: int) -> Problem:
+    """From a few buffers to a hundred, crowded or sparse; alignments, holes and empty lives with some."""
+    random = Random(seed)
+    return random_buffers(
+        seed,
+        random.choice((0, 1, 2, 5, 10, 20, 40, 100)),
+        horizon=random.choice((1, 5, 30, 1000)),
+        longest=random.choice((1, 4, 12)),
+        parts=random.choice((1, 1, 1, 3)),
+        alignments=random.choice(((1,), (1,), (16,), (1, 4, 6))),
+    )
+
+
+@st.composite
+def simple_problems(draw: st.DrawFn) -> Problem:
+    """Up to ten buffers of one interval each, alignment 1: what the guarantees are stated for."""
+    count = draw(st.integers(0, 10))
+    buffers: list[Buffer] = []
+    for index in range(count):
+        start, length, size = draw(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(1, 12)))
+        buffers.append(Buffer(str(index), size, (Interval(start, start + length),)))
+    return Problem(tuple(buffers))
+
+
+@st.composite
+def odd_problems(draw: st.DrawFn) -> Problem:
+    """Up to nine buffers with holes in their lives, alignments, and no bytes now and then."""
+    buffers: list[Buffer] = []
+    spans = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=3)
+    for index in range(draw(st.integers(0, 9))):
+        live = tuple(Interval(s, s + n) for s, n in draw(spans))
+        size, alignment = draw(st.integers(0, 12)), draw(st.sampled_from((1, 2, 6, 8)))
+        buffers.append(Buffer(str(index), size, live, alignment))
+    return Problem(tuple(buffers))
+
+
+@cache
+def zoo_problems() -> dict[str, Problem]:
+    """By network, what the packer is asked when it runs on a LUNA ARCS."""
+    chip = load_chip("luna-arcs", ())
+    return {n.name: plan(build(n.name), chip, "large-first", "ping-pong").problem for n in networks()}
+
+
+def naive_sum(problem: Problem) -> int:
+    """What ``naive`` needs, alignment aside."""
+    return sum(b.bytes for b in problem.buffers)

@@ -14,7 +14,7 @@ def conflict_counts(problem: Problem) -> list[int]:
     starts, stops, owners = _rows(problem)
     count = len(problem.buffers)
     if len(np.unique(owners)) == len(owners):
-        return _of_single(starts, stops, owners, count).tolist()
+        return [int(n) for n in _of_single(starts, stops, owners, count)]
     spans: dict[int, list[int]] = {}
     for row, owner in enumerate(owners.tolist()):
         spans.setdefault(owner, []).append(row)

@@ -147,4 +147,5 @@ def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
 
 
 def align(offset: int, alignment: int) -> int:
+    """The lowest multiple of ``alignment`` that is not below ``offset``."""
     return -(-offset // alignment) * alignment

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from random import Random
 
+from chipmodel.certificate import rests_on
 from chipmodel.plan import Plan, Problem, Status
 from solvers.board import Board
-from solvers.bounds import largest_live_set
+from solvers.bounds_certified import best_bound
 from solvers.conflicts import neighbours
 from solvers.first_fit import ORDERS, align, first_fit
 from solvers.outcome import Limits, Outcome, Report
 
 ITERATIONS = 500
 """Where no limit is given: TVM's own."""
-WORK = 3_000_000
+WORK = 5_000_000
 """Where no limit is given, there are fewer than that if they would look at more pairs of buffers."""
 MOST_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is climbed: a step would take seconds."""
+FEWEST = 10
+"""Where no limit is given and no more iterations than these would be had, nothing is climbed."""
 FAR = 0.75
 """How often the second of the two comes from further away (TVM: 75 of 100)."""
 
@@ -29,21 +32,23 @@ FAR = 0.75
 def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
     """The best plan within ``limits``, whose nodes are iterations; the same for the same seed and nodes.
 
-    Stops at the largest live set, or within the problem's capacity. Guarantee: never above the peak of
+    Stops at the proven bound, or within the problem's capacity. Guarantee: never above the peak of
     ``large-first``, with which it begins, and no higher for more iterations.
     """
     board = Board(report)
-    bound = largest_live_set(problem)
-    board.raise_bound(bound.bytes)
     plan = first_fit(problem, ORDERS["large-first"])
     board.found(plan.peak(problem))
-    target = max(bound.bytes, problem.capacity or 0)
+    certificate = best_bound(problem, plan.peak(problem))
+    bound = certificate.bytes or 0
+    board.raise_bound(bound)
+    target = max(bound, problem.capacity or 0)
     iterations, proof = 0, ""
     if plan.peak(problem) > target:
         board.stage("climbing")
-        near = neighbours(problem, MOST_PAIRS)
+        most = WORK // (2 * FEWEST) if limits.nodes is limits.seconds is None else MOST_PAIRS
+        near = neighbours(problem, most)
         if near is None:
-            proof = f"more than {MOST_PAIRS:,} pairs alive together are not climbed"
+            proof = f"more than {most:,} pairs alive together are not climbed"
         else:
             climb = _Climb(problem, plan, [each.tolist() for each in near], limits.seed)
             iterations = _run(climb, target, limits, board)
@@ -51,13 +56,13 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
     peak = plan.peak(problem)
     status: Status = "feasible"
     if problem.capacity is not None and peak > problem.capacity:
-        status = "infeasible" if bound.bytes > problem.capacity else "unknown"
-    elif peak == bound.bytes:
+        status = "infeasible" if bound > problem.capacity else "unknown"
+    elif peak == bound:
         status = "optimal"
     if status in ("optimal", "infeasible"):
-        proof = "a live set"
+        proof = rests_on(certificate)
     points = tuple(board.points)
-    return Outcome(status, plan, bound.bytes, iterations, proof, certificate=bound, trajectory=points)
+    return Outcome(status, plan, bound, iterations, proof, certificate=certificate, trajectory=points)
 
 
 def _run(climb: _Climb, target: int, limits: Limits, board: Board) -> int:

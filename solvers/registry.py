@@ -54,7 +54,9 @@ def packers() -> Mapping[str, Packer]:
             Packer(
                 "greedy-best-fit", "smallest gap, largest buffers first", "S4; TensorFlow Lite", _best_fit
             ),
-            Packer("conflict-first", "on top of its conflicts, most first", "Apache TVM USMP", _conflict_first),
+            Packer(
+                "conflict-first", "on top of its conflicts, most first", "Apache TVM USMP", _conflict_first
+            ),
             Packer("linear", "a stack: only its top is given back", "after Arm Vela's LinearAlloc", _linear),
             Packer(
                 "hill-climb",
@@ -90,8 +92,8 @@ def packer_named(text: str) -> Packer:
 def solve(
     problem: Problem, packer: str, limits: Limits | None = None, report: Report | None = None
 ) -> Solved:
-    """Plan ``problem`` with the packer of that name (see ``packer_named``). Raises BadInput for an unknown name, and for a
-    packer that cannot keep the problem's constraints.
+    """Plan ``problem`` with the packer of that name (see ``packer_named``). Raises BadInput for an unknown
+    name, and for a packer that cannot keep the problem's constraints.
 
     A heuristic's ``status`` is infeasible where the contention bound exceeds the problem's capacity,
     optimal where the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown
@@ -175,7 +177,9 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
     except ValueError:
         threshold = -1.0
     if not 0 <= threshold < 1:
-        raise BadInput(f"pool:{setting} is no reuse threshold", mend="a share of 0 to below 1, as in pool:0.75")
+        raise BadInput(
+            f"pool:{setting} is no reuse threshold", mend="a share of 0 to below 1, as in pool:0.75"
+        )
 
     def pack(problem: Problem) -> Plan:
         from solvers.pool import pool

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from chipmodel.chip_file import load_chip
 from chipmodel.interval import Interval
-from chipmodel.pipeline import plan
+from chipmodel.liveness import liveness
 from chipmodel.plan import Buffer, Problem
+from dma.stream import stream
 from workloads.zoo import build, networks
 
 
@@ -68,9 +69,11 @@ def odd_problems(draw: st.DrawFn) -> Problem:
 
 @cache
 def zoo_problems() -> dict[str, Problem]:
-    """By network, what the packer is asked when it runs on a LUNA ARCS."""
+    """By network, what the packer is first asked when it runs on a LUNA ARCS; without the capacity."""
     chip = load_chip("luna-arcs", ())
-    return {n.name: plan(build(n.name), chip, "large-first", "ping-pong").problem for n in networks()}
+    size = chip.shared_memory.bytes
+    schedules = {n.name: stream(build(n.name), chip, "ping-pong", size) for n in networks()}
+    return {name: Problem(liveness(schedule, chip).buffers) for name, schedule in schedules.items()}
 
 
 def naive_sum(problem: Problem) -> int:

@@ -15,9 +15,7 @@ from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
 
 def buffers(*rows: tuple[int, int, int]) -> Problem:
     """Of (bytes, first position, last position), as S0 writes them."""
-    return Problem(
-        tuple(Buffer(str(n), size, (Interval(a, b + 1),)) for n, (size, a, b) in enumerate(rows))
-    )
+    return Problem(tuple(Buffer(str(n), size, (Interval(a, b + 1),)) for n, (size, a, b) in enumerate(rows)))
 
 
 def offsets(problem: Problem) -> list[int]:
@@ -42,9 +40,10 @@ def test_neighbouring_free_blocks_are_one() -> None:
 
 def test_the_largest_free_block_is_stretched_and_what_lies_beyond_moves() -> None:
     # Free at 1: [0, 10) and [15, 35); 28 bytes stretch the second one by 8.
-    problem = buffers((10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2))
-    assert offsets(problem) == [0, 10, 15, 43, 15, 0 + 50 - 50] or offsets(problem)[:5] == [0, 10, 15, 43, 15]
+    rows = (10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2)
+    assert offsets(buffers(*rows[:5])) == [0, 10, 15, 43, 15]
     # At 2 only [0, 10) is free: 12 bytes stretch it by 2, and all the rest moves up once more.
+    problem = buffers(*rows)
     assert offsets(problem) == [0, 12, 17, 45, 17, 0]
     assert free_list(problem).peak(problem) == 52
 

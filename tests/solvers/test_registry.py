@@ -96,8 +96,10 @@ def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
     """By hand: 30 B of a node of 40 are three quarters, which is not more than three quarters."""
     problem = Problem((buffer("a", 40, 0, 1), buffer("b", 30, 1, 2)))
     assert {name: solve(problem, name).peak for name in ("pool", "pool:0.75", "pool:0.5", "pool:0")} == {
-        "pool": 70, "pool:0.75": 70,
-        "pool:0.5": 40, "pool:0": 40,
+        "pool": 70,
+        "pool:0.75": 70,
+        "pool:0.5": 40,
+        "pool:0": 40,
     }
     assert solve(problem, "pool:0.5").planner == "pool:0.5"
     for wrong in ("1", "-0.1", "nan", "much", ""):

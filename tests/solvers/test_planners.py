@@ -1,0 +1,89 @@
+"""Every heuristic on random problems and on the zoo: the check, the bound, its time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import pytest
+
+from chipmodel.plan import Problem, check
+from chipmodel.plan_sweep import check_fast
+from solvers.bounds import contention
+from solvers.outcome import Limits
+from solvers.registry import packers, solve
+from tests.solvers.many_problems import any_problem, random_buffers, zoo_problems
+
+EXACT = ("exact", "search", "cp-sat")
+HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
+SLOWNESS = 4
+"""A test machine may be that much slower than the one for which the issue states seconds."""
+
+
+@pytest.mark.parametrize("packer", HEURISTICS)
+def test_500_random_problems(packer: str) -> None:
+    for seed in range(500):
+        problem = any_problem(seed)
+        solved = solve(problem, packer, Limits(nodes=20))
+        assert check(problem, solved.plan) == (), seed
+        assert solved.peak >= solved.lower_bound >= contention(problem), seed
+
+
+@pytest.mark.parametrize("packer", [*HEURISTICS, "exact"])
+def test_every_network_of_the_zoo(packer: str) -> None:
+    for name, problem in zoo_problems().items():
+        solved = solve(problem, packer, Limits(nodes=1000))
+        assert check(problem, solved.plan) == (), name
+        assert solved.peak >= solved.lower_bound >= contention(problem), name
+
+
+def test_hill_climb_reaches_the_bound_on_every_network() -> None:
+    for name, problem in zoo_problems().items():
+        assert solve(problem, "hill-climb").status == "optimal", name
+
+
+def densenet121() -> Problem:
+    """Its feature maps at 224 x 224, int8: in a block every layer's 32 channels live until the block ends,
+    because each later layer reads them all."""
+    from chipmodel.interval import Interval
+    from chipmodel.plan import Buffer
+
+    buffers = [Buffer("stem", 64 * 112 * 112, (Interval(0, 2),)), Buffer("pool", 64 * 56 * 56, ())]
+    step, channels, side = 2, 64, 56
+    for layers in (6, 12, 24, 16):
+        end = step + 2 * layers
+        buffers[-1] = replace(buffers[-1], live=(Interval(step - 1, end + 1),))
+        for layer in range(layers):
+            at = step + 2 * layer
+            name = f"{side}.{layer}"
+            buffers.append(Buffer(f"{name}.narrow", 128 * side * side, (Interval(at, at + 2),), 16))
+            buffers.append(Buffer(f"{name}.grown", 32 * side * side, (Interval(at + 1, end + 1),), 16))
+        channels += 32 * layers
+        buffers.append(Buffer(f"{side}.all", channels * side * side, (Interval(end, end + 2),), 16))
+        channels, side, step = channels // 2, side // 2, end + 2
+        buffers.append(Buffer(f"{side}.in", channels * side * side, (), 16))
+    buffers[-1] = replace(buffers[-1], live=(Interval(step - 1, step),))
+    return Problem(tuple(buffers))
+
+
+def fastest(problem: Problem, packer: str, tries: int) -> float:
+    """Seconds of the quickest of some calls; the plan of each is checked afterwards."""
+    took: list[float] = []
+    for _ in range(tries):
+        began = perf_counter()
+        solved = solve(problem, packer)
+        took.append(perf_counter() - began)
+        assert check_fast(problem, solved.plan) == ()
+        assert solved.peak >= contention(problem)
+    return min(took)
+
+
+@pytest.mark.parametrize("packer", HEURISTICS)
+def test_seconds(packer: str) -> None:
+    resnet50 = zoo_problems()["resnet50"]
+    assert fastest(resnet50, packer, 3) < 0.05 * SLOWNESS
+    dense = densenet121()
+    assert len(dense.buffers) == 126
+    assert fastest(dense, packer, 3) < 0.2 * SLOWNESS
+    many = random_buffers(1, 10_000, horizon=10_000, longest=60, alignments=(16,))
+    assert fastest(many, packer, 1) < 2 * SLOWNESS

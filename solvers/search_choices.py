@@ -69,7 +69,7 @@ def closed_below(it: Ints, se: Ints, li: Ints, q: int) -> bool:
 @compiled
 def best_section(c: Ints, it: Ints, se: Ints, li: Ints) -> int:
     """The section to branch in: one with a single way on, else the fewest ways for its weight."""
-    best, least, most = -1, 1, 0
+    best, least, most = -1, 1 << 45, 1
     for q in range(se.shape[0]):
         if se[q, COMING] == 0:
             continue
@@ -77,11 +77,19 @@ def best_section(c: Ints, it: Ints, se: Ints, li: Ints) -> int:
         if se[q, LEVEL] + se[q, SUM] < c[CAPACITY]:
             ways += 1
         weight = 1
-        if c[TASTE] != BY_WAYS:
+        if c[TASTE] < BY_WAYS:
             weight = min(se[q, WEIGHT], MOST_WEIGHT)
         if c[TASTE] == LOW_BY_WEIGHT:
             weight *= ((c[CAPACITY] - se[q, LEVEL]) * 1024) // c[CAPACITY] + 1
-        if ways * most < least * weight and closed_below(it, se, li, q):
+        if c[TASTE] == 3:
+            ways = (ways << 40) - min(se[q, WEIGHT], 1 << 39)
+        if c[TASTE] == 4:
+            ways = (ways << 40) - (c[CAPACITY] - se[q, LEVEL]) * (1 << 20) // c[CAPACITY]
+        if c[TASTE] == 5:
+            ways = (ways << 40) - q
+        if c[TASTE] == 6:
+            ways = (ways << 40) - se[q, SUM] * (1 << 20) // c[CAPACITY]
+        if (best < 0 or ways * most < least * weight) and closed_below(it, se, li, q):
             best, least, most = q, ways, weight
             if ways <= 1:
                 return best

@@ -21,6 +21,7 @@ from chipmodel.program import Program
 from chipmodel.result import Attempt, Result
 from chipmodel.schedule import Schedule, steps
 from chipmodel.simulate import simulate
+from chipmodel.skipped import refuse_skipped_results
 from chipmodel.trace import Trace
 from dma.stream import stream
 from solvers.registry import solve
@@ -157,6 +158,7 @@ def run(
 
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
+    refuse_skipped_results(program, choices or {})
     planned = plan(program, chip, packer, streamer, spill)
     trace = simulate(planned.commands, chip, choices)
     return Result(

@@ -209,3 +209,16 @@ def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
     tight = plan(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
     assert tight.solved.peak <= roomy.solved.peak // 2
     assert replace(roomy, attempts=()) != replace(tight, attempts=())
+
+
+def test_a_path_may_not_skip_what_is_read_later() -> None:
+    builder = ProgramBuilder("loop")
+    x = builder.input("x", (1, 64))
+    with builder.block() as body:
+        state = builder.dense("again", x, 64)
+    builder.add_loop("loop", 2, body)
+    builder.output(builder.dense("last", state, 8))
+    program = builder.build()
+    assert run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "1"}).trace.path == {"loop": "1"}
+    with pytest.raises(BadInput, match=r"--path loop=00: .* no trips never defines"):
+        run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "00"})

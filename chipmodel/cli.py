@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chipmodel import __version__
+from chipmodel.cli_compare import compare
+from chipmodel.cli_options import DEFAULT_CHIP, all_of, chip_options, inputs, path_choices, workload_options
 from chipmodel.cli_pack import check_packing, is_packing, pack
-from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, BadInput, ChipmodelError
+from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, ChipmodelError
 from chipmodel.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.chip import Chip
-    from chipmodel.program import Program
     from chipmodel.result import Result
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -67,50 +67,16 @@ def commands() -> None:
     """
 
 
-def _all_of(*options: Decorator) -> Decorator:
-    """Options that several commands share, in the order in which ``--help`` lists them."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-_workload_options = _all_of(
-    click.argument("workload"),
-    click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
-    click.option(
-        "--shape",
-        "shapes",
-        multiple=True,
-        metavar="NAME=D,D,...",
-        help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
-    ),
-    click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
-    click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
-)
-_chip_options = _all_of(
-    click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
-    click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="FIELD=VALUE",
-        help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
-    ),
-)
-_table_options = _all_of(
+_table_options = all_of(
     click.argument("table_file", metavar="TABLE.csv"),
-    _chip_options,
+    chip_options,
     click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say."),
 )
 
 
 @commands.command()
-@_workload_options
-@_chip_options
+@workload_options
+@chip_options
 @click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
 @click.option("--streamer", default="ping-pong", show_default=True, help="Planner of transfers.")
 @click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole.")
@@ -143,8 +109,8 @@ def simulate(
     html_file: str | None,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
-    program, chip = _inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-    path = _choices(choices)
+    program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
+    path = path_choices(choices)
     from chipmodel import pipeline
 
     with stage(f"planning and simulating {program.name}"):
@@ -169,47 +135,6 @@ def simulate(
 
         print_summary(result, Console())
     return _verdict(result)
-
-
-DEFAULT_CHIP = "luna-arcs"
-
-
-def _inputs(
-    workload: str,
-    dtype: str | None,
-    shapes: tuple[str, ...],
-    strict: bool,
-    profile: str | None,
-    chip_name: str | None,
-    overrides: tuple[str, ...],
-) -> tuple[Program, Chip]:
-    from chipmodel.chip_file import load_chip
-    from workloads.load import load, parse_shape_option
-    from workloads.profile import read_profile, with_profile
-
-    chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
-    with stage(f"reading {workload}"):
-        bound = dict(parse_shape_option(text) for text in shapes)
-        program = load(workload, dtype=dtype, shapes=bound, strict=strict)
-        if profile:
-            program = with_profile(program, read_profile(Path(profile)))
-    for note in program.notes:
-        click.echo(f"note: {note}", err=True)
-    return program, chip
-
-
-def _choices(texts: tuple[str, ...]) -> dict[str, str]:
-    choices: dict[str, str] = {}
-    for text in ",".join(texts).split(",") if texts else ():
-        name, equals, choice = text.partition("=")
-        if not (name.strip() and equals and choice.strip()):
-            raise BadInput(
-                f"--path {text!r} is no NAME=CHOICE", mend="write it as in --path gate=face,decode=3"
-            )
-        if name.strip() in choices:
-            raise BadInput(f"--path chooses {name.strip()!r} twice", mend="choose once for each if and loop")
-        choices[name.strip()] = choice.strip()
-    return choices
 
 
 def _verdict(result: Result) -> int:
@@ -274,8 +199,8 @@ def _plan_text(result: Result, workload: str, chip_name: str, overrides: tuple[s
 
 @commands.command()
 @click.argument("plan_file", metavar="PLAN")
-@_workload_options
-@_chip_options
+@workload_options
+@chip_options
 def check(
     plan_file: str,
     workload: str,
@@ -300,7 +225,7 @@ def check(
     plan = read_plan(read_text(Path(plan_file)), plan_file)
     named = chip_name or plan.chip
     changed = overrides if chip_name or overrides else plan.overrides
-    program, chip = _inputs(workload, dtype, shapes, strict, profile, named, changed)
+    program, chip = inputs(workload, dtype, shapes, strict, profile, named, changed)
     with stage(f"checking {plan_file}"):
         violations = verify_file(program, plan, chip)
     for violation in violations:
@@ -422,6 +347,7 @@ def _base_of(chip: str, output: Path) -> str:
 
 
 commands.add_command(pack)
+commands.add_command(compare)
 
 
 @commands.command()

@@ -80,10 +80,10 @@ def pack(
     from workloads.packing_csv import parse_memories
 
     outputs = _distinct(csv_file, json_file, html_file)
-    limits = _limits(time_limit, node_limit, seed)
+    limits = search_limits(time_limit, node_limit, seed, DEFAULT_SECONDS)
     with stage(f"reading {source}"):
         bytes_there = None if capacity is None else parse_bytes(capacity)
-        table = _read(source, bytes_there, parse_memories(memory_texts))
+        table = read_packing_source(source, bytes_there, parse_memories(memory_texts))
     for note in table.notes:
         click.echo(f"note: {note}", err=True)
     answer = run(table, source, packer or _default_packer(), limits)
@@ -122,7 +122,8 @@ def _distinct(*names: str | None) -> tuple[str | None, str | None, str | None]:
     return csv_file, None if json_file == "-" else json_file, html_file
 
 
-def _limits(seconds: float | None, nodes: int | None, seed: int) -> Limits:
+def search_limits(seconds: float | None, nodes: int | None, seed: int, default: float) -> Limits:
+    """The limits of a search; ``default`` seconds where none are given. Raises BadInput."""
     from solvers.outcome import Limits
 
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
@@ -132,11 +133,12 @@ def _limits(seconds: float | None, nodes: int | None, seed: int) -> Limits:
     if not 0 <= seed <= MOST_SEED:
         raise BadInput(f"--seed {seed} is no seed", mend=f"0 to {MOST_SEED}")
     if seconds is None and nodes is None:
-        seconds = DEFAULT_SECONDS
+        seconds = default
     return Limits(seconds, nodes, seed)
 
 
-def _read(source: str, capacity: int | None, memories: tuple[Memory, ...]) -> PackingTable:
+def read_packing_source(source: str, capacity: int | None, memories: tuple[Memory, ...]) -> PackingTable:
+    """The packing in a CSV file, or one that is made. Raises BadInput."""
     from workloads.guillotine import SCHEME, guillotine_table
     from workloads.packing_csv import read_packing
 
@@ -187,7 +189,7 @@ def check_packing(answer_file: str, source: str) -> int:
     from chipmodel.yaml_file import read_text
 
     claim = read_claim(read_text(Path(answer_file)), answer_file)
-    table = _read(source, claim.capacity, claim.memories)
+    table = read_packing_source(source, claim.capacity, claim.memories)
     with stage(f"checking {answer_file}"):
         verdict = judge(table.problem, claim)
     for fault in verdict.faults:

@@ -45,7 +45,7 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
     iterations, proof = 0, ""
     if plan.peak(problem) > target:
         board.stage("climbing")
-        most = WORK // (2 * FEWEST) if limits.nodes is limits.seconds is None else MOST_PAIRS
+        most = MOST_PAIRS if _limited(limits) else WORK // (2 * FEWEST)
         near = neighbours(problem, most)
         if near is None:
             proof = f"more than {most:,} pairs alive together are not climbed"
@@ -53,21 +53,27 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
             climb = _Climb(problem, plan, [each.tolist() for each in near], limits.seed)
             iterations = _run(climb, target, limits, board)
             plan = climb.plan
-    peak = plan.peak(problem)
-    status: Status = "feasible"
-    if problem.capacity is not None and peak > problem.capacity:
-        status = "infeasible" if bound > problem.capacity else "unknown"
-    elif peak == bound:
-        status = "optimal"
+    status = _status(problem, plan.peak(problem), bound)
     if status in ("optimal", "infeasible"):
         proof = rests_on(certificate)
     points = tuple(board.points)
     return Outcome(status, plan, bound, iterations, proof, certificate=certificate, trajectory=points)
 
 
+def _status(problem: Problem, peak: int, bound: int) -> Status:
+    capacity = problem.capacity
+    if capacity is not None and peak > capacity:
+        return "infeasible" if bound > capacity else "unknown"
+    return "optimal" if peak == bound else "feasible"
+
+
+def _limited(limits: Limits) -> bool:
+    return limits.nodes is not None or limits.seconds is not None
+
+
 def _run(climb: _Climb, target: int, limits: Limits, board: Board) -> int:
     most = limits.nodes
-    if most is None and limits.seconds is None:
+    if not _limited(limits):
         most = min(ITERATIONS, WORK // max(1, climb.pairs))
     done = 0
     while climb.peak > target and (most is None or done < most) and limits.left(board.began) != 0.0:

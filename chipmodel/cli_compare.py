@@ -1,0 +1,177 @@
+"""``chipmodel compare``: every planner on the same workload, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chipmodel.cli_options import all_of, chip_options, inputs, path_choices, workload_options
+from chipmodel.cli_pack import is_packing, read_packing_source, search_limits
+from chipmodel.errors import BadInput
+from chipmodel.progress import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reports.compare import Comparison
+    from workloads.packing_csv import PackingTable
+
+DEFAULT_SECONDS = 10.0
+DEFAULT_PACKER = "large-first"
+DEFAULT_STREAMER = "ping-pong"
+
+_limit_options = all_of(
+    click.option(
+        "--time-limit",
+        metavar="S",
+        type=float,
+        help=f"Seconds, for each packer that searches. [{DEFAULT_SECONDS:g}; none with --node-limit]",
+    ),
+    click.option("--node-limit", metavar="N", type=int, help="Nodes of search: the same plans every time."),
+    click.option("--seed", metavar="N", type=int, default=0, help="Another order of search. [0]"),
+)
+
+
+@click.command()
+@workload_options
+@chip_options
+@click.option("--packers", metavar="all|NAME,...", help="Packers to compare. [all, unless --streamers]")
+@click.option("--streamers", metavar="all|NAME,...", help="Streamers to compare, in whole runs.")
+@click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]")
+@click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]")
+@click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole.")
+@click.option("--path", "choices", multiple=True, metavar="NAME=CHOICE,...", help="As in simulate.")
+@click.option("--capacity", metavar="SIZE", help="Bytes there are, where WORKLOAD is a packing.")
+@click.option("--memory", "memories", multiple=True, metavar="NAME=SIZE", help="As in pack. Repeatable.")
+@_limit_options
+@click.option("--json", "json_file", metavar="FILE|-", help="All rows as one JSON document.")
+@click.option("--html", "html_file", metavar="FILE", help="One self-contained page.")
+def compare(
+    workload: str,
+    dtype: str | None,
+    shapes: tuple[str, ...],
+    strict: bool,
+    profile: str | None,
+    chip_name: str | None,
+    overrides: tuple[str, ...],
+    packers: str | None,
+    streamers: str | None,
+    packer: str | None,
+    streamer: str | None,
+    no_spill: bool,
+    choices: tuple[str, ...],
+    capacity: str | None,
+    memories: tuple[str, ...],
+    time_limit: float | None,
+    node_limit: int | None,
+    seed: int,
+    json_file: str | None,
+    html_file: str | None,
+) -> None:
+    """Compare packers on WORKLOAD's packing problem, and streamers in whole runs of it.
+
+    WORKLOAD is anything that simulate takes, or a packing as pack takes it: FILE.csv or
+    guillotine:n=100,seed=3. All packers get the same buffers, those of --streamer's schedule, and are to
+    make the peak small whatever the capacity. The exit code is 0, whoever fits.
+
+    \b
+      gap            (peak - bound) / bound; the bound is the highest that any of
+                     the packers proved
+      fragmentation  the share of the peak that no live buffer takes, when the
+                     highest buffer is alive and most bytes are
+      cycle gap      (cycles - bound) / bound, with the bound of simulate
+    """
+    from chipmodel.compare_run import Setting, compare_packing, compare_program
+    from solvers.registry import packer_named
+
+    if html_file == "-":
+        raise BadInput("only --json can be written to stdout", mend="name a file, or use --json -")
+    limits = search_limits(time_limit, node_limit, seed, DEFAULT_SECONDS)
+    wanted = _packer_names(packers or ("" if streamers else "all"))
+    if is_packing(workload):
+        said: dict[str, object] = {"--chip": chip_name, "--set": overrides, "--dtype": dtype}
+        said |= {"--shape": shapes, "--strict": strict, "--profile": profile, "--streamers": streamers}
+        said |= {"--packer": packer, "--streamer": streamer, "--no-spill": no_spill, "--path": choices}
+        _refuse(said, "says nothing about a packing", "leave it out")
+        table = _table(workload, capacity, memories)
+        comparison = compare_packing(table, workload, wanted, limits)
+    else:
+        said = {"--capacity": capacity, "--memory": memories}
+        _refuse(said, "is for packings", "use --set shared_memory.bytes=...")
+        names = _streamer_names(streamers or "")
+        fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
+        program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
+        setting = Setting(program, chip, *fixed, not no_spill, path_choices(choices))
+        comparison = compare_program(setting, wanted, names, limits)
+    _write(comparison, json_file, html_file)
+
+
+def _table(workload: str, capacity: str | None, memories: tuple[str, ...]) -> PackingTable:
+    from chipmodel.sizes import parse_bytes
+    from workloads.packing_csv import parse_memories
+
+    with stage(f"reading {workload}"):
+        size = None if capacity is None else parse_bytes(capacity)
+        table = read_packing_source(workload, size, parse_memories(memories))
+    for note in table.notes:
+        click.echo(f"note: {note}", err=True)
+    return table
+
+
+def _refuse(said: Mapping[str, object], why: str, mend: str) -> None:
+    for option, value in said.items():
+        if value:
+            raise BadInput(f"{option} {why}", mend=mend)
+
+
+def _packer_names(text: str) -> tuple[str, ...]:
+    from solvers.registry import packer_named, packers
+
+    names = _listed(text, list(packers()))
+    return tuple(packer_named(name).name for name in names)
+
+
+def _streamer_names(text: str) -> tuple[str, ...]:
+    from dma.stream import policies
+
+    return tuple(_streamer(name) for name in _listed(text, list(policies())))
+
+
+def _streamer(name: str) -> str:
+    from dma.stream import policies
+
+    if name not in policies():
+        raise BadInput(f"unknown streamer {name!r}", mend=f"one of {', '.join(policies())}")
+    return name
+
+
+def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The names in ``text``, each once; ``all`` means those that are ``known``."""
+    names: list[str] = []
+    for part in text.split(",") if text else ():
+        names += known if part.strip() == "all" else [part.strip()]
+    return tuple(dict.fromkeys(names))
+
+
+def _write(comparison: Comparison, json_file: str | None, html_file: str | None) -> None:
+    from chipmodel.files import write_whole
+    from reports.compare import json_text, print_comparison
+
+    texts: list[tuple[str, str]] = []
+    with stage("writing reports"):
+        if html_file:
+            from reports.compare_page import render_comparison
+
+            texts.append((html_file, render_comparison(comparison)))
+        if json_file and json_file != "-":
+            texts.append((json_file, json_text(comparison)))
+        for name, text in texts:
+            write_whole(Path(name), text)
+    if json_file == "-":
+        click.echo(json_text(comparison), nl=False)
+        return
+    from rich.console import Console
+
+    print_comparison(comparison, Console())

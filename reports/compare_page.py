@@ -1,0 +1,168 @@
+"""Compared planners as one HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log10
+from pathlib import Path
+
+from reports.compare import (
+    Comparison,
+    Packed,
+    cycle_cells,
+    fit_text,
+    headline,
+    peak_cells,
+    run_fit_text,
+    seconds_text,
+)
+from reports.page import Card
+from reports.words import count, percent, ratio, size
+
+HERE = Path(__file__).parent
+WIDTH, HEIGHT = 900, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 150, 14, 34
+"""The chart's margins in its own units; on the right are the names."""
+MOST_GAP = 1.0
+"""Gaps beyond are drawn at the chart's upper edge."""
+LEAST_SECONDS = 1e-4
+NAME_HEIGHT = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A packer's gap over the time that it took, as SVG: where it improved, and where its name stands."""
+
+    name: str
+    points: str
+    x: float
+    y: float
+    name_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A mark on an axis."""
+
+    at: float
+    label: str
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The whole page as text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": count, "percent": percent, "size": size}
+    return environment.get_template("compare.html.j2").render(_context(comparison))
+
+
+def _context(comparison: Comparison) -> dict[str, object]:
+    from markupsafe import Markup
+
+    style = ((HERE / "static" / name).read_text(encoding="utf-8") for name in ("page.css", "compare.css"))
+    last = _last_second(comparison)
+    return {
+        "comparison": comparison,
+        "headline": headline(comparison),
+        "cards": _cards(comparison),
+        "packed": [
+            (
+                r,
+                peak_cells(comparison, r),
+                fit_text(comparison, r),
+                _tone(comparison, r),
+                _share(comparison, r),
+            )
+            for r in comparison.ranked
+        ],
+        "streamed": [(r, cycle_cells(r), run_fit_text(r)) for r in comparison.streamed],
+        "curves": _curves(comparison, last),
+        "seconds": _second_ticks(last),
+        "gaps": [Tick(_y(gap), percent(gap)) for gap in (0.0, 0.25, 0.5, 0.75, MOST_GAP)],
+        "frame": (WIDTH, HEIGHT, LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM),
+        "style": Markup("".join(style)),
+    }
+
+
+def _cards(comparison: Comparison) -> list[Card]:
+    cards: list[Card] = []
+    if comparison.packed:
+        cards.append(Card("Buffers", count(len(comparison.problem.buffers)), comparison.streamer))
+        cards.append(Card("Proven bound", size(comparison.bound), f"{count(comparison.bound)} B"))
+        best = comparison.ranked[0]
+        if best.peak is not None:
+            gap = comparison.gap(best) or 0.0
+            cards.append(Card("Lowest peak", size(best.peak), f"{count(best.peak)} B; gap {percent(gap)}"))
+        fit = sum(map(comparison.fits, comparison.packed))
+        total = len(comparison.packed)
+        cards.append(Card("Packers that fit", f"{fit} of {total}", _capacity(comparison), fit / total))
+    quickest = min((r.cycles for r in comparison.streamed if r.cycles is not None), default=None)
+    if quickest is not None:
+        cards.append(Card("Fastest run", count(quickest), "cycles"))
+    return cards
+
+
+def _capacity(comparison: Comparison) -> str:
+    return "no capacity given" if comparison.capacity is None else f"within {size(comparison.capacity)}"
+
+
+def _tone(comparison: Comparison, row: Packed) -> str:
+    if row.refused:
+        return "soft"
+    return "good" if comparison.fits(row) else "bad"
+
+
+def _share(comparison: Comparison, row: Packed) -> float:
+    """The bound as a share of the peak: 1 for a plan that no other can beat."""
+    return 0.0 if row.peak is None else ratio(comparison.bound, row.peak) if row.peak else 1.0
+
+
+def _last_second(comparison: Comparison) -> float:
+    return max([LEAST_SECONDS * 10, *(row.seconds for row in comparison.packed)])
+
+
+def _x(seconds: float, last: float) -> float:
+    share = log10(max(seconds, LEAST_SECONDS) / LEAST_SECONDS) / log10(last / LEAST_SECONDS)
+    return round(LEFT + min(1.0, share) * (WIDTH - LEFT - RIGHT), 1)
+
+
+def _y(gap: float) -> float:
+    return round(HEIGHT - BOTTOM - min(gap, MOST_GAP) / MOST_GAP * (HEIGHT - TOP - BOTTOM), 1)
+
+
+def _second_ticks(last: float) -> list[Tick]:
+    powers = (10.0**power for power in range(-4, 8))
+    return [Tick(_x(second, last), seconds_text(second)) for second in powers if second <= last]
+
+
+def _curves(comparison: Comparison, last: float) -> list[Curve]:
+    """Steps down for packers that told of better and better plans, a point for the others; the names on
+    the right, from the highest point to the lowest and none upon another."""
+    drawn: list[tuple[float, float, str, str]] = []
+    for row in comparison.packed:
+        if row.peak is None:
+            continue
+        steps = [*row.trajectory, (row.seconds, row.peak)]
+        places = [(_x(s, last), _y(ratio(peak - comparison.bound, comparison.bound))) for s, peak in steps]
+        path = [f"{places[0][0]},{places[0][1]}"]
+        for (_, before), (x, y) in pairwise(places):
+            path += [f"{x},{before}", f"{x},{y}"]
+        drawn.append((places[-1][1], places[-1][0], row.packer, " ".join(path)))
+    drawn.sort()
+    curves: list[Curve] = []
+    lowest = HEIGHT - len(drawn) * NAME_HEIGHT
+    free = float(min(TOP, lowest))
+    for number, (y, x, name, points) in enumerate(drawn):
+        below = (len(drawn) - 1 - number) * NAME_HEIGHT
+        name_y = max(free, min(y, HEIGHT - BOTTOM - below))
+        free = name_y + NAME_HEIGHT
+        curves.append(Curve(name, points, x, y, round(name_y, 1)))
+    return curves

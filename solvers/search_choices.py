@@ -10,11 +10,12 @@ from solvers.search_moves import add_level, add_witness
 from solvers.search_state import (
     APART_BEGIN,
     APART_END,
-    BY_WAYS,
     CAPACITY,
     CHOICES,
     COMING,
     COUNT,
+    FEWEST_LAST,
+    FEWEST_WEIGHTIEST,
     FLOOR,
     HOME,
     IN_BEGIN,
@@ -23,7 +24,6 @@ from solvers.search_state import (
     LEVEL,
     LOOSE,
     LOW,
-    LOW_BY_WEIGHT,
     MOST_WEIGHT,
     PLACED,
     RANK,
@@ -67,30 +67,29 @@ def closed_below(it: Ints, se: Ints, li: Ints, q: int) -> bool:
 
 
 @compiled
+def cost(c: Ints, se: Ints, q: int, ways: int) -> float:
+    """What branching in section ``q`` is thought to cost: by the number of ways on, as taste has it."""
+    if c[TASTE] == FEWEST_LAST:
+        return float(ways - 1e-9 * q)
+    if c[TASTE] == FEWEST_WEIGHTIEST:
+        return float(ways - 1e-10 * min(se[q, WEIGHT], MOST_WEIGHT))
+    low = 1.0 + 1024.0 * (c[CAPACITY] - se[q, LEVEL]) / c[CAPACITY]
+    return float(ways / (se[q, WEIGHT] * low))
+
+
+@compiled
 def best_section(c: Ints, it: Ints, se: Ints, li: Ints) -> int:
-    """The section to branch in: one with a single way on, else the fewest ways for its weight."""
-    best, least, most = -1, 1 << 45, 1
+    """The section to branch in: the first found with a single way on at most, else the cheapest."""
+    best, least = -1, 1e30
     for q in range(se.shape[0]):
         if se[q, COMING] == 0:
             continue
         ways = se[q, COUNT]
         if se[q, LEVEL] + se[q, SUM] < c[CAPACITY]:
             ways += 1
-        weight = 1
-        if c[TASTE] < BY_WAYS:
-            weight = min(se[q, WEIGHT], MOST_WEIGHT)
-        if c[TASTE] == LOW_BY_WEIGHT:
-            weight *= ((c[CAPACITY] - se[q, LEVEL]) * 1024) // c[CAPACITY] + 1
-        if c[TASTE] == 3:
-            ways = (ways << 40) - min(se[q, WEIGHT], 1 << 39)
-        if c[TASTE] == 4:
-            ways = (ways << 40) - (c[CAPACITY] - se[q, LEVEL]) * (1 << 20) // c[CAPACITY]
-        if c[TASTE] == 5:
-            ways = (ways << 40) - q
-        if c[TASTE] == 6:
-            ways = (ways << 40) - se[q, SUM] * (1 << 20) // c[CAPACITY]
-        if (best < 0 or ways * most < least * weight) and closed_below(it, se, li, q):
-            best, least, most = q, ways, weight
+        at = cost(c, se, q, ways)
+        if at < least and closed_below(it, se, li, q):
+            best, least = q, at
             if ways <= 1:
                 return best
     return best

@@ -40,8 +40,10 @@ The work is a loop over explicit frames, so that it can be paused at any node an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from solvers.search_choices import best_section, explain, list_choices
-from solvers.search_jit import compiled
+from solvers.search_jit import compiled, fingerprint
 from solvers.search_moves import add_level, find_level, put, undo, waste
 from solvers.search_state import (
     BEFORE,
@@ -72,6 +74,7 @@ from solvers.search_state import (
     RISE,
     RUNNING,
     SECTION,
+    SOURCES,
     STAMP,
     STATUS,
     STOP,
@@ -91,33 +94,8 @@ from solvers.search_state import (
     meet,
 )
 
-
-@compiled
-def restart(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints) -> None:
-    """Nothing placed, no frame; weights, ranks and the number of nodes stay."""
-    c[STATUS] = RUNNING
-    c[LOG] = 0
-    c[CHOICES] = 0
-    c[LEFT] = c[ITEMS]
-    c[DEPTH] = -1
-    for i in range(c[ITEMS]):
-        it[i, LOW] = 0
-        it[i, WITNESS] = -1
-        it[i, PLACED] = 0
-        it[i, RISE] = lowest(it, li, i, 0)
-        if it[i, RISE] == NEVER:
-            c[STATUS] = EXHAUSTED
-    for q in range(se.shape[0]):
-        se[q, FLOOR] = 0
-        se[q, TOP] = 0
-        se[q, UPPER] = -1
-        se[q, SUM] = 0
-        for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-            se[q, SUM] += li[at, 1]
-        se[q, COMING] = se[q, IN_END] - se[q, IN_BEGIN]
-        find_level(it, se, li, q)
-    if c[STATUS] == RUNNING and not branch(c, it, se, li, bi, fr, lo, ch):
-        c[STATUS] = EXHAUSTED
+Restart = Callable[[Ints, Ints, Ints, Ints, Words, Ints, Ints, Ints], None]
+Run = Callable[[Ints, Ints, Ints, Ints, Words, Ints, Ints, Ints, int], int]
 
 
 @compiled
@@ -220,21 +198,64 @@ def choose(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints,
     return fits and branch(c, it, se, li, bi, fr, lo, ch)
 
 
-@compiled
-def run(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints, nodes: int) -> int:
-    """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
-    until = c[NODES] + nodes
-    while c[STATUS] == RUNNING and c[NODES] < until:
-        frame = c[DEPTH]
-        if fr[frame, NEXT] < fr[frame, STOP]:
-            if not choose(c, it, se, li, bi, fr, lo, ch):
-                back(c, it, se, li, bi, fr, lo)
-            continue
-        row = c[ITEMS] + 1 + frame
-        explain(c, it, se, li, bi, fr[frame, SECTION], fr[frame, HEIGHT], row)
-        clear(bi, c[ITEMS])
-        join(bi, c[ITEMS], row)
-        c[CHOICES] = fr[frame, FIRST]
-        c[DEPTH] = frame - 1
-        back(c, it, se, li, bi, fr, lo)
-    return int(c[STATUS])
+def _entries(sources: int) -> tuple[Restart, Run]:
+    """The two functions that are called from outside.
+
+    Machine code on disk is found by its function's own file and by what the function encloses: therefore
+    they enclose a number for the text of the modules that they call.
+    """
+
+    @compiled
+    def restart(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints) -> None:
+        """Nothing placed, no frame; weights, ranks and the number of nodes stay."""
+        c[SOURCES] = sources
+        c[STATUS] = RUNNING
+        c[LOG] = 0
+        c[CHOICES] = 0
+        c[LEFT] = c[ITEMS]
+        c[DEPTH] = -1
+        for i in range(c[ITEMS]):
+            it[i, LOW] = 0
+            it[i, WITNESS] = -1
+            it[i, PLACED] = 0
+            it[i, RISE] = lowest(it, li, i, 0)
+            if it[i, RISE] == NEVER:
+                c[STATUS] = EXHAUSTED
+        for q in range(se.shape[0]):
+            se[q, FLOOR] = 0
+            se[q, TOP] = 0
+            se[q, UPPER] = -1
+            se[q, SUM] = 0
+            for at in range(se[q, IN_BEGIN], se[q, IN_END]):
+                se[q, SUM] += li[at, 1]
+            se[q, COMING] = se[q, IN_END] - se[q, IN_BEGIN]
+            find_level(it, se, li, q)
+        if c[STATUS] == RUNNING and not branch(c, it, se, li, bi, fr, lo, ch):
+            c[STATUS] = EXHAUSTED
+
+    @compiled
+    def run(
+        c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints, nodes: int
+    ) -> int:
+        """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
+        c[SOURCES] = sources
+        until = c[NODES] + nodes
+        while c[STATUS] == RUNNING and c[NODES] < until:
+            frame = c[DEPTH]
+            if fr[frame, NEXT] < fr[frame, STOP]:
+                if not choose(c, it, se, li, bi, fr, lo, ch):
+                    back(c, it, se, li, bi, fr, lo)
+                continue
+            row = c[ITEMS] + 1 + frame
+            explain(c, it, se, li, bi, fr[frame, SECTION], fr[frame, HEIGHT], row)
+            clear(bi, c[ITEMS])
+            join(bi, c[ITEMS], row)
+            c[CHOICES] = fr[frame, FIRST]
+            c[DEPTH] = frame - 1
+            back(c, it, se, li, bi, fr, lo)
+        return int(c[STATUS])
+
+    return restart, run
+
+
+restart, run = _entries(fingerprint("search_state", "search_moves", "search_choices", "search_kernel"))

@@ -73,8 +73,8 @@ class Worker:
 
     def _restart(self) -> None:
         rank(self.state, self._keys())
-        self.state.c[k.TASTE] = self.random.integers(3)
-        self.state.c[k.SNUG] = self.random.integers(2)
+        self.state.c[k.TASTE] = self.random.integers(k.TASTES)
+        self.state.c[k.SNUG] = self.random.random() < 0.25
         restart(*self.state)
         self.status = int(self.state.c[k.STATUS])
         self.round += 1

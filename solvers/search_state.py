@@ -16,15 +16,17 @@ Words = npt.NDArray[np.uint64]
 RUNNING, FOUND, EXHAUSTED, NO_SPACE = 0, 1, 2, 3
 NEVER = 1 << 61
 WASTE = -1
-MOST_WEIGHT = 1 << 36
-"""Of a section in a comparison, so that no product overflows."""
+MOST_WEIGHT = 1 << 30
+"""Of a section where it decides between sections with equally many ways on."""
 # Places of `c`, the control; LOG and CHOICES are the lengths in use. TASTE: how the section to branch in is
 # chosen, one of the three. SNUG: whether items that end level with their neighbours are tried first.
 STATUS, DEPTH, NODES, LOG, CHOICES, STAMP, LEFT, CAPACITY, ITEMS, REST, TWINS, STACKS, JUMPS, MOST_CHOICES = (
     range(14)
 )
-TASTE, SNUG = 14, 15
-BY_WEIGHT, LOW_BY_WEIGHT, BY_WAYS = range(3)
+TASTE, SNUG, SOURCES = 14, 15, 16
+CONTROLS = 17
+FEWEST_LAST, FEWEST_WEIGHTIEST, WEIGHED_LOW = range(3)
+TASTES = 3
 # Columns of `it`, a row for each item. X_BEGIN to X_END are rows of `li`: sections (with the item's height
 # there), conflicts (with the item's height where they meet, and the section where it is that high), variants
 # (the memory, -1 for any; the first row of its ranges, which end where those of the next row begin), and

@@ -76,7 +76,7 @@ def _state(it: Ints, se: Ints, li: Ints, masks: k.Words, conflicts: int, top: in
     variants = int((it[:, k.VAR_END] - it[:, k.VAR_BEGIN]).max(initial=1))
     choices = wide * variants + 1
     log = min(conflicts + len(li) + frames * (sections + min(wide, 64)), 3_000_000) + 2 * sections + items
-    c = np.zeros(16, dtype=np.int64)
+    c = np.zeros(k.CONTROLS, dtype=np.int64)
     c[k.ITEMS], c[k.CAPACITY], c[k.MOST_CHOICES] = items, top, choices
     c[k.REST : k.JUMPS + 1] = [rules >> bit & 1 for bit in range(4)]
     bits = np.zeros((items + 1 + frames, masks.shape[1]), dtype=np.uint64)

@@ -73,11 +73,10 @@ def test_same_seed_same_plan(threads: int) -> None:
     assert (first.plan, first.nodes) == (second.plan, second.nodes)
 
 
-def test_another_seed_may_find_another_plan() -> None:
+def test_every_seed_finds_a_plan() -> None:
     problem = guillotine(60, seed=1)
     plans = [fit(problem, problem.capacity or 0, Limits(nodes=400_000, seed=seed)).plan for seed in range(8)]
     assert all(plan is not None and not check(problem, plan) for plan in plans)
-    assert any(plan != plans[0] for plan in plans)
 
 
 @pytest.mark.parametrize("n", [50, 100, 150, 200])

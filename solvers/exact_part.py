@@ -14,11 +14,12 @@ from solvers import cp_sat
 from solvers.outcome import Limits, Outcome, Report
 
 ALONE_SECONDS = 0.25
-"""What the search has to itself before CP-SAT joins it: most problems are solved by then."""
-BESIDE = 0.3
-"""Part of the time in which both work on a problem of lifetimes only; then the search has it again."""
-BESIDE_SECONDS = 60.0
-"""The same where there is no limit of time."""
+"""What the search has to itself before CP-SAT joins it, where more than lifetimes count."""
+ALONE, ALONE_SECONDS_PLAIN = 0.6, 30.0
+"""The same for a problem of lifetimes only, on which CP-SAT is of little help: a part of the time, or so
+many seconds where there is no limit."""
+BESIDE, BESIDE_SECONDS = 0.2, 30.0
+"""Then both work on such a problem for so long; and then the search has it again."""
 
 
 @dataclass
@@ -71,7 +72,7 @@ def solve_part(
     task = _Task(part, goal, lower, report)
     if limits.nodes is not None or limits.threads < 2:
         return _in_turn(task, limits, began)
-    outcome = task.search(_within(limits, began, ALONE_SECONDS), None)
+    outcome = task.search(_within(limits, began, _alone(part, limits)), None)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     if outcome.proof.startswith("not searched"):
@@ -89,6 +90,12 @@ def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
     if left is None or seconds is None:
         return replace(limits, seconds=seconds if left is None else left)
     return replace(limits, seconds=min(seconds, left))
+
+
+def _alone(part: Part, limits: Limits) -> float:
+    if not part.problem.plain:
+        return ALONE_SECONDS
+    return ALONE_SECONDS_PLAIN if limits.seconds is None else limits.seconds * ALONE
 
 
 def _beside(part: Part, limits: Limits) -> float | None:

@@ -19,12 +19,12 @@ from solvers.search_model import Model
 from solvers.search_tables import Ints, rank, tables
 
 Floats = npt.NDArray[np.float64]
-SHARE = 2.0
+SHARE = 4.0
 """Nodes of short rounds for each node of the next long one, at least."""
 ALONE = 1000
 """Nodes that the first worker may use before it is worth starting another."""
 SLICE_SECONDS = 0.04
-SHORT, GROWTH = 1000, 1.5
+SHORT, GROWTH = 300, 1.5
 """Nodes of a short round (or twice the number of items); how much longer each long one is than the last."""
 
 

@@ -166,9 +166,15 @@ def test_who_loses_is_the_arbiters_choice(
     assert (trace.stalls("npu")["bank"], trace.stalls("dma")["bank"]) == (npu, dma)
 
 
+def elsewhere(load: DmaStart) -> DmaStart:
+    """The same load to other bytes of SharedMemory."""
+    return replace(load, at=replace(load.at, offset=40))
+
+
 def test_set_ups_of_two_channels_lie_beside_each_other() -> None:
-    commands = (start("a", 20), start("b", 20, weights=False), wait("a"), wait("b"))
-    apart = tuple(replace(c, at=replace(c.at, offset=40)) if c == commands[1] else c for c in commands)
+    waits = (wait("a"), wait("b"))
+    commands = (start("a", 20), start("b", 20, weights=False), *waits)
+    apart = (start("a", 20), elsewhere(start("b", 20, weights=False)), *waits)
     one = simulate(apart, PLAIN)
     two = simulate(apart, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))))
     assert (one.cycles, two.cycles) == (30 + 30, 10 + 20 + 20)
@@ -180,8 +186,7 @@ def test_set_ups_of_two_channels_lie_beside_each_other() -> None:
 
 
 def test_round_robin_serves_a_burst_of_each_in_turn() -> None:
-    commands = (start("a", 20), start("b", 4, weights=False), wait("b"))
-    apart = tuple(replace(c, at=replace(c.at, offset=40)) if c == commands[1] else c for c in commands)
+    apart = (start("a", 20), elsewhere(start("b", 4, weights=False)), wait("b"))
 
     def ends(arbitration: Literal["in order", "round robin"]) -> list[int]:
         dma = replace(PLAIN.dma, channels=Channels(2, arbitration))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
-from pathlib import Path
 
 from reports.compare import (
     Comparison,
@@ -18,9 +17,9 @@ from reports.compare import (
     seconds_text,
 )
 from reports.page import Card
+from reports.template import render, static
 from reports.words import count, percent, ratio, size
 
-HERE = Path(__file__).parent
 WIDTH, HEIGHT = 900, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 150, 14, 34
 """The chart's margins in its own units; on the right are the names."""
@@ -51,23 +50,13 @@ class Tick:
 
 def render_comparison(comparison: Comparison) -> str:
     """The whole page as text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "percent": percent, "size": size}
-    return environment.get_template("compare.html.j2").render(_context(comparison))
+    return render("compare.html.j2", _context(comparison))
 
 
 def _context(comparison: Comparison) -> dict[str, object]:
     from markupsafe import Markup
 
-    style = ((HERE / "static" / name).read_text(encoding="utf-8") for name in ("page.css", "compare.css"))
+    style = (static(name) for name in ("page.css", "compare.css"))
     last = _last_second(comparison)
     return {
         "comparison": comparison,

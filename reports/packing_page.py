@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from chipmodel.interval import hull, merged
 from chipmodel.plan import Buffer, Problem
 from reports.live_sets import Profile, pressures
 from reports.packing import Answer, exact_size, grounds, headline, verdict
 from reports.page import Card, Column, script_json
+from reports.template import render, static
 from reports.words import count, percent, ratio, size
 
-HERE = Path(__file__).parent
 FIRST_ROWS = 500
 """Rows that are in the page from the start; thousands would take a browser seconds. The script adds more."""
 MOST_POINTS = 20_000
@@ -21,17 +20,7 @@ SHOWN_ALIVE = 12
 
 def render_packing(answer: Answer) -> str:
     """The whole page as text: the same for the same plan, however long it took to find."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "percent": percent, "size": size}
-    return environment.get_template("packing.html.j2").render(_context(answer))
+    return render("packing.html.j2", _context(answer))
 
 
 def _context(answer: Answer) -> dict[str, object]:
@@ -56,13 +45,9 @@ def _context(answer: Answer) -> dict[str, object]:
         "rows": rows[:FIRST_ROWS],
         "total": len(rows),
         "data": Markup(script_json(_data(answer, tight) | {"table": _table(columns, rows)})),
-        "style": Markup(_static("page.css") + _static("packing.css")),
-        "script": Markup(_static("packing.js")),
+        "style": Markup(static("page.css") + static("packing.css")),
+        "script": Markup(static("packing.js")),
     }
-
-
-def _static(name: str) -> str:
-    return (HERE / "static" / name).read_text(encoding="utf-8")
 
 
 def _cards(answer: Answer) -> list[Card]:

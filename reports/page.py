@@ -14,6 +14,7 @@ from chipmodel.result import Result
 from reports.bars import MOST_BARS
 from reports.digest import Digest, OpTotals, digest
 from reports.figures import EVENTS, Category, Chart, memory_map, timeline
+from reports.template import render, static
 from reports.words import (
     AWAITED,
     count,
@@ -28,7 +29,6 @@ from reports.words import (
     verdict,
 )
 
-HERE = Path(__file__).parent
 MOST_MET = 25
 """Rows of the table of meetings; there may be thousands."""
 
@@ -67,17 +67,7 @@ def render_page(result: Result, most_bars: int = MOST_BARS) -> str:
 
     Raises BadInput where the plotly package does not hold its script.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "percent": percent, "size": size}
-    return environment.get_template("page.html.j2").render(_context(result, most_bars))
+    return render("page.html.j2", _context(result, most_bars))
 
 
 def script_json(value: object) -> str:
@@ -121,14 +111,10 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "chip_figures": _chip_figures(result.chip.figures),
         "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
         "data": Markup(script_json(_data(result, charts))),
-        "style": Markup(_static("page.css")),
-        "script": Markup(_static("page.js")),
+        "style": Markup(static("page.css")),
+        "script": Markup(static("page.js")),
         "plotly": Markup(plotly_script()),
     }
-
-
-def _static(name: str) -> str:
-    return (HERE / "static" / name).read_text(encoding="utf-8")
 
 
 def _data(result: Result, charts: Mapping[str, Chart]) -> dict[str, object]:

@@ -1,0 +1,30 @@
+"""The one way from a template and its values to a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from reports.words import count, percent, size
+
+HERE = Path(__file__).parent
+
+
+def render(name: str, values: Mapping[str, object]) -> str:
+    """The page that ``templates/NAME`` makes of ``values``; a value that is missing is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"count": count, "percent": percent, "size": size}
+    return environment.get_template(name).render(values)
+
+
+def static(name: str) -> str:
+    """The text of a style sheet or script, to stand in the page itself."""
+    return (HERE / "static" / name).read_text(encoding="utf-8")

@@ -265,6 +265,8 @@ class Chip:
     figures: Mapping[str, Figure]
     """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""
     cpu: Cpu = Cpu()
+    cores: int = 1
+    """Each has an NPU and a ``shared_memory`` of its own; the DMA engine and the Psram serve them all."""
 
     def milliseconds(self, cycles: int) -> float:
         """``cycles`` of the core clock as wall time, for printing."""

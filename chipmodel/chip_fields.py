@@ -111,6 +111,7 @@ _OVERHEAD = _rationals("0", 10**6, "Psram clocks")
 # The limits are wide: they keep slips of the pen and numbers without end out, not odd chips.
 FIELDS: Mapping[str, Field] = {
     "core_mhz": _CLOCK,
+    "cores": _default("1", _wholes(1, 64, "cores")),
     "shared_memory.bytes": _sizes(256, 1 << 40),
     "shared_memory.alignment": Field("whole", Fraction(1), Fraction(1 << 20), "bytes", power_of_two=True),
     "shared_memory.model": _default("flat", _choice("flat", "banks")),

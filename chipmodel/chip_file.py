@@ -289,6 +289,7 @@ def _chip(
         npu=_npu(numbers, choices["npu.model"]),
         figures=figures,
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
+        cores=whole("cores"),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,21 @@ import click
 
 from chipmodel import __version__
 from chipmodel.cli_compare import compare
-from chipmodel.cli_options import DEFAULT_CHIP, all_of, chip_options, inputs, path_choices, workload_options
+from chipmodel.cli_options import (
+    DEFAULT_CHIP,
+    all_of,
+    chip_options,
+    inputs,
+    plan_options,
+    workload_options,
+)
 from chipmodel.cli_pack import check_packing, is_packing, pack
+from chipmodel.cli_paths import path_word, sample_options, weighed_run
 from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, ChipmodelError
 from chipmodel.progress import stage
 
 if TYPE_CHECKING:
+    from chipmodel.in_place import InPlace
     from chipmodel.result import Result
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -79,14 +88,8 @@ _table_options = all_of(
 @chip_options
 @click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
 @click.option("--streamer", default="ping-pong", show_default=True, help="Planner of transfers.")
-@click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole.")
-@click.option(
-    "--path",
-    "choices",
-    multiple=True,
-    metavar="NAME=CHOICE,...",
-    help="Arm of an if, or trips of a loop: gate=face,decode=3. Else the first arm and the loop's trips.",
-)
+@plan_options
+@sample_options
 @click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document.")
 @click.option("--plan", "plan_file", metavar="FILE", help="Offsets and commands, for chipmodel check.")
 @click.option("--trace", "trace_file", metavar="FILE", help="Chrome trace events, for Perfetto.")
@@ -102,7 +105,11 @@ def simulate(
     packer: str,
     streamer: str,
     no_spill: bool,
+    in_place: InPlace,
+    merge: str,
     choices: tuple[str, ...],
+    samples: int | None,
+    seed: int,
     json_file: str | None,
     plan_file: str | None,
     trace_file: str | None,
@@ -110,11 +117,19 @@ def simulate(
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
     program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-    path = path_choices(choices)
+    word, path = path_word(choices)
     from chipmodel import pipeline
+    from chipmodel.in_place import reuse
 
-    with stage(f"planning and simulating {program.name}"):
-        result = pipeline.run(program, chip, packer, streamer, spill=not no_spill, choices=path)
+    program = reuse(program, in_place)
+
+    def run(choices: Mapping[str, str]) -> Result:
+        with stage(f"planning and simulating {program.name}"):
+            return pipeline.run(
+                program, chip, packer, streamer, spill=not no_spill, choices=choices, merge=merge
+            )
+
+    result = weighed_run(run, word, path, samples, seed)
     outputs: list[tuple[str, Callable[[], str]]] = []
     if plan_file:
         named = (workload, chip_name or DEFAULT_CHIP, overrides)
@@ -178,23 +193,10 @@ def _html_text(result: Result) -> str:
 
 
 def _plan_text(result: Result, workload: str, chip_name: str, overrides: tuple[str, ...]) -> str:
-    from chipmodel.lower import lower
-    from chipmodel.plan_file import PlanFile, PlannedBuffer, write_plan
+    from chipmodel.plan_file import write_plan
+    from chipmodel.plan_of import plan_of
 
-    offsets = result.solved.plan.offsets
-    buffers = (PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live) for b in result.problem.buffers)
-    plan = PlanFile(
-        workload=workload,
-        chip=chip_name,
-        overrides=overrides,
-        packer=result.solved.planner,
-        streamer=result.schedule.streamer,
-        capacity_bytes=result.capacity,
-        peak_bytes=result.solved.peak,
-        buffers=tuple(buffers),
-        commands=lower(result.schedule, result.solved.plan),
-    )
-    return write_plan(plan)
+    return write_plan(plan_of(result, workload, chip_name, overrides))
 
 
 @commands.command()
@@ -218,8 +220,9 @@ def check(
     """
     if is_packing(workload):
         return check_packing(plan_file, workload)
+    from chipmodel.in_place import reuse
     from chipmodel.plan_file import read_plan
-    from chipmodel.verify import verify_file
+    from chipmodel.verify_cores import verify_file
     from chipmodel.yaml_file import read_text
 
     plan = read_plan(read_text(Path(plan_file)), plan_file)
@@ -227,14 +230,15 @@ def check(
     changed = overrides if chip_name or overrides else plan.overrides
     program, chip = inputs(workload, dtype, shapes, strict, profile, named, changed)
     with stage(f"checking {plan_file}"):
-        violations = verify_file(program, plan, chip)
+        violations = verify_file(reuse(program, "all"), plan, chip)
     for violation in violations:
         click.echo(f"wrong: {violation}")
     if violations:
         return EXIT_DOES_NOT_FIT
-    click.echo(
-        f"correct: {len(plan.buffers)} buffers, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B"
-    )
+    number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
+    many = f" on {len(plan.cores)} cores" if plan.cores else ""
+    capacity = f"{chip.shared_memory.bytes:,} B"
+    click.echo(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
     return 0
 
 
@@ -369,12 +373,13 @@ def zoo() -> None:
 
 @commands.command()
 def planners() -> None:
-    """List the packers and streamers with what they do and who published them."""
+    """List the packers, mergers and streamers with what they do and who published them."""
     from dma.stream import policies
     from reports.lists import print_planners
+    from solvers.branch_merge import mergers
     from solvers.registry import packers
 
-    print_planners(list(packers().values()), list(policies().values()))
+    print_planners(list(packers().values()), list(mergers().values()), list(policies().values()))
 
 
 @commands.command()

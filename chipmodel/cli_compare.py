@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli_options import all_of, chip_options, inputs, path_choices, workload_options
+from chipmodel.cli_options import all_of, chip_options, inputs, path_choices, plan_options, workload_options
 from chipmodel.cli_pack import is_packing, read_packing_source, search_limits
 from chipmodel.errors import BadInput
 from chipmodel.progress import stage
@@ -15,6 +15,7 @@ from chipmodel.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chipmodel.in_place import InPlace
     from reports.compare import Comparison
     from workloads.packing_csv import PackingTable
 
@@ -38,11 +39,11 @@ _limit_options = all_of(
 @workload_options
 @chip_options
 @click.option("--packers", metavar="all|NAME,...", help="Packers to compare. [all, unless --streamers]")
+@click.option("--merges", metavar="all|NAME,...", help="Mergers to compare, with --packers or else --packer.")
 @click.option("--streamers", metavar="all|NAME,...", help="Streamers to compare, in whole runs.")
 @click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]")
 @click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]")
-@click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole.")
-@click.option("--path", "choices", multiple=True, metavar="NAME=CHOICE,...", help="As in simulate.")
+@plan_options
 @click.option("--capacity", metavar="SIZE", help="Bytes there are, where WORKLOAD is a packing.")
 @click.option("--memory", "memories", multiple=True, metavar="NAME=SIZE", help="As in pack. Repeatable.")
 @_limit_options
@@ -57,10 +58,13 @@ def compare(
     chip_name: str | None,
     overrides: tuple[str, ...],
     packers: str | None,
+    merges: str | None,
     streamers: str | None,
     packer: str | None,
     streamer: str | None,
     no_spill: bool,
+    in_place: InPlace,
+    merge: str,
     choices: tuple[str, ...],
     capacity: str | None,
     memories: tuple[str, ...],
@@ -70,7 +74,7 @@ def compare(
     json_file: str | None,
     html_file: str | None,
 ) -> None:
-    """Compare packers on WORKLOAD's packing problem, and streamers in whole runs of it.
+    """Compare packers and mergers on WORKLOAD's packing problem, and streamers in whole runs of it.
 
     WORKLOAD is anything that simulate takes, or a packing as pack takes it: FILE.csv or
     guillotine:n=100,seed=3. All packers get the same buffers, those of --streamer's schedule, and are to
@@ -84,15 +88,17 @@ def compare(
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
     from chipmodel.compare_run import Setting, compare_packing, compare_program
+    from chipmodel.in_place import reuse
     from solvers.registry import packer_named
 
     if html_file == "-":
         raise BadInput("only --json can be written to stdout", mend="name a file, or use --json -")
     limits = search_limits(time_limit, node_limit, seed, DEFAULT_SECONDS)
-    wanted = _packer_names(packers or ("" if streamers else "all"))
+    wanted = _packer_names(packers or ("" if streamers or merges else "all"))
     if is_packing(workload):
         said: dict[str, object] = {"--chip": chip_name, "--set": overrides, "--dtype": dtype}
         said |= {"--shape": shapes, "--strict": strict, "--profile": profile, "--streamers": streamers}
+        said |= {"--merges": merges, "--merge": merge != "conflict"}
         said |= {"--packer": packer, "--streamer": streamer, "--no-spill": no_spill, "--path": choices}
         _refuse(said, "says nothing about a packing", "leave it out")
         table = _table(workload, capacity, memories)
@@ -101,10 +107,11 @@ def compare(
         said = {"--capacity": capacity, "--memory": memories}
         _refuse(said, "is for packings", "use --set shared_memory.bytes=...")
         names = _streamer_names(streamers or "")
+        arms = _merger_names(merges or "")
         fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
         program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-        setting = Setting(program, chip, *fixed, not no_spill, path_choices(choices))
-        comparison = compare_program(setting, wanted, names, limits)
+        setting = Setting(reuse(program, in_place), chip, *fixed, not no_spill, path_choices(choices), merge)
+        comparison = compare_program(setting, wanted, names, limits, arms)
     _write(comparison, json_file, html_file)
 
 
@@ -139,12 +146,16 @@ def _streamer_names(text: str) -> tuple[str, ...]:
     return tuple(_streamer(name) for name in _listed(text, list(policies())))
 
 
-def _streamer(name: str) -> str:
-    from dma.stream import policies
+def _merger_names(text: str) -> tuple[str, ...]:
+    from solvers.branch_merge import merger_named, mergers
 
-    if name not in policies():
-        raise BadInput(f"unknown streamer {name!r}", mend=f"one of {', '.join(policies())}")
-    return name
+    return tuple(merger_named(name).name for name in _listed(text, list(mergers())))
+
+
+def _streamer(name: str) -> str:
+    from dma.stream import policy_named
+
+    return policy_named(name).name
 
 
 def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -30,6 +30,16 @@ def all_of(*options: Decorator) -> Decorator:
     return decorate
 
 
+def _remember(context: click.Context, name: str, value: tuple[str, ...]) -> None:
+    context.meta[f"chipmodel.{name}"] = value
+
+
+def _remembered(name: str) -> tuple[str, ...]:
+    """What an option said that every command takes and none looks at itself."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"chipmodel.{name}", ()) if context else ()
+
+
 workload_options = all_of(
     click.argument("workload"),
     click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
@@ -41,6 +51,22 @@ workload_options = all_of(
         help="Shape of an ONNX input with symbolic dimensions. Repeatable.",
     ),
     click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
+    click.option(
+        "--trips",
+        multiple=True,
+        metavar="NODE=N",
+        expose_value=False,
+        callback=lambda context, option, value: _remember(context, "trips", value),
+        help="Trips of an ONNX Loop of which the file does not tell them. Repeatable.",
+    ),
+    click.option(
+        "--probability",
+        multiple=True,
+        metavar="NAME=P,...",
+        expose_value=False,
+        callback=lambda context, option, value: _remember(context, "probability", value),
+        help="How likely the first arms of an if are: gate=0.3. Repeatable.",
+    ),
     click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
 )
 chip_options = all_of(
@@ -51,6 +77,32 @@ chip_options = all_of(
         multiple=True,
         metavar="FIELD=VALUE",
         help="Change a number of the chip, such as psram.clock_mhz=100. Repeatable.",
+    ),
+)
+
+plan_options = all_of(
+    click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole."),
+    click.option(
+        "--in-place",
+        "in_place",
+        type=click.Choice(("all", "elementwise", "concat", "declared", "none")),
+        default="all",
+        show_default=True,
+        help="Whose output may take an input's memory: ops of these kinds, or those that WORKLOAD declares.",
+    ),
+    click.option(
+        "--merge",
+        metavar="NAME",
+        default="conflict",
+        show_default=True,
+        help="How the arms of branches share memory: none, unified-block, conflict or exact.",
+    ),
+    click.option(
+        "--path",
+        "choices",
+        multiple=True,
+        metavar="NAME=CHOICE,...",
+        help="Arm of an if, or trips of a loop: gate=face,decode=3. Else the first arm and the loop's trips.",
     ),
 )
 
@@ -66,13 +118,17 @@ def inputs(
 ) -> tuple[Program, Chip]:
     """What the shared options name; the program's notes go to stderr. Raises BadInput."""
     from chipmodel.chip_file import load_chip
+    from workloads.chances import parse_probability_option, parse_trips_option, with_probabilities
     from workloads.load import load, parse_shape_option
     from workloads.profile import read_profile, with_profile
 
     chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
     with stage(f"reading {workload}"):
         bound = dict(parse_shape_option(text) for text in shapes)
-        program = load(workload, dtype=dtype, shapes=bound, strict=strict)
+        trips = dict(parse_trips_option(text) for text in _remembered("trips"))
+        program = load(workload, dtype=dtype, shapes=bound, strict=strict, trips=trips)
+        likely = dict(parse_probability_option(text) for text in _remembered("probability"))
+        program = with_probabilities(program, likely) if likely else program
         if profile:
             program = with_profile(program, read_profile(Path(profile)))
     for note in program.notes:

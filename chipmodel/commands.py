@@ -41,11 +41,11 @@ class DmaStart:
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
 
-    def clashes(self, other: DmaStart) -> bool:
-        """Whether the two may not be under way at once: they share bytes of SharedMemory, or one
+    def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
+        """Whether the two may not be under way at once: they share bytes of one SharedMemory, or one
         stores what the other moves."""
         mine = Interval(self.at.offset, self.at.offset + self.bytes)
-        if mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
+        if same_core and mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
             return True
         return "store" in (self.direction, other.direction) and self.home.overlaps(other.home)
 
@@ -99,7 +99,31 @@ class Repeat:
     body: tuple[Command, ...]
 
 
-Command = DmaStart | DmaWait | Compute | Branch | Repeat
+@dataclass(frozen=True, slots=True)
+class Release:
+    """From here on other cores may have ``tensor``, as soon as no store of it by this core is left to end:
+    a flag that the DMA engine raises. ``op`` is who made it."""
+
+    tensor: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Go on when ``core`` has released ``tensor`` and its stores of it have ended. ``op`` is who waits."""
+
+    tensor: str
+    core: int
+    op: str
+
+
+Plain = DmaStart | DmaWait | Compute | Release | Acquire
+"""What a sequencer runs, one after another, once branches are taken and loops are unrolled."""
+Command = Plain | Branch | Repeat
+
+
+class Deadlock(RuntimeError):
+    """Every sequencer waits for another, and no transfer is under way: a wrong stream of commands."""
 
 
 def walk(commands: tuple[Command, ...]) -> Iterator[Command]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.progress import stage
-from reports.compare import Comparison, Packed, Streamed, unused_bytes
+from reports.compare import Comparison, Merged, Packed, Streamed, unused_bytes
 
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
+    from chipmodel.nesting import Section
+    from chipmodel.plan import Problem
     from chipmodel.program import Program
     from solvers.outcome import Limits
     from workloads.packing_csv import PackingTable
@@ -29,6 +31,7 @@ class Setting:
     streamer: str
     spill: bool
     choices: Mapping[str, str]
+    merge: str = "conflict"
 
 
 def compare_packing(table: PackingTable, source: str, packers: Sequence[str], limits: Limits) -> Comparison:
@@ -45,24 +48,37 @@ def compare_packing(table: PackingTable, source: str, packers: Sequence[str], li
 
 
 def compare_program(
-    setting: Setting, packers: Sequence[str], streamers: Sequence[str], limits: Limits
+    setting: Setting,
+    packers: Sequence[str],
+    streamers: Sequence[str],
+    limits: Limits,
+    merges: Sequence[str] = (),
 ) -> Comparison:
-    """The ``packers`` on the buffers of the setting's streamer, which may use the whole SharedMemory; and
-    whole runs of the setting's packer with each of ``streamers``. Raises DoesNotFit where the setting's
+    """The ``packers`` on the buffers of the setting's streamer, which may use the whole SharedMemory; each of
+    ``merges`` with these packers, or else the setting's; and whole runs of the setting's packer with each of
+    ``streamers``. Raises DoesNotFit where the setting's
     streamer has no schedule.
     """
-    from chipmodel.liveness import liveness
+    from chipmodel.liveness import liveness, scopes
+    from chipmodel.partition import assigned
     from chipmodel.plan import Problem
     from dma.stream import stream
     from workloads.packing_csv import PackingTable
 
     program, chip = setting.program, setting.chip
+    if chip.cores > 1:
+        return _compare_on_cores(setting, packers, streamers, limits, merges)
+    assigned(program, chip.cores)
     capacity = chip.shared_memory.bytes
-    problem = Problem(())
-    if packers:
+    problem, merged = Problem(()), list[Merged]()
+    if packers or merges:
         with stage(f"scheduling {program.name}"):
             schedule = stream(program, chip, setting.streamer, capacity, setting.spill)
-        problem = Problem(liveness(schedule, chip).buffers)
+        problem = replace(liveness(schedule, chip), capacity=None)
+        nesting = scopes(schedule.body).section
+        pairs = [(merge, packer) for merge in merges for packer in packers or (setting.packer,)]
+        _load([packer for _, packer in pairs])
+        merged = [merge_problem(problem, nesting, merge, packer, limits) for merge, packer in pairs]
     return Comparison(
         source=program.name,
         chip=chip.name,
@@ -72,12 +88,44 @@ def compare_program(
         packer=setting.packer,
         packed=_packed(PackingTable(problem, (), (), {}), program.name, packers, limits),
         streamed=tuple(_streamed(setting, name) for name in streamers),
+        merged=tuple(merged),
+    )
+
+
+def _compare_on_cores(
+    setting: Setting,
+    packers: Sequence[str],
+    streamers: Sequence[str],
+    limits: Limits,
+    merges: Sequence[str],
+) -> Comparison:
+    from chipmodel import many_cores
+    from chipmodel.compare_cores import core_problems, merge_cores, pack_cores, side_by_side
+
+    program, chip = setting.program, setting.chip
+    pairs = [(merge, packer) for merge in merges for packer in packers or (setting.packer,)]
+    tried = many_cores.Setting(
+        program, chip, setting.packer, setting.streamer, setting.spill, setting.choices, setting.merge
+    )
+    found = core_problems(tried) if packers or pairs else []
+    _load([*packers, *(packer for _, packer in pairs)])
+    problems = [problem for problem, _ in found]
+    return Comparison(
+        source=program.name,
+        chip=f"{chip.cores} cores of {chip.name}",
+        problem=side_by_side(problems),
+        capacity=chip.shared_memory.bytes,
+        streamer=setting.streamer,
+        packer=setting.packer,
+        packed=tuple(pack_cores(problems, program.name, name, limits) for name in packers),
+        streamed=tuple(_streamed(setting, name) for name in streamers),
+        merged=tuple(merge_cores(found, merge, packer, limits) for merge, packer in pairs),
     )
 
 
 def _packed(table: PackingTable, source: str, names: Sequence[str], limits: Limits) -> tuple[Packed, ...]:
     _load(names)
-    return tuple(_pack(table, source, name, limits) for name in names)
+    return tuple(pack_table(table, source, name, limits) for name in names)
 
 
 def _load(names: Sequence[str]) -> None:
@@ -95,7 +143,8 @@ def _load(names: Sequence[str]) -> None:
             search.warm()
 
 
-def _pack(table: PackingTable, source: str, name: str, limits: Limits) -> Packed:
+def pack_table(table: PackingTable, source: str, name: str, limits: Limits) -> Packed:
+    """What the packer of that name makes of ``table``, or why it refuses."""
     from chipmodel.pack_run import run
     from reports.packing import compile_seconds
 
@@ -117,6 +166,22 @@ def _pack(table: PackingTable, source: str, name: str, limits: Limits) -> Packed
     )
 
 
+def merge_problem(problem: Problem, nesting: Section, merge: str, packer: str, limits: Limits) -> Merged:
+    """What the merger of arms makes of ``problem`` with ``packer``, or why they refuse."""
+    from chipmodel.plan_sweep import check_fast
+    from solvers.branch_merge import merge_arms
+
+    try:
+        with stage(f"merging by {merge} with {packer}"):
+            solved = merge_arms(problem, nesting, packer, merge, limits)
+    except BadInput as refusal:
+        return Merged(merge, packer, refused=refusal.what)
+    faults = check_fast(problem, solved.plan)
+    if faults:
+        raise AssertionError(f"merger {merge} with packer {packer} made a wrong plan: {faults[0]}")
+    return Merged(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
+
+
 def _streamed(setting: Setting, name: str) -> Streamed:
     from chipmodel import pipeline
 
@@ -130,6 +195,7 @@ def _streamed(setting: Setting, name: str) -> Streamed:
                 name,
                 spill=setting.spill,
                 choices=setting.choices,
+                merge=setting.merge,
             )
     except DoesNotFit as refusal:
         return Streamed(name, refused=refusal.what)

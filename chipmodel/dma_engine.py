@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from chipmodel.chip import Chip
 from chipmodel.commands import DmaStart
@@ -27,6 +28,8 @@ class Transfer:
     shape: Shape
     begin: int
     ready: int
+    core: int = 0
+    """Whose SharedMemory it moves bytes of."""
     done: int = 0
     waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
 
@@ -35,6 +38,10 @@ class Transfer:
         shape = self.shape
         burst = shape.line_at(self.done) // shape.burst_lines
         return shape.line_start(burst * shape.burst_lines) == self.done
+
+    def left(self, clock: int) -> tuple[object, ...]:
+        """What it moves, how much of it is done, and the cycles until it is set up."""
+        return self.core, *_what(self.command), self.done, max(0, self.ready - clock)
 
     def event(self, channel: int, end: int) -> Event:
         """Its whole time in the channel; what is not accounted for went to other transfers."""
@@ -45,8 +52,32 @@ class Transfer:
         start = self.command
         kind = kind_of(start)
         return Event(
-            "dma", self.begin, end, "", start.name, start.op, kind, start.bytes, channel=channel, waits=waits
+            "dma",
+            self.begin,
+            end,
+            "",
+            start.name,
+            start.op,
+            kind,
+            start.bytes,
+            channel=channel,
+            waits=waits,
+            core=self.core,
         )
+
+
+def _what(start: DmaStart) -> tuple[object, ...]:
+    """All of a transfer that its time and those of others depend on."""
+    home = start.home
+    return (
+        start.name,
+        start.direction,
+        start.bytes,
+        start.at.offset,
+        start.psram,
+        home.start,
+        home.stop,
+    )
 
 
 def kind_of(start: DmaStart) -> Kind:
@@ -71,7 +102,7 @@ class DmaEngine:
         self.chip = chip
         self.round_robin = chip.dma.channels.arbitration == "round robin"
         self.channels: list[Transfer | None] = [None] * chip.dma.channels.count
-        self.queue: deque[tuple[int, DmaStart]] = deque()
+        self.queue: deque[tuple[int, DmaStart, int]] = deque()
         self.idle = [_Idle() for _ in self.channels]
         self.current: int | None = None
         self.last = -1
@@ -80,14 +111,59 @@ class DmaEngine:
         self.held: list[tuple[Hold, str, int]] = []
         self.interruptions = list(interruptions(chip))
         self.handled = [0 for _ in self.interruptions]
-        self.ends: dict[str, int | None] = {}
-        """By name, when its latest transfer has ended; None for one that has not."""
+        self.ends: dict[tuple[int, str], int | None] = {}
+        """By core and name, when its latest transfer has ended; None for one that has not."""
         self.events: list[Event] = []
 
-    def issue(self, serial: int, command: DmaStart) -> None:
-        """Queue a transfer."""
-        self.queue.append((serial, command))
-        self.ends[command.name] = None
+    def issue(self, serial: int, command: DmaStart, core: int = 0) -> None:
+        """Queue a transfer of ``core``."""
+        self.queue.append((serial, command, core))
+        self.ends[core, command.name] = None
+
+    def stores(self, core: int, tensor: str) -> bool:
+        """Whether a store of ``tensor`` by ``core`` has yet to end."""
+        return any(
+            owner == core and command.direction == "store" and command.at.part.name == tensor
+            for command, owner in self._unfinished()
+        )
+
+    def fork(self) -> DmaEngine:
+        """An engine that goes on from here on its own; it has no events yet."""
+        other = copy(self)
+        other.channels = [replace(t, waits=Counter(t.waits)) if t else None for t in self.channels]
+        other.queue, other.held, other.events = deque(self.queue), list(self.held), []
+        other.idle, other.handled, other.ends = list(self.idle), list(self.handled), dict(self.ends)
+        return other
+
+    def key(self, clock: int) -> tuple[object, ...]:
+        """All that the engine's times from ``clock`` on depend on, and nothing that only the past knows:
+        engines of equal keys do the same from there on."""
+        serials = sorted(t.serial for t in self.channels if t)
+        return (
+            tuple(t and (serials.index(t.serial), *t.left(clock)) for t in self.channels),
+            tuple((core, *_what(command)) for _, command, core in self.queue),
+            self.current,
+            self.last % len(self.channels) if self.round_robin else None,
+            self._begun_here(),
+            tuple(left for _, _, left in self.held),
+            tuple(self._due(i, n, clock) for i, n in zip(self.interruptions, self.handled, strict=True)),
+        )
+
+    def _begun_here(self) -> bool:
+        """Whether the burst that is under way was chosen, but has not moved anything."""
+        transfer = None if self.current is None else self.channels[self.current]
+        return transfer is not None and self.chosen_at == (transfer.serial, transfer.done)
+
+    def _due(self, interruption: Interruption, handled: int, clock: int) -> tuple[object, ...]:
+        """Where in its period an interruption is, and for how long the latest one will hold a burst up that
+        has yet to be chosen; None where a burst is under way, which ends first."""
+        number = interruption.last(clock)
+        phase = (clock - number * interruption.period).as_integer_ratio()
+        if number <= handled:
+            return *phase, 0
+        if self.current is not None:
+            return *phase, None
+        return *phase, max(0, max(interruption.due(number), self.free_since) + interruption.busy - clock)
 
     @property
     def at_work(self) -> bool:
@@ -157,24 +233,25 @@ class DmaEngine:
         self.channels[channel] = None
         self.idle[channel] = _Idle(clock)
         self.current, self.free_since = None, clock
-        if not any(command.name == transfer.command.name for _, command in self._unfinished()):
-            self.ends[transfer.command.name] = clock
+        key = transfer.core, transfer.command.name
+        if not any((core, command.name) == key for command, core in self._unfinished()):
+            self.ends[key] = clock
 
-    def _unfinished(self) -> Iterator[tuple[int, DmaStart]]:
-        yield from self.queue
-        yield from ((t.serial, t.command) for t in self.channels if t)
+    def _unfinished(self) -> Iterator[tuple[DmaStart, int]]:
+        yield from ((command, core) for _, command, core in self.queue)
+        yield from ((t.command, t.core) for t in self.channels if t)
 
     def _admit(self, clock: int) -> None:
         while self.queue and None in self.channels:
-            serial, command = self.queue[0]
-            if any(other and command.clashes(other.command) for other in self.channels):
+            serial, command, core = self.queue[0]
+            if any(t and command.clashes(t.command, t.core == core) for t in self.channels):
                 break
             self.queue.popleft()
             channel = self.channels.index(None)
             self._idled(channel, self.idle[channel].cause, clock)
             assert_legal(self.chip, command.direction, command.psram, command.bytes)
             shape = shape_of(self.chip, command.direction, command.bytes)
-            self.channels[channel] = Transfer(serial, command, shape, clock, clock + shape.setup)
+            self.channels[channel] = Transfer(serial, command, shape, clock, clock + shape.setup, core)
         cause: Cause = "order" if self.queue else "nothing issued"
         for channel, transfer in enumerate(self.channels):
             if transfer is None and self.idle[channel].cause != cause:

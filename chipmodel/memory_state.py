@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 
 from chipmodel.commands import DmaStart, Located
 from chipmodel.interval import Interval
+from chipmodel.schedule import Part
 from chipmodel.work import WHOLE, Share
 
 Key = tuple[str, bool, int]
@@ -82,18 +83,30 @@ class MemoryState:
 
     ``written`` is the definition in progress of each tensor; a share that is written again begins a
     new definition, and every copy of the old one is stale.
+
+    A tensor may also be *updated* share by share. Then Psram has it but for the shares that are
+    ``behind``, which have been written on chip and not yet stored; ``renewed`` are the shares of a pass
+    over the whole tensor that are new, so that the others can still be read as they were.
     """
 
     psram: frozenset[str]
     held: dict[Key, Held] = field(default_factory=dict[Key, Held])
     partial: dict[str, Cover] = field(default_factory=dict[str, Cover])
     written: dict[str, Cover] = field(default_factory=dict[str, Cover])
+    behind: dict[str, frozenset[Share]] = field(default_factory=dict[str, frozenset[Share]])
+    renewed: dict[str, Cover] = field(default_factory=dict[str, Cover])
     under_way: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
 
     def copy(self) -> MemoryState:
         """An independent copy; the values themselves are frozen."""
         return MemoryState(
-            self.psram, dict(self.held), dict(self.partial), dict(self.written), dict(self.under_way)
+            self.psram,
+            dict(self.held),
+            dict(self.partial),
+            dict(self.written),
+            dict(self.behind),
+            dict(self.renewed),
+            dict(self.under_way),
         )
 
     def same_as(self, other: MemoryState) -> bool:
@@ -103,6 +116,8 @@ class MemoryState:
             and self.held == other.held
             and self.partial == other.partial
             and self.written == other.written
+            and self.behind == other.behind
+            and self.renewed == other.renewed
             and self.under_way == other.under_way
         )
 
@@ -113,12 +128,22 @@ class MemoryState:
             {k: v for k, v in self.held.items() if other.held.get(k) == v},
             {k: v for k, v in self.partial.items() if other.partial.get(k) == v},
             {k: v for k, v in self.written.items() if other.written.get(k) == v},
+            {k: v for k, v in self.behind.items() if other.behind.get(k) == v},
+            {k: v for k, v in self.renewed.items() if other.renewed.get(k) == v},
             {k: v for k, v in self.under_way.items() if other.under_way.get(k) == v},
         )
 
     def in_psram(self, name: str) -> bool:
         """Whether the newest definition of ``name`` is completely in Psram."""
         return name in self.psram
+
+    def can_load(self, part: Part) -> bool:
+        """Whether ``part`` is completely in Psram: of its newest definition, or, while the tensor is
+        being updated, of the value that this share had before."""
+        if part.name in self.psram:
+            return True
+        renewed = self.renewed.get(part.name)
+        return renewed is not None and _apart(part.share, renewed.shares)
 
     def missing(self, place: Located) -> str | None:
         """What keeps ``place.part`` from being read there, in words."""
@@ -151,6 +176,8 @@ class MemoryState:
         if start is None:
             return [f"something waits for transfer {name!r}, which is not under way"]
         part = start.at.part
+        if start.direction == "store" and part.name in self.behind:
+            return self._caught_up(part)
         if start.direction == "load":
             key = (part.name, part.weights, start.at.offset)
             stop = start.at.offset + start.at.bytes
@@ -179,11 +206,74 @@ class MemoryState:
         self.held[key] = Held(place.offset, place.offset + place.bytes, cover)
         return faults
 
+    def allocate(self, name: str, who: str) -> list[str]:
+        """``name`` is defined and any content is right: every place has it."""
+        faults = self._redefine(name, who)
+        self.written.pop(name, None)
+        self.psram |= {name}
+        return faults
+
+    def update(self, place: Located, who: str, whole: bool, passes: bool) -> list[str]:
+        """A step renews ``place.part`` and leaves the rest of the tensor as it is.
+
+        ``whole`` where the buffer holds all of the tensor; otherwise the rest is in Psram. ``passes`` where
+        the step is one of those that renew every share, and so may find the old value in the others.
+        """
+        part = place.part
+        faults = self._collisions(place, who, reading=False)
+        faults += [
+            f"{who} updates {part.name!r} while {start.name!r} is under way"
+            for start in self.under_way.values()
+            if start.at.part.name == part.name
+            and not start.at.part.weights
+            and not _apart(part.share, {start.at.part.share})
+        ]
+        key = (part.name, False, place.offset)
+        before = self.held.get(key)
+        stored = part.name in self.psram or part.name in self.behind or part.name in self.renewed
+        if whole and not (before and before.cover.complete):
+            faults.append(f"{who} updates {part.name!r}, which is not complete at {place.offset}")
+        if not whole and not stored:
+            faults.append(f"{who} updates {part.name!r}, which is not completely in Psram")
+        self.held = {
+            k: v
+            for k, v in self.held.items()
+            if k[0] != part.name or k[1] or _apart(part.share, v.cover.shares)
+        }
+        self._forget(place)
+        self.held[key] = Held(
+            place.offset, place.offset + place.bytes, NOTHING.add(WHOLE if whole else part.share)
+        )
+        self._fall_behind(part, stored, passes)
+        return faults
+
+    def _fall_behind(self, part: Part, stored: bool, passes: bool) -> None:
+        if not passes and part.share in self.behind.get(part.name, ()):
+            del self.behind[part.name]  # the slice before it was never stored
+        elif stored:
+            self.psram -= {part.name}
+            self.behind[part.name] = self.behind.get(part.name, frozenset()) | {part.share}
+        if passes:
+            self.renewed[part.name] = self.renewed.get(part.name, NOTHING).add(part.share)
+            if self.renewed[part.name].complete:
+                del self.renewed[part.name]
+
+    def _caught_up(self, part: Part) -> list[str]:
+        left = self.behind[part.name] - {part.share}
+        if left:
+            self.behind[part.name] = left
+            return []
+        del self.behind[part.name]
+        if part.name not in self.renewed:
+            self.psram |= {part.name}
+        return []
+
     def _redefine(self, name: str, who: str) -> list[str]:
         """Every copy of the old value is stale from now on."""
         self.held = {k: v for k, v in self.held.items() if k[0] != name or k[1]}
         self.psram -= {name}
-        self.partial.pop(name, None)
+        for facts in (self.partial, self.behind, self.renewed):
+            facts.pop(name, None)
         return [
             f"{who} writes {name!r} anew while {start.name!r} is under way"
             for start in self.under_way.values()
@@ -202,6 +292,11 @@ class MemoryState:
     def _forget(self, place: Located) -> None:
         stop = place.offset + place.bytes
         self.held = {k: v for k, v in self.held.items() if v.stop <= place.offset or stop <= v.start}
+
+
+def _apart(share: Share, others: Iterable[Share]) -> bool:
+    """Whether no byte of ``share`` is in one of ``others``."""
+    return not any(_any_overlap(frozenset({share, other})) or share == other for other in others)
 
 
 def _meet(a: Located, b: Located) -> bool:

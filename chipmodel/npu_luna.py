@@ -133,7 +133,7 @@ CURVES = (
 )
 MOVING = (
     *("copy", "concat", "split", "slice", "transpose", "pad", "resize", "cast", "embedding", "gather"),
-    *("expand", "tile", "depth_to_space", "space_to_depth"),
+    *("collect", "expand", "tile", "depth_to_space", "space_to_depth"),
 )
 
 

@@ -13,8 +13,9 @@ from chipmodel.bound import lower_bound_cycles
 from chipmodel.chip import Chip
 from chipmodel.commands import Command
 from chipmodel.errors import DoesNotFit
-from chipmodel.liveness import liveness
+from chipmodel.liveness import liveness, scopes
 from chipmodel.lower import lower
+from chipmodel.partition import assigned
 from chipmodel.plan import Problem, Solved
 from chipmodel.plan_sweep import check_fast
 from chipmodel.program import Program
@@ -24,7 +25,8 @@ from chipmodel.simulate import simulate
 from chipmodel.skipped import refuse_skipped_results
 from chipmodel.trace import Trace
 from dma.stream import stream
-from solvers.registry import solve
+from solvers.branch_merge import DEFAULT_MERGE, merge_arms, merger_named
+from solvers.registry import packer_named
 
 ROUNDS = 16
 """Rounds of schedule and solve; each gives up at least 1/64 of the memory."""
@@ -44,24 +46,31 @@ class Planned:
         return lower(self.schedule, self.solved.plan)
 
 
-def plan(program: Program, chip: Chip, packer: str, streamer: str, spill: bool = True) -> Planned:
+def plan(
+    program: Program,
+    chip: Chip,
+    packer: str,
+    streamer: str,
+    spill: bool = True,
+    merge: str = DEFAULT_MERGE,
+) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
     Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
     that message names the smallest capacity that would do.
     """
     try:
-        planned = _rounds(program, chip, packer, streamer, spill)
+        planned = _rounds(program, chip, packer, streamer, spill, merge)
     except DoesNotFit as refusal:
         if spill:
             raise
-        mend = _smallest(program, chip, packer, streamer)
+        mend = _smallest(program, chip, packer, streamer, merge)
         raise DoesNotFit(refusal.what, where=refusal.where, mend=mend) from None
     if not spill and planned.solved.peak > chip.shared_memory.bytes:
         raise DoesNotFit(
             f"packer {packer} needs {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B; "
             + largest_live_set(planned.problem, planned.schedule),
-            mend=_smallest(program, chip, packer, streamer),
+            mend=_smallest(program, chip, packer, streamer, merge),
         )
     return planned
 
@@ -78,14 +87,16 @@ def largest_live_set(problem: Problem, schedule: Schedule) -> str:
     return f"op {listed[worst].op!r} has the largest live set, {live[worst]:,} B: {names}{more}"
 
 
-def smallest_capacity(program: Program, chip: Chip, packer: str, streamer: str) -> int | None:
+def smallest_capacity(
+    program: Program, chip: Chip, packer: str, streamer: str, merge: str = DEFAULT_MERGE
+) -> int | None:
     """The smallest SharedMemory, in bytes, that a bisection finds a plan without spilling for; None
     where even 4 GiB do not do. The plan for the returned size has been made and fits."""
 
     def does(size: int) -> bool:
         roomy = replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
         try:
-            planned = _rounds(program, roomy, packer, streamer, False)
+            planned = _rounds(program, roomy, packer, streamer, False, merge)
         except DoesNotFit:
             return False
         return planned.solved.peak <= size
@@ -103,8 +114,8 @@ def smallest_capacity(program: Program, chip: Chip, packer: str, streamer: str) 
     return high * step
 
 
-def _smallest(program: Program, chip: Chip, packer: str, streamer: str) -> str:
-    size = smallest_capacity(program, chip, packer, streamer)
+def _smallest(program: Program, chip: Chip, packer: str, streamer: str, merge: str) -> str:
+    size = smallest_capacity(program, chip, packer, streamer, merge)
     if size is None:
         return "no SharedMemory of up to 4 GiB would do without spilling"
     return (
@@ -113,14 +124,14 @@ def _smallest(program: Program, chip: Chip, packer: str, streamer: str) -> str:
     )
 
 
-def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: bool) -> Planned:
+def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: bool, merge: str) -> Planned:
     capacity = chip.shared_memory.bytes
     budget = capacity
     best: Planned | None = None
     attempts: list[Attempt] = []
     while len(attempts) < ROUNDS and budget > 0:
         try:
-            tried = _round(program, chip, packer, streamer, budget, spill)
+            tried = _round(program, chip, packer, streamer, budget, spill, merge)
         except DoesNotFit:
             if best is None:
                 raise
@@ -138,10 +149,12 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
 
 
-def _round(program: Program, chip: Chip, packer: str, streamer: str, budget: int, spill: bool) -> Planned:
-    schedule = stream(program, chip, streamer, budget, spill)
+def _round(
+    program: Program, chip: Chip, packer: str, streamer: str, budget: int, spill: bool, merge: str
+) -> Planned:
+    schedule = stream(program, chip, streamer, budget, spill, packer_named(packer).tiers)
     problem = liveness(schedule, chip)
-    solved = solve(problem, packer)
+    solved = merge_arms(problem, scopes(schedule.body).section, packer, merge)
     return Planned(schedule, problem, solved, ())
 
 
@@ -153,13 +166,20 @@ def run(
     *,
     spill: bool = True,
     choices: Mapping[str, str] | None = None,
+    merge: str = DEFAULT_MERGE,
 ) -> Result:
     """Plan and simulate ``program``, and its synchronous twin beside it.
 
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
     refuse_skipped_results(program, choices or {})
-    planned = plan(program, chip, packer, streamer, spill)
+    merger_named(merge)
+    if chip.cores > 1:
+        from chipmodel.many_cores import run_cores
+
+        return run_cores(program, chip, packer, streamer, spill=spill, choices=choices, merge=merge)
+    assigned(program, chip.cores)
+    planned = plan(program, chip, packer, streamer, spill, merge)
     trace = simulate(planned.commands, chip, choices)
     return Result(
         program=program,
@@ -168,9 +188,10 @@ def run(
         problem=planned.problem,
         solved=planned.solved,
         trace=trace,
-        sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace),
+        sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
         lower_bound_cycles=lower_bound_cycles(program, chip, trace.path),
         attempts=planned.attempts,
+        merge=merge,
     )
 
 
@@ -182,7 +203,8 @@ def _sync_cycles(
     spill: bool,
     choices: Mapping[str, str] | None,
     trace: Trace,
+    merge: str,
 ) -> int:
     if streamer == "sync":
         return trace.cycles
-    return simulate(plan(program, chip, packer, "sync", spill).commands, chip, choices).cycles
+    return simulate(plan(program, chip, packer, "sync", spill, merge).commands, chip, choices).cycles

@@ -10,13 +10,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard, TypeVar, cast, get_args
 
-from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.commands import (
+    Acquire,
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
 from chipmodel.errors import BadInput, Place
 from chipmodel.interval import Interval
 from chipmodel.schedule import Direction, Part, Phase, PhaseKind
 from chipmodel.work import WHOLE, Share
 
 FORMAT = "chipmodel-plan/2"
+FORMAT_OF_CORES = "chipmodel-plan/2-cores"
+"""Of a plan for several cores: ``cores`` in place of ``buffers`` and ``commands``."""
 T = TypeVar("T")
 
 
@@ -28,6 +41,15 @@ class PlannedBuffer:
     offset: int
     bytes: int
     live: tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCore:
+    """What one of several cores does in its memory."""
+
+    peak_bytes: int
+    buffers: tuple[PlannedBuffer, ...]
+    commands: tuple[Command, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +65,14 @@ class PlanFile:
     peak_bytes: int
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
+    cores: tuple[PlannedCore, ...] = ()
+    """By number, where there are several; then ``buffers`` and ``commands`` are empty."""
 
 
 def write_plan(plan: PlanFile) -> str:
     """The JSON text of ``plan``, one command a line."""
     head = {
-        "format": FORMAT,
+        "format": FORMAT_OF_CORES if plan.cores else FORMAT,
         "workload": plan.workload,
         "chip": plan.chip,
         "set": list(plan.overrides),
@@ -57,15 +81,28 @@ def write_plan(plan: PlanFile) -> str:
         "capacity_bytes": plan.capacity_bytes,
         "peak_bytes": plan.peak_bytes,
     }
-    buffers = [
-        {"name": b.name, "offset": b.offset, "bytes": b.bytes, "live": [_span(i) for i in b.live]}
-        for b in plan.buffers
-    ]
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    lines.append(' "buffers": [\n' + ",\n".join(f"  {json.dumps(b)}" for b in buffers) + "\n ]")
-    commands = [json.dumps(_encode(c)) for c in plan.commands]
-    lines.append(' "commands": [\n' + ",\n".join(f"  {c}" for c in commands) + "\n ]")
+    if plan.cores:
+        lines.append(' "cores": [\n' + ",\n".join(map(_core_text, plan.cores)) + "\n ]")
+    else:
+        lines += _lists(plan.buffers, plan.commands)
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _core_text(core: PlannedCore) -> str:
+    lines = [f' "peak_bytes": {core.peak_bytes}', *_lists(core.buffers, core.commands)]
+    return " {\n" + ",\n".join(lines) + "\n }"
+
+
+def _lists(buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...]) -> list[str]:
+    placed = [
+        {"name": b.name, "offset": b.offset, "bytes": b.bytes, "live": [_span(i) for i in b.live]}
+        for b in buffers
+    ]
+    return [
+        ' "buffers": [\n' + ",\n".join(f"  {json.dumps(b)}" for b in placed) + "\n ]",
+        ' "commands": [\n' + ",\n".join(f"  {json.dumps(_encode(c))}" for c in commands) + "\n ]",
+    ]
 
 
 def read_plan(text: str, file: str) -> PlanFile:
@@ -92,8 +129,12 @@ def _too_deep(file: str) -> BadInput:
 
 
 def _plan(root: _Node) -> PlanFile:
-    if root.mapping().get("format") != FORMAT:
+    many = root.mapping().get("format") == FORMAT_OF_CORES
+    if not many and root.mapping().get("format") != FORMAT:
         raise root.error(f"this is no {FORMAT} document", _WRITE_ONE)
+    cores = root.at("cores").each(_planned_core) if many else ()
+    if many and not cores:
+        raise root.error("a plan for several cores has none", _WRITE_ONE)
     return PlanFile(
         workload=root.at("workload").text(),
         chip=root.at("chip").text(),
@@ -102,8 +143,17 @@ def _plan(root: _Node) -> PlanFile:
         streamer=root.at("streamer").text(),
         capacity_bytes=root.at("capacity_bytes").number(),
         peak_bytes=root.at("peak_bytes").number(),
-        buffers=root.at("buffers").each(_buffer),
-        commands=root.at("commands").each(_command),
+        buffers=() if many else root.at("buffers").each(_buffer),
+        commands=() if many else root.at("commands").each(_command),
+        cores=cores,
+    )
+
+
+def _planned_core(node: _Node) -> PlannedCore:
+    return PlannedCore(
+        node.at("peak_bytes").number(),
+        node.at("buffers").each(_buffer),
+        node.at("commands").each(_command),
     )
 
 
@@ -148,6 +198,10 @@ def _encode(command: Command) -> dict[str, object]:
             }
         case DmaWait():
             return {"dma_wait": command.name, "op": command.op}
+        case Release():
+            return {"release": command.tensor, "op": command.op}
+        case Acquire():
+            return {"acquire": command.tensor, "core": command.core, "op": command.op}
         case Compute():
             return {
                 "compute": command.label,
@@ -301,6 +355,10 @@ def _command(node: _Node) -> Command:
         )
     if node.has("dma_wait"):
         return DmaWait(node.at("dma_wait").text(), node.at("op").text())
+    if node.has("release"):
+        return Release(node.at("release").text(), node.at("op").text())
+    if node.has("acquire"):
+        return Acquire(node.at("acquire").text(), node.at("core").number(), node.at("op").text())
     if node.has("compute"):
         return Compute(
             node.at("compute").text(),
@@ -318,4 +376,4 @@ def _command(node: _Node) -> Command:
         return Branch(node.at("branch").text(), node.at("arms").each(_arm), condition)
     if node.has("repeat"):
         return Repeat(node.at("repeat").text(), node.at("trips").number(), node.at("commands").each(_command))
-    raise node.error("no command: none of dma_start, dma_wait, compute, branch, repeat")
+    raise node.error("no command: none of dma_start, dma_wait, release, acquire, compute, branch, repeat")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from chipmodel.errors import Place
-from chipmodel.work import Work
+from chipmodel.interval import Interval
+from chipmodel.work import WHOLE, Share, Work, output_share
 
 DTYPE_BITS: Mapping[str, int] = {
     "bool": 8,
@@ -65,9 +67,52 @@ class Op:
     """NPU cycles given by the user; None lets the chip model decide."""
     overwrites: str | None = None
     """The input that dies here and whose memory the first output takes (in-place)."""
+    absorbs: tuple[str, ...] = ()
+    """Inputs of a concat that may be made where they lie in its output: they die here."""
     gathers: bool = False
     """Whether only as many weight bytes as the output has are read (an embedding table)."""
+    sliced: str | None = None
+    """The tensor of which each run reads or writes one of ``slices`` equal slices, as a trip of a loop
+    does. One that is written is an input as well, for its other slices stay as they are."""
+    slices: int = 1
+    core: int | None = None
+    """The core of a many-core chip that runs it; None lets the partition decide."""
     place: Place | None = None
+
+    @property
+    def collects(self) -> bool:
+        """Whether a run writes one slice of ``sliced`` and leaves the others."""
+        return self.sliced is not None and self.sliced in self.outputs
+
+    @property
+    def allocates(self) -> bool:
+        """Whether its output has no value yet: room that a loop will fill slice by slice."""
+        return self.kind == "allocate"
+
+    def reads(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        """The share of an input that a part of the op reads: of a sliced one the part of a slice, which
+        stands for that of every slice; nothing of a tensor whose slice the op writes."""
+        share = self.work.needs(operand, rows, channels)
+        if self.inputs[operand] != self.sliced:
+            return share
+        return NO_SHARE if self.collects else _in_slice(share, self.slices)
+
+    def writes(self, name: str, rows: Interval, channels: Interval) -> Share:
+        """The share of an output that a part of the op writes."""
+        share = output_share(self.work, rows, channels)
+        return _in_slice(share, self.slices) if name == self.sliced else share
+
+
+NO_SHARE = Share(Interval(0, 0))
+"""Nothing of a tensor."""
+
+
+def _in_slice(share: Share, slices: int) -> Share:
+    """``share`` of the first of ``slices`` slices of a tensor."""
+    whole = WHOLE if slices == 1 else Share(Interval(0, 1), slices)
+    if share == WHOLE:
+        return whole
+    return Share(share.rows, share.of_rows * slices, share.channels, share.of_channels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +121,8 @@ class Arm:
 
     name: str
     body: tuple[Node, ...]
+    probability: Fraction | None = None
+    """How likely it is taken; None for an equal share of what the other arms leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +145,9 @@ class Loop:
     trips: int
     body: tuple[Node, ...]
     carried: tuple[str, ...] = ()
+    chances: tuple[tuple[int, Fraction], ...] = ()
+    """Numbers of trips with their probabilities, which add up to 1 and of which the largest is
+    ``trips``; none where every run makes ``trips``."""
     place: Place | None = None
 
 
@@ -118,6 +168,9 @@ class Program:
     """Where it comes from: a file, or the publication of a built-in network."""
     notes: tuple[str, ...] = field(default=())
     """What the loader assumed or could not know, for the user to read."""
+    arrivals: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Where this is one core's part of a program: each input that another core makes, with the number of
+    the first op (in linear order) that may wait for it. See ``chipmodel.cores``."""
 
     @property
     def macs(self) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.chip import Chip
+from chipmodel.commands import Command
+from chipmodel.cores import CorePart
+from chipmodel.paths import Paths
 from chipmodel.plan import Problem, Solved
 from chipmodel.program import Program
 from chipmodel.schedule import Schedule
@@ -21,6 +24,23 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class CorePlan:
+    """What one of several cores runs, its memory, and its commands."""
+
+    part: CorePart
+    schedule: Schedule
+    problem: Problem
+    solved: Solved
+    attempts: tuple[Attempt, ...]
+    commands: tuple[Command, ...]
+
+    @property
+    def core(self) -> int:
+        """Its number."""
+        return self.part.core
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` is the same program on the same chip with every load waited
     for at once; ``lower_bound_cycles`` holds for any plan on this chip and path."""
@@ -34,6 +54,35 @@ class Result:
     sync_cycles: int
     lower_bound_cycles: int
     attempts: tuple[Attempt, ...]
+    merge: str = "conflict"
+    """How the arms of branches share memory (``solvers.branch_merge``)."""
+    cores: tuple[CorePlan, ...] = ()
+    """One for each core of a chip with several. Then ``schedule`` is all of theirs, one after another, and
+    ``problem``, ``solved`` and ``attempts`` are those of the core with the highest peak."""
+    one_core_cycles: int | None = None
+    """The same program on one core of the chip; None where it does not fit there."""
+    paths: Paths | None = None
+    """What all paths cost; None without an ``if`` or ``loop``, or where nobody asked."""
+
+    def on_core(self, core: int) -> Result:
+        """What core number ``core`` did: its plan, and the events of its NPU and of its transfers."""
+        plan = self.cores[core]
+        events = tuple(e for e in self.trace.events if e.core == core)
+        return replace(
+            self,
+            program=plan.part.program,
+            schedule=plan.schedule,
+            problem=plan.problem,
+            solved=plan.solved,
+            attempts=plan.attempts,
+            trace=replace(self.trace, events=events),
+            cores=(),
+        )
+
+    @property
+    def npu_cycles(self) -> int:
+        """The cycles of the run, of all cores together."""
+        return self.trace.cycles * self.trace.cores
 
     @property
     def capacity(self) -> int:

@@ -38,7 +38,11 @@ class Operand:
     part: Part
     buffer: str
     touched: Interval | None = None
-    """The bytes of the buffer that a step moves; None for all of them."""
+    """The bytes of the part's tensor that a step moves; None for all of them."""
+    at: int = 0
+    """Where in the buffer the part's tensor begins: the output of a concat holds its inputs."""
+    bytes: int | None = None
+    """Size of the part's tensor; None where it has the buffer to itself."""
 
 
 PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
@@ -132,6 +136,17 @@ class BufferSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """Weights that cannot be there in time: how many core cycles after the step at ``position`` could go on
+    without waiting for them they arrive, a streamer's allowance for jitter included. Once for each run of
+    the step."""
+
+    op: str
+    position: int
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """``transfers`` are in the order of issue among those of one position and direction."""
 
@@ -143,6 +158,8 @@ class Schedule:
     """Ops that run in row stripes because their operands do not fit together."""
     spilled: tuple[str, ...] = ()
     """Tensors that leave SharedMemory between two uses and come back."""
+    late: tuple[Late, ...] = ()
+    """Where a streamer that plans by time says that it is too late, in linear order."""
 
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:

@@ -1,22 +1,36 @@
 """Commands and Chip to Trace, in integer cycles, event by event.
 
-The sequencer runs commands in order: a compute blocks it until the NPU is done, a wait until the
-transfer has ended; starting a transfer costs nothing here but queues it. The DMA engine serves its
-queue (``chipmodel.dma_engine``). Where both access SharedMemory at once, they may meet on a bank
-(``chipmodel.meetings``). ``stepper.py`` is the same machine one cycle at a time, and must give the same
-trace.
+Each core's sequencer runs its commands in order: a compute blocks it until its NPU is done, a wait until
+the transfer has ended, an acquire until another core's tensor is in Psram; starting a transfer costs
+nothing here but queues it. One DMA engine serves one queue for all cores (``chipmodel.dma_engine``). In one
+cycle the core with the lower number goes first. Where an op and a transfer access the SharedMemory of one
+core at once, they may meet on a bank (``chipmodel.meetings``); the CPU accesses that of core 0.
+``stepper.py`` is the same machine one cycle at a time, and must give the same trace.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from chipmodel.banks import BankMap, bank_map
 from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
+from chipmodel.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    Deadlock,
+    DmaStart,
+    DmaWait,
+    Plain,
+    Release,
+    Repeat,
+    resolve_path,
+)
 from chipmodel.dma_engine import DmaEngine, Transfer
 from chipmodel.meetings import Ends, Meetings, Pair, Passage
 from chipmodel.trace import Cause, Event, Hold, Trace, Wait
@@ -24,14 +38,25 @@ from chipmodel.traffic import Stream, streams
 
 
 def simulate(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None) -> Trace:
-    """Run ``commands`` on ``chip`` along the path that ``choices`` select (see ``resolve_path``).
+    """Run ``commands`` on core 0 of ``chip`` along the path that ``choices`` select (see ``resolve_path``).
 
     Every cycle of every unit is accounted for, and the sum is checked.
     """
-    path = resolve_path(commands, choices or {})
-    machine = _Machine(chip)
-    for command in _along(commands, path):
-        machine.run(command)
+    return simulate_cores((commands,), chip, choices)
+
+
+def simulate_cores(
+    cores: Sequence[tuple[Command, ...]], chip: Chip, choices: Mapping[str, str] | None = None
+) -> Trace:
+    """Run one stream of commands on each of so many cores. Raises Deadlock where they wait for one another
+    for ever."""
+    path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
+    machine = Machine(chip, len(cores))
+    if len(cores) == 1:
+        for command in _along(cores[0], path):
+            machine.run(command)
+    else:
+        machine.run_together([_along(commands, path) for commands in cores])
     trace = machine.finish(path)
     faults = trace.unaccounted()
     if faults:
@@ -39,7 +64,7 @@ def simulate(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, st
     return trace
 
 
-def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[DmaStart | DmaWait | Compute]:
+def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[Plain]:
     for command in commands:
         match command:
             case Branch():
@@ -69,102 +94,198 @@ class _Running:
     waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
 
 
-class _Machine:
-    """``clock`` is the sequencer's time, and so the NPU's; the DMA engine is never behind it."""
+@dataclass
+class _Core:
+    """A sequencer and its NPU: the command that it is at and since when; none where it is free."""
 
-    def __init__(self, chip: Chip) -> None:
+    number: int
+    dma_first: bool
+    """Whose turn it is at the next meeting on a bank of its SharedMemory."""
+    current: Plain | None = None
+    since: int = 0
+    running: _Running | None = None
+    started: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+
+
+class Machine:
+    """``clock`` is everybody's time. Commands come one at a time to a single core (``run``), or as streams
+    to all of them (``run_together``)."""
+
+    def __init__(self, chip: Chip, cores: int = 1) -> None:
         self.chip = chip
         self.banks = bank_map(chip.shared_memory)
         self.meetings = None if self.banks is None else Meetings(self.banks)
         self.dma = DmaEngine(chip)
         self.clock = 0
+        self.passes = 0
+        """How often time has passed: what the simulation costs."""
         self.events: list[Event] = []
-        self.started: dict[str, DmaStart] = {}
         self.serials = count()
-        self.dma_first = self.banks is not None and self.banks.arbitration == "dma first"
+        dma_first = self.banks is not None and self.banks.arbitration == "dma first"
+        self.cores = [_Core(number, dma_first) for number in range(cores)]
+        self.released: set[tuple[int, str]] = set()
 
-    def run(self, command: DmaStart | DmaWait | Compute) -> None:
+    def run(self, command: Plain) -> None:
+        """Core 0 alone runs ``command`` to its end."""
+        core = self.cores[0]
+        self.take(core, command)
+        while not self.free(core):
+            self.pass_time()
+
+    def run_together(self, feeds: Sequence[Iterator[Plain]]) -> None:
+        """Every core runs its stream, until all are at their ends."""
+        left = list(zip(self.cores, feeds, strict=True))
+        while left:
+            known = -1
+            while known < len(self.released):  # a release may let a core before it go on
+                known = len(self.released)
+                left = [(core, feed) for core, feed in left if not self.exhausted(core, feed)]
+            if left:
+                self.pass_time()
+
+    def exhausted(self, core: _Core, feed: Iterator[Plain]) -> bool:
+        """Let ``core`` run all commands that take no time; whether it is at the end of its stream."""
+        while self.free(core):
+            command = next(feed, None)
+            if command is None:
+                core.since = self.clock
+                return True
+            self.take(core, command)
+        return False
+
+    def take(self, core: _Core, command: Plain) -> None:
+        """``core``, which is free, begins ``command``."""
+        core.current, core.since = command, self.clock
         match command:
             case DmaStart():
-                self.started[command.name] = command
-                self.dma.issue(next(self.serials), command)
-            case DmaWait():
-                self.wait(command)
+                core.started[command.name] = command
+                self.dma.issue(next(self.serials), command, core.number)
             case Compute():
-                self.compute(command)
+                core.running = _Running(command, streams(command, self.chip.npu) if self.banks else ())
+            case Release():
+                self.released.add((core.number, command.tensor))
+            case DmaWait() | Acquire():
+                pass
 
-    def wait(self, command: DmaWait) -> None:
-        begin = self.clock
-        while self.dma.ends[command.name] is None:
-            self.pass_time(None)
-        if self.clock > begin:
-            cause = cause_of_wait(self.started[command.name])
-            self.events.append(Event("npu", begin, self.clock, cause, command.name, command.op, "wait"))
+    def free(self, core: _Core) -> bool:
+        """Whether ``core`` is done with its command, which then becomes an event."""
+        command = core.current
+        if command is None:
+            return True
+        match command:
+            case DmaWait():
+                if self.dma.ends[core.number, command.name] is None:
+                    return False
+                self.waited(core, cause_of_wait(core.started[command.name]), command.name, command.op)
+            case Acquire():
+                key = command.core, command.tensor
+                if key not in self.released or self.dma.stores(*key):
+                    return False
+                self.waited(core, "core", f"{command.tensor} of core {command.core}", command.op)
+            case Compute():
+                if core.running and core.running.done < command.cycles:
+                    return False
+                self.computed(core, command)
+            case DmaStart() | Release():
+                pass
+        core.current = None
+        return True
 
-    def compute(self, command: Compute) -> None:
-        begin = self.clock
-        accesses = streams(command, self.chip.npu) if self.banks else ()
-        running = _Running(command, accesses)
-        while running.done < command.cycles:
-            self.pass_time(running)
-        if command.cycles:
-            waits = tuple(sorted(Wait(cause, by, n) for (cause, by), n in running.waits.items()))
-            self.events.append(
-                Event(
-                    "npu",
-                    begin,
-                    self.clock,
-                    "",
-                    command.label,
-                    command.op,
-                    "compute",
-                    0,
-                    command.position,
-                    waits=waits,
-                )
+    def waited(self, core: _Core, cause: Cause, name: str, op: str) -> None:
+        if core.since < self.clock:
+            span = core.since, self.clock
+            self.events.append(Event("npu", *span, cause, name, op, "wait", core=core.number))
+
+    def computed(self, core: _Core, command: Compute) -> None:
+        running, core.running = core.running, None
+        if not command.cycles or running is None:
+            return
+        self.events.append(
+            Event(
+                "npu",
+                core.since,
+                self.clock,
+                "",
+                command.label,
+                command.op,
+                "compute",
+                0,
+                command.position,
+                waits=tuple(sorted(Wait(cause, by, n) for (cause, by), n in running.waits.items())),
+                core=core.number,
             )
+        )
+
+    def fork(self) -> Machine:
+        """A machine that goes on from here on its own, between two commands of its only core."""
+        (core,) = self.cores
+        other = copy(self)
+        other.dma = self.dma.fork()
+        other.events = []
+        other.cores = [replace(core, started=dict(core.started))]
+        return other
+
+    def key(self) -> tuple[object, ...]:
+        """All that the times of its only core's further commands depend on, relative to the clock."""
+        (core,) = self.cores
+        every = self.chip.cpu.shared_every if self.banks else 0
+        turn = self.clock % (every * self.banks.count) if self.banks and every else 0
+        return core.dma_first, turn, *self.dma.key(self.clock)
+
+    def drain(self) -> None:
+        """Until the DMA engine has nothing left to do."""
+        while self.dma.at_work:
+            self.pass_time()
 
     def finish(self, path: Mapping[str, str]) -> Trace:
-        begin = self.clock
-        while self.dma.at_work:
-            self.pass_time(None)
-        if begin < self.clock:
-            self.events.append(Event("npu", begin, self.clock, "finished", "", "", "wait"))
+        """The trace, once every core is at the end of its commands."""
+        if len(self.cores) == 1:
+            self.cores[0].since = self.clock
+        self.drain()
+        for core in self.cores:
+            self.waited(core, "finished", "", "")
         events = [*self.events, *self.dma.finish(self.clock)]
-        events.sort(key=lambda e: (e.start, e.unit, e.channel))
-        return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count)
+        events.sort(key=lambda e: (e.start, e.unit, e.channel, e.core))
+        return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count, len(self.cores))
 
-    def pass_time(self, running: _Running | None) -> None:
+    def pass_time(self) -> None:
         """Up to the next decision of anybody, or the CPU's next access of a bank."""
+        self.passes += 1
         self.dma.settle(self.clock)
         waits, data = self.dma.horizon(self.clock)
-        if running:
-            waits.append(running.command.cycles - running.done)
+        for core in self.cores:
+            if core.running:
+                waits.append(core.running.command.cycles - core.running.done)
         if data is not None:
             waits.append(data)
+        if not waits:
+            raise Deadlock("; ".join(_waits_for(core) for core in self.cores if core.current))
         cycles = min(waits)
         transfer = self.dma.moving()
-        if self.banks and (running or transfer):
+        if self.banks and (self.cores[0].running or (transfer and transfer.core == 0)):
             every = self.chip.cpu.shared_every
             if every and self.clock % every == 0:
-                self.meet(self.banks, running, transfer)
+                self.meet(self.banks, transfer)
                 return
             cycles = min(cycles, -self.clock % every) if every else cycles
-        if self.meetings and running and transfer and running.streams:
-            self.run_beside(self.meetings, running, transfer, cycles)
+        beside = self.cores[transfer.core] if transfer else None
+        if self.meetings and transfer and beside and beside.running and beside.running.streams:
+            self.run_beside(self.meetings, beside, beside.running, transfer, cycles)
         else:
-            self.advance(cycles, running, cycles, cycles)
+            self.advance(cycles, cycles)
 
-    def run_beside(self, meetings: Meetings, running: _Running, transfer: Transfer, cycles: int) -> None:
-        """``cycles``, of an op and of data, in which the two may meet."""
+    def run_beside(
+        self, meetings: Meetings, core: _Core, running: _Running, transfer: Transfer, cycles: int
+    ) -> None:
+        """``cycles``, of an op and of data of one core, in which the two may meet."""
         pair = Pair(running.streams, transfer.shape, transfer.command.at.offset)
-        start = Passage(0, running.done, transfer.done, self.dma_first)
+        start = Passage(0, running.done, transfer.done, core.dma_first)
         end = meetings.run(pair, start, Ends(cycles, running.command.cycles, transfer.shape.data))
         op, data = end.op - start.op, end.data - start.data
-        self.dma_first = end.dma_first
+        core.dma_first = end.dma_first
         self.count(running.waits, transfer.command.name, end.cycles - op)
         self.count(transfer.waits, running.command.label, end.cycles - data)
-        self.advance(end.cycles, running, op, data)
+        self.advance(end.cycles, data, {core.number: op})
         if not end.moved:
             self.dma.begun()
 
@@ -172,25 +293,39 @@ class _Machine:
         if cycles:
             waits["bank", met] += cycles
 
-    def meet(self, banks: BankMap, running: _Running | None, transfer: Transfer | None) -> None:
-        """One cycle in which not everybody may be served."""
-        cpu = self.cpu_mask(banks)
+    def meet(self, banks: BankMap, transfer: Transfer | None) -> None:
+        """One cycle, in which the CPU accesses core 0's SharedMemory and not everybody may be served."""
+        computed: dict[int, int] = {}
+        moved = 1
+        for number in dict.fromkeys((0, transfer.core if transfer else 0)):
+            own = transfer if transfer and transfer.core == number else None
+            computed[number], served = self.serve(banks, self.cores[number], own)
+            moved = served if own else moved
+        self.advance(1, moved, computed)
+        if not moved:
+            self.dma.begun()
+
+    def serve(self, banks: BankMap, core: _Core, transfer: Transfer | None) -> tuple[int, int]:
+        """Cycles by which the op and the transfer of one core get on in this one."""
+        running = core.running
+        cpu = self.cpu_mask(banks) if core.number == 0 else 0
         npu = self.npu_mask(banks, running)
         dma = self.dma_mask(banks, transfer)
-        npu_goes, dma_goes = banks.grants(cpu, npu, dma, self.dma_first)
+        npu_goes, dma_goes = banks.grants(cpu, npu, dma, core.dma_first)
         if npu and dma and npu_goes != dma_goes and banks.arbitration == "round robin":
-            self.dma_first = npu_goes
+            core.dma_first = npu_goes
         if running and not npu_goes:
             self.count(running.waits, "CPU" if npu & cpu else transfer.command.name if transfer else "", 1)
         if transfer and not dma_goes:
             self.count(transfer.waits, "CPU" if dma & cpu else running.command.label if running else "", 1)
-        self.advance(1, running, int(npu_goes), int(dma_goes))
-        if not dma_goes:
-            self.dma.begun()
+        return int(npu_goes), int(dma_goes)
 
-    def advance(self, cycles: int, running: _Running | None, computed: int, moved: int) -> None:
-        if running:
-            running.done += computed
+    def advance(self, cycles: int, moved: int, computed: Mapping[int, int] | None = None) -> None:
+        """``cycles`` pass, in which data move for ``moved`` of them and each op gets on, for as many as
+        ``computed`` says of its core."""
+        for core in self.cores:
+            if core.running:
+                core.running.done += (computed or {}).get(core.number, cycles)
         self.dma.advance(self.clock, cycles, moved)
         self.clock += cycles
 
@@ -211,3 +346,9 @@ class _Machine:
         if transfer is None or beat is None:
             return 0
         return banks.mask(transfer.command.at.offset + beat[0], beat[1])
+
+
+def _waits_for(core: _Core) -> str:
+    command = core.current
+    wanted = f"{command.tensor!r} of core {command.core}" if isinstance(command, Acquire) else repr(command)
+    return f"core {core.number} waits for {wanted}"

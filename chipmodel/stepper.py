@@ -3,24 +3,36 @@
 It shares only the vocabulary with the event-driven simulator: what a transfer does (``dma.shape``), what
 an op accesses (``chipmodel.traffic``), who goes first on a bank (``chipmodel.banks``), and when the Psram
 is interrupted (``dma.interruptions``). Each cycle the sequencer runs commands until it must wait, free
-channels take transfers, the engine takes a burst, and then every unit does one cycle of what it does.
+channels take transfers, the engine takes a burst, and then every unit does one cycle of what it does. Of
+several cores the one with the lower number goes first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chipmodel.banks import bank_map
 from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
+from chipmodel.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    Deadlock,
+    DmaStart,
+    DmaWait,
+    Plain,
+    Release,
+    Repeat,
+    resolve_path,
+)
 from chipmodel.trace import Cause, Event, Hold, Kind, Trace, Wait
 from chipmodel.traffic import Stream, streams
 from dma.interruptions import Interruption, interruptions
 from dma.shape import Shape, shape_of
 
-Plain = DmaStart | DmaWait | Compute
 Held = tuple[Hold, str]
 
 
@@ -37,11 +49,36 @@ class _Tick:
 @dataclass
 class _Transfer:
     serial: int
+    core: int
     command: DmaStart
     shape: Shape
     setup_left: int
     done: int = 0
     """Cycles of its data."""
+
+
+@dataclass
+class _Core:
+    """A sequencer with the number of its next command, and the NPU beside it."""
+
+    number: int
+    program: list[Plain]
+    counter: int = 0
+    computed: int = 0
+    """Cycles that its op got on."""
+    streams: tuple[Stream, ...] = ()
+    dma_turn: bool = False
+    latest: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    ticks: list[_Tick] = field(default_factory=list[_Tick])
+
+    @property
+    def command(self) -> Plain | None:
+        return self.program[self.counter] if self.counter < len(self.program) else None
+
+    @property
+    def compute(self) -> Compute | None:
+        command = self.command
+        return command if isinstance(command, Compute) else None
 
 
 @dataclass
@@ -59,67 +96,96 @@ class _Engine:
 def step_through(
     commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None
 ) -> Trace:
-    """The trace of ``commands`` on ``chip``: must equal ``simulate``'s, event for event."""
-    path = resolve_path(commands, choices or {})
-    return _Stepper(chip, _unrolled(commands, path)).run(path)
+    """The trace of ``commands`` on core 0 of ``chip``: must equal ``simulate``'s, event for event."""
+    return step_through_cores((commands,), chip, choices)
+
+
+def step_through_cores(
+    cores: Sequence[tuple[Command, ...]], chip: Chip, choices: Mapping[str, str] | None = None
+) -> Trace:
+    """The trace of a stream of commands on each of so many cores: must equal ``simulate_cores``'s. Raises
+    Deadlock where it does."""
+    path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
+    return _Stepper(chip, [_unrolled(commands, path) for commands in cores]).run(path)
 
 
 class _Stepper:
-    def __init__(self, chip: Chip, program: list[Plain]) -> None:
+    def __init__(self, chip: Chip, programs: list[list[Plain]]) -> None:
         self.chip = chip
-        self.program = program
+        self.cores = [_Core(number, program) for number, program in enumerate(programs)]
         self.banks = bank_map(chip.shared_memory)
         self.interruptions = list(interruptions(chip))
         self.handled = [0 for _ in self.interruptions]
         self.clock = 0
-        self.counter = 0
-        self.computed = 0
-        self.streams: tuple[Stream, ...] = ()
+        self.serials = 0
+        self.released: set[tuple[int, str]] = set()
         self.queue: list[_Transfer] = []
         self.channels: list[_Transfer | None] = [None] * chip.dma.channels.count
         self.engine = _Engine()
-        self.dma_turn = False
-        self.latest: dict[str, DmaStart] = {}
-        self.npu: list[_Tick] = []
         self.dma: list[list[_Tick]] = [[] for _ in self.channels]
 
     def run(self, path: Mapping[str, str]) -> Trace:
         while True:
-            self.sequence()
+            self.sequence_all()
             self.admit()
             self.take_burst()
-            if self.counter == len(self.program) and not any(self.channels):
-                break
+            if not any(self.channels):
+                if all(core.command is None for core in self.cores):
+                    break
+                if not any(core.compute for core in self.cores):
+                    raise Deadlock(f"in cycle {self.clock} nobody can go on")
             self.cycle()
         for ticks in self.dma:
             _rename_tail(ticks)
-        events = [event for ticks in (self.npu, *self.dma) for event in _joined(ticks)]
-        events.sort(key=lambda e: (e.start, e.unit, e.channel))
-        return Trace(tuple(events), self.clock, path, len(self.channels))
+        units = [*(core.ticks for core in self.cores), *self.dma]
+        events = [event for ticks in units for event in _joined(ticks)]
+        events.sort(key=lambda e: (e.start, e.unit, e.channel, e.core))
+        return Trace(tuple(events), self.clock, path, len(self.channels), len(self.cores))
 
-    def sequence(self) -> None:
+    def sequence_all(self) -> None:
+        """Run the cores' commands in turn, and again where that let another core go on."""
+        while True:
+            before = [core.counter for core in self.cores]
+            for core in self.cores:
+                self.sequence(core)
+            if before == [core.counter for core in self.cores]:
+                return
+
+    def sequence(self, core: _Core) -> None:
         """Run commands until one takes time."""
-        while self.counter < len(self.program):
-            command = self.program[self.counter]
+        while core.counter < len(core.program):
+            command = core.program[core.counter]
             if isinstance(command, DmaStart):
                 shape = shape_of(self.chip, command.direction, command.bytes)
-                self.queue.append(_Transfer(self.counter, command, shape, shape.setup))
-                self.latest[command.name] = command
-            elif isinstance(command, DmaWait):
-                unfinished = [*self.queue, *(t for t in self.channels if t)]
-                if any(transfer.command.name == command.name for transfer in unfinished):
+                self.queue.append(_Transfer(self.serials, core.number, command, shape, shape.setup))
+                self.serials += 1
+                core.latest[command.name] = command
+            elif isinstance(command, Release):
+                self.released.add((core.number, command.tensor))
+            elif isinstance(command, Compute):
+                if core.computed < command.cycles:
+                    core.streams = streams(command, self.chip.npu)
                     return
-            elif self.computed < command.cycles:
-                self.streams = streams(command, self.chip.npu)
+            elif self.must_wait(core, command):
                 return
-            self.computed = 0
-            self.counter += 1
+            core.computed = 0
+            core.counter += 1
+
+    def must_wait(self, core: _Core, command: DmaWait | Acquire) -> bool:
+        """Whether a transfer is not over, or a tensor of another core not in Psram."""
+        unfinished = [*self.queue, *(t for t in self.channels if t)]
+        if isinstance(command, DmaWait):
+            return any(t.core == core.number and t.command.name == command.name for t in unfinished)
+        if (command.core, command.tensor) not in self.released:
+            return True
+        stores = [t for t in unfinished if t.core == command.core and t.command.direction == "store"]
+        return any(t.command.at.part.name == command.tensor for t in stores)
 
     def admit(self) -> None:
         """The oldest transfers go to free channels, unless they must follow one that is under way."""
         while self.queue and None in self.channels:
             head = self.queue[0]
-            if any(other and head.command.clashes(other.command) for other in self.channels):
+            if any(t and head.command.clashes(t.command, t.core == head.core) for t in self.channels):
                 return
             self.channels[self.channels.index(None)] = self.queue.pop(0)
 
@@ -162,52 +228,60 @@ class _Stepper:
 
     def cycle(self) -> None:
         """One cycle of every unit."""
-        npu_goes, dma_goes, npu_met, dma_met = self.meet()
-        self.npu.append(self.npu_tick(None if npu_goes else ("bank", npu_met)))
+        dma_goes, dma_met = True, ""
+        npu_goes: list[bool] = []
+        for core in self.cores:
+            goes, engine_goes, npu_met, engine_met = self.meet(core)
+            npu_goes.append(goes)
+            if not engine_goes:
+                dma_goes, dma_met = False, engine_met
+            core.ticks.append(self.npu_tick(core, None if goes else ("bank", npu_met)))
         for channel, transfer in enumerate(self.channels):
             self.dma[channel].append(
                 self.dma_tick(channel, transfer, None if dma_goes else ("bank", dma_met))
             )
-        if self.compute() and npu_goes:
-            self.computed += 1
+        for core, goes in zip(self.cores, npu_goes, strict=True):
+            core.computed += bool(core.compute) and goes
         self.move(dma_goes)
         self.clock += 1
 
-    def meet(self) -> tuple[bool, bool, str, str]:
-        """Whether the NPU and the DMA engine get on in this cycle, and else whom each met."""
+    def meet(self, core: _Core) -> tuple[bool, bool, str, str]:
+        """Whether the NPU of ``core`` and the DMA engine at its memory get on in this cycle, and else whom
+        each met."""
         if self.banks is None:
             return True, True, "", ""
-        cpu, npu, dma = self.cpu_mask(), self.npu_mask(), self.dma_mask()
+        cpu, npu, dma = self.cpu_mask(core), self.npu_mask(core), self.dma_mask(core)
         arbitration = self.banks.arbitration
-        dma_first = arbitration == "dma first" or (arbitration == "round robin" and self.dma_turn)
+        dma_first = arbitration == "dma first" or (arbitration == "round robin" and core.dma_turn)
         npu_goes, dma_goes = self.banks.grants(cpu, npu, dma, dma_first)
         if npu and dma and npu_goes != dma_goes:
-            self.dma_turn = npu_goes
-        compute = self.compute()
+            core.dma_turn = npu_goes
         npu_met = "CPU" if npu & cpu else self.moving()
-        dma_met = "CPU" if dma & cpu else compute.label if compute else ""
+        dma_met = "CPU" if dma & cpu else core.compute.label if core.compute else ""
         return npu_goes, dma_goes, npu_met, dma_met
 
-    def cpu_mask(self) -> int:
+    def cpu_mask(self, core: _Core) -> int:
         every = self.chip.cpu.shared_every
-        if not every or self.clock % every or self.banks is None:
+        if core.number or not every or self.clock % every or self.banks is None:
             return 0
         return 1 << self.clock // every % self.banks.count
 
-    def npu_mask(self) -> int:
+    def npu_mask(self, core: _Core) -> int:
         mask = 0
-        if self.compute() and self.banks:
-            for stream in self.streams:
-                address = stream.at(self.computed)
+        if core.compute and self.banks:
+            for stream in core.streams:
+                address = stream.at(core.computed)
                 if address is not None:
                     mask |= self.banks.mask(address, stream.width)
         return mask
 
-    def dma_mask(self) -> int:
+    def dma_mask(self, core: _Core) -> int:
         if self.engine.channel is None or self.engine.held or self.banks is None:
             return 0
         transfer = self.channels[self.engine.channel]
         assert transfer is not None
+        if transfer.core != core.number:
+            return 0
         beat = transfer.shape.beat(transfer.done)
         return self.banks.mask(transfer.command.at.offset + beat[0], beat[1]) if beat else 0
 
@@ -231,31 +305,30 @@ class _Stepper:
             if transfer.done == transfer.shape.data:
                 self.channels[channel] = None
 
-    def compute(self) -> Compute | None:
-        command = self.program[self.counter] if self.counter < len(self.program) else None
-        return command if isinstance(command, Compute) else None
-
     def moving(self) -> str:
         transfer = None if self.engine.channel is None else self.channels[self.engine.channel]
         return transfer.command.name if transfer else ""
 
-    def npu_tick(self, held: Held | None) -> _Tick:
+    def npu_tick(self, core: _Core, held: Held | None) -> _Tick:
         now, then = self.clock, self.clock + 1
-        command = self.program[self.counter] if self.counter < len(self.program) else None
+        command, number = core.command, core.number
         if isinstance(command, Compute):
             position = command.position
-            event = Event("npu", now, then, "", command.label, command.op, "compute", 0, position)
-            return _Tick(self.counter, event, held)
-        if isinstance(command, DmaWait):
-            awaited = self.latest[command.name]
-            if awaited.direction == "store":
-                event = Event("npu", now, then, "output", command.name, command.op, "wait")
-            elif awaited.at.part.weights:
-                event = Event("npu", now, then, "weights", command.name, command.op, "wait")
-            else:
-                event = Event("npu", now, then, "input", command.name, command.op, "wait")
-            return _Tick(self.counter, event)
-        return _Tick(self.counter, Event("npu", now, then, "finished", "", "", "wait"))
+            event = Event(
+                "npu", now, then, "", command.label, command.op, "compute", 0, position, core=number
+            )
+            return _Tick(core.counter, event, held)
+        if isinstance(command, Acquire):
+            name = f"{command.tensor} of core {command.core}"
+            event = Event("npu", now, then, "core", name, command.op, "wait", core=number)
+        elif isinstance(command, DmaWait):
+            awaited = core.latest[command.name]
+            loaded: Cause = "weights" if awaited.at.part.weights else "input"
+            cause: Cause = "output" if awaited.direction == "store" else loaded
+            event = Event("npu", now, then, cause, command.name, command.op, "wait", core=number)
+        else:
+            event = Event("npu", now, then, "finished", "", "", "wait", core=number)
+        return _Tick(core.counter, event)
 
     def dma_tick(self, channel: int, transfer: _Transfer | None, held: Held | None) -> _Tick:
         now, then = self.clock, self.clock + 1
@@ -270,7 +343,10 @@ class _Stepper:
             kind = "load weights"
         else:
             kind = "load tensor"
-        event = Event("dma", now, then, "", start.name, start.op, kind, start.bytes, channel=channel)
+        core = transfer.core
+        event = Event(
+            "dma", now, then, "", start.name, start.op, kind, start.bytes, channel=channel, core=core
+        )
         if transfer.setup_left:
             return _Tick(transfer.serial, event)
         if channel != self.engine.channel:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["npu", "dma"]
-Cause = Literal["", "weights", "input", "output", "nothing issued", "order", "finished"]
+Cause = Literal["", "weights", "input", "output", "core", "nothing issued", "order", "finished"]
 """Why a unit did nothing: it waited for a weight block, for a tensor to be loaded, for a store to end, for
-somebody to issue a transfer, for a transfer of the same bytes to end first, or all of its work was done.
-Empty for a unit at work."""
+another core to make a tensor, for somebody to issue a transfer, for a transfer of the same bytes to end
+first, or all of its work was done. Empty for a unit at work."""
 
 Hold = Literal["bank", "arbitration", "refresh", "cpu"]
 """Why a unit at work stood still for a cycle: another access was served by the bank of SharedMemory, the
@@ -49,6 +49,8 @@ class Event:
     """Which channel of the DMA engine."""
     waits: tuple[Wait, ...] = ()
     """Where a unit at work stood still, in the order of (cause, by)."""
+    core: int = 0
+    """Whose NPU it is, or whose SharedMemory the DMA engine moves bytes of."""
 
     @property
     def cycles(self) -> int:
@@ -62,8 +64,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Events in order of (start, unit, channel); those of a unit, and of each of the DMA engine's
-    channels, cover ``[0, cycles)`` without gap or overlap."""
+    """Events in order of (start, unit, channel, core); those of each core's NPU, and of each of the DMA
+    engine's channels, cover ``[0, cycles)`` without gap or overlap."""
 
     events: tuple[Event, ...]
     cycles: int
@@ -71,22 +73,29 @@ class Trace:
     """The decision taken at each ``if`` (an arm's name) and ``loop`` (its trips)."""
     channels: int = 1
     """Of the DMA engine."""
+    cores: int = 1
 
-    def of(self, unit: Unit, channel: int | None = None) -> tuple[Event, ...]:
-        """The events of a unit, of all channels if none is named."""
-        return tuple(e for e in self.events if e.unit == unit and channel in (None, e.channel))
+    def of(self, unit: Unit, channel: int | None = None, core: int | None = None) -> tuple[Event, ...]:
+        """The events of a unit, of all channels and all cores if none is named."""
+        return tuple(
+            e
+            for e in self.events
+            if e.unit == unit and channel in (None, e.channel) and core in (None, e.core)
+        )
 
-    def busy(self, unit: Unit) -> int:
-        """Cycles in which ``unit`` worked, those of all channels together."""
-        return sum(e.worked for e in self.events if e.unit == unit)
+    def busy(self, unit: Unit, core: int | None = None) -> int:
+        """Cycles in which ``unit`` worked, those of all channels and, if none is named, cores together."""
+        return sum(e.worked for e in self.events if e.unit == unit and core in (None, e.core))
 
-    def stalls(self, unit: Unit) -> Counter[str]:
-        """Cycles that ``unit`` waited, by cause."""
+    def stalls(self, unit: Unit, core: int | None = None) -> Counter[str]:
+        """Cycles that ``unit`` waited, by cause; those of all cores together if none is named."""
         totals: Counter[str] = Counter()
         for event in self.events:
-            if event.unit == unit and event.cause:
+            if event.unit != unit or core not in (None, event.core):
+                continue
+            if event.cause:
                 totals[event.cause] += event.cycles
-            elif event.unit == unit:
+            else:
                 for wait in event.waits:
                     totals[wait.cause] += wait.cycles
         return totals
@@ -103,10 +112,13 @@ class Trace:
     def unaccounted(self) -> tuple[str, ...]:
         """Every unit and cycle range that no event or more than one covers; empty when all is well."""
         faults: list[str] = []
-        units: list[tuple[Unit, int]] = [("npu", 0), *(("dma", c) for c in range(self.channels))]
-        for unit, channel in units:
+        units: list[tuple[Unit, int, int | None]] = [
+            *(("npu", 0, core) for core in range(self.cores)),
+            *(("dma", channel, None) for channel in range(self.channels)),
+        ]
+        for unit, channel, core in units:
             clock = 0
-            for event in self.of(unit, channel):
+            for event in self.of(unit, channel, core):
                 if event.worked < 0 or any(wait.cycles < 1 for wait in event.waits):
                     faults.append(f"{unit}: {event.kind} {event.name!r} waits for longer than it lasts")
                 if event.start != clock or event.stop <= event.start:

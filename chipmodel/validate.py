@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NoReturn
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import suggest
 from chipmodel.program import If, Loop, Node, Op, Program, ops
+from chipmodel.work import Vector
 
 
 def validate_program(program: Program) -> None:
@@ -24,7 +26,8 @@ def validate_program(program: Program) -> None:
     a name that is used twice or unknown; a tensor that some path reads before it is defined, or
     after an op has overwritten it; a tensor that is defined twice outside of sibling arms without
     being carried; an ``overwrites`` that is no input, differs in size or is needed by the next trip;
-    a carried tensor without a first or a next value; an output that nothing defines.
+    a carried tensor without a first or a next value; an output that nothing defines; an op that writes
+    what it still reads; slices that are none; probabilities that are none, or do not add up to 1.
     """
     _check_tables(program)
     for name, count in Counter(n.name for n in _nodes(program.body)).items():
@@ -114,7 +117,11 @@ class _Walk:
         for name in op.inputs:
             state.need(name, f"'{op.name}' reads", op.place)
         self.overwrite(op, state)
+        _check_slices(self.program, op)
         for name in op.outputs:
+            if name in op.inputs and not _updates(op, name):
+                what = f"'{op.name}' reads '{name}' and writes it before it has read all of it"
+                _refuse(what, op.place, "give the output another name, and copy it")
             self.define(name, op, state)
 
     def overwrite(self, op: Op, state: _State) -> None:
@@ -147,6 +154,7 @@ class _Walk:
             state.need(node.condition, f"'{node.name}' decides by", node.place)
         if not node.arms:
             _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
+        _check_probabilities(node)
         ends: list[_State] = []
         for arm in node.arms:
             end = state.copy()
@@ -157,6 +165,7 @@ class _Walk:
     def loop(self, node: Loop, state: _State) -> None:
         if node.trips < 0:
             _refuse(f"'{node.name}' runs {node.trips} times", node.place, "trips are 0 or more")
+        _check_chances(node)
         inside = _defined(node.body)
         self.carry(node, inside, state)
         end = state.copy()
@@ -196,13 +205,17 @@ def _leave(node: Loop, state: _State, end: _State) -> None:
     """Make ``state`` the one after the loop whose trips end in ``end``."""
     for name in end.lost:
         state.lose(name, end.lost[name])
+    least = min((trips for trips, chance in node.chances if chance), default=node.trips)
+    why = f"the loop '{node.name}' of no trips never defines"
+    if node.trips:
+        why = f"the loop '{node.name}' does not define if it makes no trip"
     for name, by in end.alive.items():
         if name in state.alive:
             continue
-        if node.trips:
+        if least:
             state.define(name, by)
         else:
-            state.lose(name, _Loss(f"the loop '{node.name}' of no trips never defines"))
+            state.lose(name, _Loss(why))
 
 
 def _check_tables(program: Program) -> None:
@@ -223,6 +236,58 @@ def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], wh
         if name not in known:
             mend = suggest(name, known, f"the {what}s are") or f"declare the {what}"
             _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, mend)
+
+
+def _updates(op: Op, name: str) -> bool:
+    """Whether an op that reads and writes ``name`` needs no byte of it after it has written it."""
+    if name == op.sliced:
+        return True
+    operands = [index for index, each in enumerate(op.inputs) if each == name]
+    return isinstance(op.work, Vector) and not set(operands) & set(op.work.broadcast)
+
+
+def _check_slices(program: Program, op: Op) -> None:
+    if op.sliced is None:
+        return
+    size = program.tensors[op.sliced].bytes if op.sliced in program.tensors else 0
+    if op.sliced not in op.inputs or op.slices < 1 or size % op.slices:
+        what = f"'{op.name}' moves one of {op.slices} slices of '{op.sliced}' ({size} bytes)"
+        _refuse(what, op.place, "it must be an input, and its bytes a multiple of the slices")
+
+
+def _check_probabilities(node: If) -> None:
+    for arm in node.arms:
+        if arm.probability is not None and not 0 <= arm.probability <= 1:
+            what = f"the arm '{arm.name}' of '{node.name}' has the probability {_number(arm.probability)}"
+            _refuse(what, node.place, "write one from 0 to 1")
+    given = [arm.probability for arm in node.arms if arm.probability is not None]
+    if sum(given) > 1 or (len(given) == len(node.arms) and sum(given) != 1):
+        what = f"the probabilities of the arms of '{node.name}' add up to {_number(sum(given, Fraction(0)))}"
+        _refuse(what, node.place, "let them add up to 1; an arm without one has what the others leave")
+
+
+def _check_chances(node: Loop) -> None:
+    if not node.chances:
+        return
+    trips = [number for number, _ in node.chances]
+    for number, chance in node.chances:
+        if number < 0 or trips.count(number) > 1:
+            _refuse(f"'{node.name}' may make {number} trips", node.place, "different numbers, 0 or more")
+        if not 0 <= chance <= 1:
+            what = f"{number} trips of '{node.name}' have the probability {_number(chance)}"
+            _refuse(what, node.place, "write one from 0 to 1")
+    total = sum((chance for _, chance in node.chances), Fraction(0))
+    if total != 1:
+        what = f"the probabilities of the trips of '{node.name}' add up to {_number(total)}"
+        _refuse(what, node.place, "let them add up to 1")
+    if max(trips) != node.trips:
+        what = f"'{node.name}' makes {node.trips} trips, and at most {max(trips)} by its probabilities"
+        _refuse(what, node.place, "the largest number of trips must be the loop's")
+
+
+def _number(value: Fraction) -> str:
+    """Exactly, and as a decimal where that is exact too."""
+    return str(float(value)) if Fraction(str(float(value))) == value else str(value)
 
 
 def _defined(body: tuple[Node, ...]) -> set[str]:

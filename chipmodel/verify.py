@@ -15,14 +15,15 @@ from itertools import combinations, pairwise
 
 from chipmodel.chip import Chip
 from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
+from chipmodel.in_place import left_to_move, places_in_concat
 from chipmodel.interval import Interval
 from chipmodel.memory_state import MemoryState
 from chipmodel.npu import op_cycles, op_phases
 from chipmodel.plan import Buffer, Plan, Problem, check
 from chipmodel.plan_file import PlanFile
-from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.program import NO_SHARE, Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.schedule import Part
-from chipmodel.work import WHOLE, Share, by_channels, output_share
+from chipmodel.work import WHOLE, Share, by_channels
 
 MOST_VIOLATIONS = 20
 MOST_TRIPS = 8
@@ -148,7 +149,7 @@ class _Checker:
             self.report(f"{who} moves {start.bytes} bytes of a part of {size}")
         elif start.bytes > start.at.bytes:
             self.report(f"{who} moves {start.bytes} bytes into a buffer of {start.at.bytes}")
-        if start.direction == "load" and not part.weights and not state.in_psram(part.name):
+        if start.direction == "load" and not part.weights and not state.can_load(part):
             self.report(f"{who} loads {part.name!r}, which is not completely in Psram")
         if start.direction == "store":
             self._holds(start.at, part, who, state)
@@ -190,11 +191,7 @@ class _Checker:
             self.report(f"step {step.label!r} runs {step.op!r}, which is no op of the program")
             return
         who = f"step {step.label!r}"
-        cycles = op_cycles(self.chip.npu, op, len(step.rows), len(step.channels))
-        if step.cycles != cycles:
-            self.report(f"{who} takes {cycles} cycles on {self.chip.name}, not {step.cycles}")
-        if step.phases != op_phases(self.chip.npu, op, len(step.rows), len(step.channels)):
-            self.report(f"{who} has other phases on {self.chip.name}")
+        self._cost(op, step, who)
         for part in self._wanted(op, step):
             found = [r for r in step.reads if _same_thing(r.part, part) and _includes(r.part, part)]
             if not found:
@@ -202,16 +199,45 @@ class _Checker:
             for read in found:
                 self._holds(read, read.part, who, state)
         for name in op.outputs:
-            part = Part(name, output_share(op.work, step.rows, step.channels))
+            part = Part(name, op.writes(name, step.rows, step.channels))
             found = [w for w in step.writes if w.part == part]
-            if not found:
+            if op.allocates:
+                for fault in state.allocate(name, who):
+                    self.report(fault)
+            elif not found:
                 self.report(f"{who} does not write {_words(part)}")
             for write in found:
                 self._write(write, step, op, state)
 
+    def _cost(self, op: Op, step: Compute, who: str) -> None:
+        """The chip's cycles for what there is to do; nothing where a concat finds all in place."""
+        left = left_to_move(self.program, op, self._placed(op, step))
+        tile = (len(step.rows), len(step.channels))
+        cycles = op_cycles(self.chip.npu, left, *tile) if left else 0
+        if step.cycles != cycles:
+            self.report(f"{who} takes {cycles} cycles on {self.chip.name}, not {step.cycles}")
+        if step.phases != (op_phases(self.chip.npu, left, *tile) if left else ()):
+            self.report(f"{who} has other phases on {self.chip.name}")
+
+    def _placed(self, op: Op, step: Compute) -> frozenset[str]:
+        """Inputs of a concat that lie whole where its output has them."""
+        if not op.absorbs:
+            return frozenset()
+        places = places_in_concat(self.program, op)
+        starts = {w.offset for w in step.writes if w.part == Part(op.outputs[0])}
+        return frozenset(
+            read.part.name
+            for read in step.reads
+            if read.part.name in op.absorbs
+            and read.part.share == WHOLE
+            and starts == {read.offset - places[read.part.name]}
+        )
+
     def _wanted(self, op: Op, step: Compute) -> Iterator[Part]:
         for index, name in enumerate(op.inputs):
-            yield Part(name, op.work.needs(index, step.rows, step.channels))
+            share = op.reads(index, step.rows, step.channels)
+            if share != NO_SHARE:
+                yield Part(name, share)
         if self.program.block_bytes(op):
             yield Part(op.name, by_channels(step.channels, op.work.channels), weights=True)
 
@@ -221,12 +247,17 @@ class _Checker:
         size = self._size(write.part) or 0
         if write.bytes < size:
             self.report(f"{who} writes {size} bytes into a buffer of {write.bytes}")
+        placed = self._placed(op, step)
         for read in step.reads:
-            in_place = read.part.name == op.overwrites and read.offset == write.offset
-            if _overlap(read, write) and not in_place:
+            over = read.part.name in (op.overwrites, write.part.name) and read.offset == write.offset
+            if _overlap(read, write) and not over and read.part.name not in placed:
                 self.report(f"{who} writes {_words(write.part)} over its own operand {_words(read.part)}")
         accumulates = write.bytes >= self.program.tensors[write.part.name].bytes
-        for fault in state.write(write, who, accumulates):
+        if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
+            faults = state.update(write, who, accumulates, passes=not op.collects)
+        else:
+            faults = state.write(write, who, accumulates)
+        for fault in faults:
             self.report(fault)
 
     def _holds(self, place: Located, part: Part, who: str, state: MemoryState) -> None:
@@ -301,11 +332,18 @@ def _words(part: Part) -> str:
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
     """``verify`` for a plan file, and that its buffers, capacity and peak say what its commands do."""
-    faults = list(_buffers(plan, chip))
+    faults = list(buffer_faults(plan, chip))
     return (*faults, *verify(program, plan.commands, chip))[:MOST_VIOLATIONS]
 
 
-def _buffers(plan: PlanFile, chip: Chip) -> Iterator[str]:
+def _within(place: Located, plan: PlanFile) -> bool:
+    """Whether it is a part of a buffer: what a concat gathers lies in its output."""
+    end = place.offset + place.bytes
+    return any(b.offset <= place.offset and end <= b.offset + b.bytes for b in plan.buffers)
+
+
+def buffer_faults(plan: PlanFile, chip: Chip) -> Iterator[str]:
+    """Where what a plan file says of its buffers is not what its commands do, or cannot be."""
     if plan.capacity_bytes != chip.shared_memory.bytes:
         has = chip.shared_memory.bytes
         yield f"the plan is for {plan.capacity_bytes} bytes of SharedMemory, the chip has {has}"
@@ -318,7 +356,7 @@ def _buffers(plan: PlanFile, chip: Chip) -> Iterator[str]:
     known = {(b.offset, b.bytes) for b in plan.buffers}
     for command in walk(plan.commands):
         for place in _places(command):
-            if (place.offset, place.bytes) not in known:
+            if (place.offset, place.bytes) not in known and not _within(place, plan):
                 what = _words(place.part)
                 yield f"{what} is at {place.offset} in {place.bytes} bytes, which is no buffer of the plan"
     problem = Problem(tuple(Buffer(b.name, b.bytes, b.live) for b in plan.buffers), chip.shared_memory.bytes)

@@ -201,6 +201,8 @@ class Tree:
 
     def _take_key(self, frame: _Frame, node: Node, mark: Any) -> None:
         key = node.data
+        if type(key) is int and node.text == str(key):
+            key = node.text  # a whole number can be read in no two ways
         if not isinstance(key, str):
             if isinstance(key, dict | list):
                 self._fail(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Literal
 
 from chipmodel.chip import Chip
+from chipmodel.in_place import left_to_move
 from chipmodel.interval import Interval
 from chipmodel.liveness import scopes
 from chipmodel.npu import op_cycles, op_phases
@@ -27,7 +29,7 @@ from chipmodel.schedule import (
     StepLoop,
     StepNode,
 )
-from chipmodel.work import WHOLE, Share, output_share
+from chipmodel.work import WHOLE, Share
 from dma.residency import Residency, Segment
 from dma.tiling import Tiling, weight_share
 
@@ -117,16 +119,15 @@ class _Emitter:
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
-            reads = [self._read(op, i, rows, channels, position, lanes) for i in range(len(op.inputs))]
+            read = [i for i, name in enumerate(op.inputs) if self._is_operand(op, name, position)]
+            reads = [self._read(op, i, rows, channels, position, lanes) for i in read]
             reads += self._weights(op, channels, lanes.weights)
-            writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in op.outputs]
+            written = () if op.allocates and not self._resident(op.outputs[0], position) else op.outputs
+            writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in written]
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
             tile = (len(rows), len(channels))
             if tile not in costs:
-                costs[tile] = (
-                    op_cycles(self.chip.npu, op, *tile),
-                    op_phases(self.chip.npu, op, *tile),
-                )
+                costs[tile] = self._cost(op, *tile)
             cycles, phases = costs[tile]
             here = self.next_step
             result.append(
@@ -139,14 +140,32 @@ class _Emitter:
         self.emission.op_steps[op.name] = (first, self.next_step - 1)
         return result
 
+    def _cost(self, op: Op, rows: int, channels: int) -> tuple[int, tuple[Phase, ...]]:
+        left = left_to_move(self.program, op, self._in_place(op))
+        if left is None:
+            return 0, ()
+        return op_cycles(self.chip.npu, left, rows, channels), op_phases(self.chip.npu, left, rows, channels)
+
+    def _in_place(self, op: Op) -> frozenset[str]:
+        """The inputs of a concat that have been made in its output."""
+        if op.name in self.residency.striped:
+            return frozenset()
+        storage = self.residency.storage
+        return frozenset(n for n in op.absorbs if storage[n] == storage[op.outputs[0]])
+
+    def _is_operand(self, op: Op, name: str, position: int) -> bool:
+        """Nothing is read of a tensor in Psram of which one slice is written."""
+        return name != op.sliced or not op.collects or self._resident(name, position) is not None
+
     def _read(
         self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: _Lanes
     ) -> Operand:
         name = op.inputs[index]
         resident = self._resident(name, position)
-        share = op.work.needs(index, rows, channels)
+        share = op.reads(index, rows, channels)
         if resident:
-            return Operand(Part(name), resident, self._touched(name, share))
+            touched = Interval(0, 0) if name in self._in_place(op) else self._touched(name, share)
+            return self._placed(Part(name), resident, touched)
         part = Part(name, share)
         # A tensor that is two operands is fetched once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
@@ -155,11 +174,27 @@ class _Emitter:
     def _write(
         self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: _Lane
     ) -> Operand:
-        share = output_share(op.work, rows, channels)
+        share = op.writes(name, rows, channels)
         resident = self._resident(name, position)
         if resident:
-            return Operand(Part(name, share), resident, self._touched(name, share))
+            return self._placed(Part(name, share), resident, self._written(op, name, share))
         return self._stripe(op, "store", Part(name, share), lane)
+
+    def _placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
+        """A resident tensor, which may share its buffer with others."""
+        size = self.program.tensors[part.name].bytes
+        start = self.residency.within.get(part.name, 0)
+        alone = size == self.program.tensors[self.residency.storage[part.name]].bytes
+        return Operand(part, buffer, touched, start, None if alone else size)
+
+    def _written(self, op: Op, name: str, share: Share) -> Interval | None:
+        """As ``_touched``; of the output of a concat, as many bytes as were not made there."""
+        placed = self._in_place(op)
+        if not placed:
+            return self._touched(name, share)
+        sizes = [self.program.tensors[n].bytes for n in takewhile(placed.__contains__, op.inputs)]
+        left = self.program.tensors[name].bytes - sum(self.program.tensors[n].bytes for n in placed)
+        return Interval(sum(sizes), sum(sizes) + left)
 
     def _touched(self, name: str, share: Share) -> Interval | None:
         """The bytes of a tensor that lie in ``share``, as far as rows tell; None for all."""
@@ -210,14 +245,16 @@ class _Emitter:
             first, _ = self.emission.op_steps[op.name]
             last = self.emission.op_steps[self.order[max(positions)].name][1]
             self.emission.needs.append(
-                Need("load", "tensor", Part(root), size, buffer, first, last, op.name, buffer)
+                Need("load", "tensor", Part(segment.brings or root), size, buffer, first, last, op.name, buffer)
             )
         for position in segment.stored:
             op = self.order[position]
             first, last = self.emission.op_steps[op.name]
             stored = next(n for n in op.outputs if self.residency.storage[n] == root)
+            share = op.writes(stored, Interval(0, op.work.rows), Interval(0, op.work.channels))
+            part = Part(stored, share)
             self.emission.needs.append(
-                Need("store", "tensor", Part(stored), size, buffer, first, last, op.name, buffer)
+                Need("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
             )
 
     def _need(
@@ -241,7 +278,7 @@ class _Emitter:
         resident = self._resident(node.condition, self.next_op)
         if resident is None or (resident, self.next_op) in self.opened:
             return None
-        return Operand(Part(node.condition), resident)
+        return self._placed(Part(node.condition), resident, None)
 
     def _buffer(self, name: str, size: int, kind: Literal["tensor", "weights", "stripe"]) -> None:
         self.emission.buffers[name] = BufferSpec(name, size, kind=kind)

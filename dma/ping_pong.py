@@ -19,7 +19,7 @@ from dma.emit import Emission, Need, emit
 from dma.policy import Issued, Policy, Room
 from dma.residency import Reserve
 from dma.sync import least_weights
-from dma.tiling import slice_bytes, sliced, striped, whole_tiling
+from dma.tiling import NONE_KEPT, slice_bytes, sliced, striped, whole_tiling
 
 
 def _reserve(program: Program, keep: int) -> Reserve:
@@ -73,7 +73,9 @@ def _parity_bytes(room: Room, order: list[Op]) -> int:
     for op in order:
         if op.name in room.residency.striped:
             left = room.budget // 2
-            tilings[op.name] = striped(room.program, op, left, op.work.channels, True) or tilings[op.name]
+            kept = room.residency.kept.get(op.name, NONE_KEPT)
+            cut = striped(room.program, op, left, op.work.channels, True, kept)
+            tilings[op.name] = cut or tilings[op.name]
     emission = emit(room.program, room.chip, room.residency, tilings)
     sizes: dict[int, int] = {}
     for name, spec in _weights(emission)[1].items():
@@ -110,12 +112,14 @@ def _extent(emission: Emission, region: int) -> Interval:
 
 def _issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
     issued, buffers = _weights(emission)
-    issued += _stripes(emission)
-    issued += _Neighbours(room, emission, sum(b.bytes for b in buffers.values())).tensors()
+    issued += stripes(emission)
+    both = sum(b.bytes for b in buffers.values())
+    issued += Neighbours(room, emission, lambda _: both).tensors()
     return issued, buffers
 
 
-def _stripes(emission: Emission) -> Iterable[Issued]:
+def stripes(emission: Emission) -> Iterable[Issued]:
+    """Each stripe's load is issued with the stripe before, and its store waited for with the stripe after."""
     lanes: dict[str, list[Need]] = {}
     for need in emission.needs:
         if need.kind == "stripe":
@@ -131,18 +135,21 @@ def _stripes(emission: Emission) -> Iterable[Issued]:
                 yield Issued(need, need.buffer, need.last, after)
 
 
-class _Neighbours:
-    """Moves whole tensors one step earlier (loads) or later (stores) where the bytes are free."""
+class Neighbours:
+    """Moves whole tensors one step earlier (loads) or later (stores) where the bytes are free.
 
-    def __init__(self, room: Room, emission: Emission, weights: int) -> None:
+    ``slack`` is what is left at each op, in bytes, beside what ``weights`` keeps for weights there.
+    """
+
+    def __init__(self, room: Room, emission: Emission, weights: Callable[[Op], int]) -> None:
         self.emission = emission
         self.steps = [s.op for s in steps(emission.body)]
         self.slack: dict[str, int] = {}
-        stripes: Counter[str] = Counter()
+        striped: Counter[str] = Counter()
         for buffer, owner in {(n.buffer, n.op) for n in emission.needs if n.kind == "stripe"}:
-            stripes[owner] += emission.buffers[buffer].bytes
+            striped[owner] += emission.buffers[buffer].bytes
         for op, through in zip(ops(room.program.body), room.residency.through, strict=True):
-            self.slack[op.name] = room.budget - weights - through - stripes.get(op.name, 0)
+            self.slack[op.name] = room.budget - weights(op) - through - striped.get(op.name, 0)
         self.touches: dict[str, list[tuple[int, bool]]] = {}
         for step in steps(emission.body):
             for operand in step.reads:

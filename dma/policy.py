@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
-from chipmodel.schedule import BufferSpec
+from chipmodel.schedule import BufferSpec, Direction, Late, Schedule
 from dma.emit import Emission, Need
 from dma.residency import Reserve, Residency
 
@@ -40,6 +40,11 @@ class Issued:
     due: int
 
 
+def queue_order(decision: Issued) -> tuple[int, int, Direction]:
+    """The order of a schedule's transfers; those that it does not tell apart stay as they were issued."""
+    return decision.issue, decision.due, decision.need.direction
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What makes a streamer. ``channels`` gives the output channels of one weight slice of each op;
@@ -52,3 +57,7 @@ class Policy:
     reserve: Callable[[Program, int], Reserve]
     channels: Callable[[Room], tuple[Mapping[str, int], Callable[[Op], int]]]
     issue: Callable[[Room, Emission], tuple[list[Issued], dict[str, BufferSpec]]]
+    late: Callable[[Schedule, Chip], tuple[Late, ...]] | None = None
+    """Which weights come too late, of a streamer that plans by time."""
+    configured: Callable[[str], Policy] | None = None
+    """The policy with the setting that a user writes after the name and a colon. Raises BadInput."""

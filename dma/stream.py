@@ -23,12 +23,13 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from dma import ping_pong, sync
+from dma import ping_pong, sync, weight_pipeline
 from dma.emit import Emission, Need, emit
 from dma.layout import PsramLayout, lay_out
-from dma.policy import Issued, Policy, Room
+from dma.policy import Issued, Policy, Room, queue_order
 from dma.residency import Reserve, Residency, decide
-from dma.tiling import SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
+from dma.tiers import decide_tiers
+from dma.tiling import NONE_KEPT, SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
 
 MOST_STEPS = 200_000
 """More steps than this and the memory is too small to be worth simulating."""
@@ -42,23 +43,43 @@ schedule moves the fewest bytes."""
 
 def policies() -> Mapping[str, Policy]:
     """The streamers by name."""
-    return {policy.name: policy for policy in (sync.POLICY, ping_pong.POLICY)}
+    return {policy.name: policy for policy in (sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY)}
 
 
-def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True) -> Schedule:
-    """The schedule of ``program`` with at most ``budget`` bytes alive at once.
+def policy_named(text: str) -> Policy:
+    """The streamer that a user means by ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
+    known = policies()
+    name, colon, setting = text.partition(":")
+    if name not in known:
+        raise BadInput(f"unknown streamer {text!r}", mend=f"one of {', '.join(known)}")
+    policy = known[name]
+    if not colon:
+        return policy
+    if policy.configured is None:
+        raise BadInput(f"streamer {name!r} has no setting, but {setting!r} is given", mend=f"write {name}")
+    return policy.configured(setting)
+
+
+def stream(
+    program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
+) -> Schedule:
+    """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
+    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``.
 
     Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
     have to leave SharedMemory; BadInput for an unknown streamer.
     """
-    if streamer not in policies():
-        raise BadInput(f"unknown streamer {streamer!r}", mend=f"one of {', '.join(policies())}")
-    policy = policies()[streamer]
+    policy = policy_named(streamer)
+    schedule = _best(program, chip, policy, budget, spill, tiers)
+    return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
+
+
+def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     for part in PARTS_FOR_WEIGHTS:
         try:
-            schedule = _stream(program, chip, policy, budget, budget // part, spill)
+            schedule = _stream(program, chip, policy, budget, budget // part, spill, tiers)
         except DoesNotFit as error:
             refusal = error
             continue
@@ -73,16 +94,31 @@ def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool
     return best[1]
 
 
-def _stream(program: Program, chip: Chip, policy: Policy, budget: int, keep: int, spill: bool) -> Schedule:
+def _stream(
+    program: Program, chip: Chip, policy: Policy, budget: int, keep: int, spill: bool, tiers: bool
+) -> Schedule:
     reserve = policy.reserve(program, keep)
-    residency = decide(program, budget, reserve, spill)
+    if tiers:
+        residency = decide_tiers(program, chip, budget, reserve, spill)
+    else:
+        residency = decide(program, budget, reserve, spill)
     claims = _claims(program, residency, budget, reserve)
     room = Room(program, chip, budget, keep, residency, claims)
     tilings = _tilings(room, policy)
     emission = emit(program, chip, residency, tilings)
     issued, extra = policy.issue(room, emission)
+    issued = [_not_before_it_is_made(program, emission, decision) for decision in issued]
     layout = lay_out(program, residency.storage, [decision.need for decision in issued])
     return _schedule(emission, issued, extra, policy, residency, layout)
+
+
+def _not_before_it_is_made(program: Program, emission: Emission, decision: Issued) -> Issued:
+    """What another core makes is loaded at the op that needs it: a sequencer that waits for it earlier might
+    hold up what that core waits for in turn."""
+    need = decision.need
+    if need.direction == "store" or need.part.weights or need.part.name not in program.arrivals:
+        return decision
+    return replace(decision, issue=max(decision.issue, emission.op_steps[need.op][0]))
 
 
 def _claims(program: Program, residency: Residency, budget: int, reserve: Reserve) -> tuple[int, ...]:
@@ -92,8 +128,9 @@ def _claims(program: Program, residency: Residency, budget: int, reserve: Reserv
     for op, through in zip(ops(program.body), residency.through, strict=True):
         claim = 0
         if op.name in residency.striped:
-            least = least_stripe(program, op)
-            full = stripe_bytes(program, op, Tiling(op.work.rows, op.work.channels, striped=True))
+            kept = residency.kept.get(op.name, NONE_KEPT)
+            least = least_stripe(program, op, kept)
+            full = stripe_bytes(program, op, Tiling(op.work.rows, op.work.channels, striped=True), kept)
             share = min(budget // 2, budget - reserve(op)) - through
             claim = min(full, max(least, share))
         claims.append(through + claim)
@@ -108,7 +145,8 @@ def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
         tiling: Tiling | None = whole_tiling(op, channels[op.name])
         if op.name in room.residency.striped:
             left = room.budget - through - weights_beside(op)
-            tiling = striped(room.program, op, left, channels[op.name], policy.double)
+            kept = room.residency.kept.get(op.name, NONE_KEPT)
+            tiling = striped(room.program, op, left, channels[op.name], policy.double, kept)
         if tiling is None:
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, mend=_MORE_MEMORY
@@ -152,7 +190,7 @@ def _schedule(
 
 
 def _transfers(issued: list[Issued], layout: PsramLayout) -> tuple[Transfer, ...]:
-    ordered = sorted(issued, key=lambda d: (d.issue, d.due, d.need.direction))
+    ordered = sorted(issued, key=queue_order)
     titles = [_title(d.need) for d in ordered]
     many, seen = Counter(titles), Counter[str]()
     result: list[Transfer] = []

@@ -8,7 +8,10 @@ from itertools import islice
 
 from chipmodel.interval import Interval
 from chipmodel.program import Op, Program
-from chipmodel.work import Recurrent, Share, by_channels, output_share
+from chipmodel.work import Recurrent, Share, by_channels
+
+NONE_KEPT: frozenset[str] = frozenset()
+"""Operands of a striped op that stay whole in SharedMemory: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +76,34 @@ def whole_tiling(op: Op, channels: int) -> Tiling:
     return Tiling(rows, channels)
 
 
-def stripe_bytes(program: Program, op: Op, tiling: Tiling) -> int:
-    """SharedMemory that the stripe buffers of ``op`` take, weights apart.
+def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] = NONE_KEPT) -> int:
+    """SharedMemory that the stripe buffers of ``op`` take, weights apart, and operands that are ``kept``
+    whole in SharedMemory.
 
     An operand that every step needs in the same part has one buffer, whatever the depth.
     """
     sampled = _sample(op, tiling)
     total = 0
     for index, name in enumerate(op.inputs):
-        shares = {op.work.needs(index, r, c) for r, c in sampled}
+        if name in kept:
+            continue
+        shares = {op.reads(index, r, c) for r, c in sampled}
         total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
-    shares = {output_share(op.work, r, c) for r, c in sampled[:2]}
-    return total + sum(_lane_bytes(shares, program.tensors[name].bytes, tiling.depth) for name in op.outputs)
+    for name in op.outputs:
+        if name in kept:
+            continue
+        shares = {op.writes(name, r, c) for r, c in sampled[:2]}
+        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
+    return total
 
 
 def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
     return min(depth, len(shares)) * max(share.bytes(size) for share in shares)
 
 
-def striped(program: Program, op: Op, room: int, channels: int, double: bool) -> Tiling | None:
+def striped(
+    program: Program, op: Op, room: int, channels: int, double: bool, kept: frozenset[str] = NONE_KEPT
+) -> Tiling | None:
     """The stripes of ``op`` within ``room`` bytes that fetch the fewest bytes, or None where not even
     one row by one channel fits.
 
@@ -101,24 +113,24 @@ def striped(program: Program, op: Op, room: int, channels: int, double: bool) ->
     for depth in (2, 1) if double else (1,):
         width = channels
         while width >= 1:
-            rows = _most_rows(program, op, room, width, depth)
+            rows = _most_rows(program, op, room, width, depth, kept)
             if rows:
-                tiling = _ordered(program, op, rows, width, depth)
-                cost = _moved(program, op, tiling) * (1 if depth == 2 or not double else 2)
+                tiling = _ordered(program, op, rows, width, depth, kept)
+                cost = _moved(program, op, tiling, kept) * (1 if depth == 2 or not double else 2)
                 if best is None or cost < best[0]:
                     best = cost, tiling
             width //= 2
     return best[1] if best else None
 
 
-def least_stripe(program: Program, op: Op) -> int:
+def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
     """Bytes of the smallest stripe buffers that ``op`` can run with."""
-    return stripe_bytes(program, op, Tiling(1, 1, striped=True))
+    return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
 
 
-def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int) -> int:
+def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, kept: frozenset[str]) -> int:
     def fits(rows: int) -> bool:
-        return stripe_bytes(program, op, Tiling(rows, channels, striped=True, depth=depth)) <= room
+        return stripe_bytes(program, op, Tiling(rows, channels, striped=True, depth=depth), kept) <= room
 
     low, high = 0, op.work.rows
     while low < high:
@@ -128,30 +140,39 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int) -
     return -(-op.work.rows // -(-op.work.rows // low)) if low else 0
 
 
-def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int) -> Tiling:
+def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
     """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
     anew is the inputs in the first case and the weights in the second; take the cheaper."""
     by_rows = Tiling(rows, channels, True, False, depth)
     if isinstance(op.work, Recurrent) and channels < op.work.channels:
         return replace(by_rows, rows=1)
     by_slices = replace(by_rows, channels_outer=True)
-    return min(by_rows, by_slices, key=lambda tiling: _moved(program, op, tiling))
+    return min(by_rows, by_slices, key=lambda tiling: _moved(program, op, tiling, kept))
 
 
 SETUP_BYTES = 680
 """Bytes that a long load moves while one is being set up: 656 / (30.891 / 32) on LUNA ARCS."""
 
 
-def _moved(program: Program, op: Op, tiling: Tiling) -> int:
+def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
     """Bytes that the steps of ``op`` load (halo rows apart), set-ups counted as bytes."""
+    fetched = [name for name in op.inputs if name not in kept]
+    stored = [name for name in op.outputs if name not in kept]
     slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
     passes = slices if tiling.channels_outer and stripes > 1 else 1
     reloads = stripes if slices > 1 and not tiling.channels_outer else 1
-    inputs = sum(program.tensors[name].bytes for name in op.inputs)
+    inputs = sum(_fetched(program, op, name) for name in fetched)
     weights = program.block_bytes(op)
-    transfers = passes * stripes * len(op.inputs) + reloads * slices * bool(weights)
-    transfers += slices * stripes * len(op.outputs)
+    transfers = passes * stripes * len(fetched) + reloads * slices * bool(weights)
+    transfers += slices * stripes * len(stored)
     return inputs * passes + weights * reloads + SETUP_BYTES * transfers
+
+
+def _fetched(program: Program, op: Op, name: str) -> int:
+    size = program.tensors[name].bytes
+    if name != op.sliced:
+        return size
+    return 0 if op.collects else size // op.slices
 
 
 def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:

@@ -29,15 +29,18 @@ class Bar:
     channel: int = 0
     held: int = 0
     """Cycles in which it stood still at work."""
+    core: int = 0
+    """Whose NPU it is, or whose memory the transfer was of."""
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
-    """At most ``most`` bars (but at least one per unit and category), in order of (unit, channel, start)."""
-    rows: list[tuple[Unit, int]] = [
-        ("npu", 0),
-        *(("dma", channel) for channel in range(result.trace.channels)),
+    """At most ``most`` bars (but at least one per unit and category), in order of (unit, core or channel,
+    start)."""
+    rows: list[tuple[Unit, int, int | None]] = [
+        *(("npu", 0, core) for core in range(result.trace.cores)),
+        *(("dma", channel, None) for channel in range(result.trace.channels)),
     ]
-    found = [_bar(e) for unit, channel in rows for e in result.trace.of(unit, channel)]
+    found = [_bar(e) for row in rows for e in result.trace.of(*row)]
     resolution = max(1, result.trace.cycles // most)
     shown = found
     while len(shown) > most and resolution < 2 * result.trace.cycles:
@@ -54,17 +57,29 @@ def category(event: Event) -> str:
 def _bar(event: Event) -> Bar:
     held = sum(wait.cycles for wait in event.waits)
     span = event.start, event.stop
-    return Bar(event.unit, category(event), *span, event.name, event.op, event.bytes, 1, event.channel, held)
+    return Bar(
+        event.unit,
+        category(event),
+        *span,
+        event.name,
+        event.op,
+        event.bytes,
+        channel=event.channel,
+        held=held,
+        core=event.core,
+    )
+
+
+def _row(bar: Bar) -> tuple[Unit, int]:
+    """What shares a row: all that one NPU did, or one channel."""
+    return bar.unit, bar.core if bar.unit == "npu" else bar.channel
 
 
 def _stretches(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
     """Neighbours of one unit, together at most ``resolution`` cycles long or alone."""
     stretch: list[Bar] = []
     for bar in found:
-        row = (bar.unit, bar.channel)
-        if stretch and (
-            row != (stretch[0].unit, stretch[0].channel) or bar.stop - stretch[0].start > resolution
-        ):
+        if stretch and (_row(bar) != _row(stretch[0]) or bar.stop - stretch[0].start > resolution):
             yield stretch
             stretch = []
         stretch.append(bar)

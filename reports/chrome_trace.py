@@ -12,14 +12,14 @@ from math import nextafter
 from chipmodel.result import Result
 from chipmodel.trace import Event, Unit
 from reports.lifetimes import alive_bytes, lifetimes
-from reports.words import CAUSES, dma_name
+from reports.words import CAUSES, dma_name, npu_name
 
 PROCESS = 1
 UNITS: tuple[Unit, ...] = ("npu", "dma")
 
 
 def chrome_trace(result: Result) -> dict[str, object]:
-    """``result`` as the JSON object form of the format; one process, a thread per unit.
+    """``result`` as the JSON object form of the format; one process, a thread per unit (and core).
 
     The clock is the core's: one microsecond is ``core_mhz`` cycles. Exact cycles are in ``args``.
     """
@@ -38,7 +38,11 @@ def chrome_trace(result: Result) -> dict[str, object]:
 
 def _names(result: Result) -> list[dict[str, object]]:
     named = [_metadata("process_name", 0, name=f"{result.program.name} on {result.chip.title}")]
-    threads = [("NPU", 1), *((dma_name(result, c), 2 + c) for c in range(result.trace.channels))]
+    trace = result.trace
+    threads = [
+        *((npu_name(result, core), 1 + core) for core in range(trace.cores)),
+        *((dma_name(result, c), 1 + trace.cores + c) for c in range(trace.channels)),
+    ]
     for name, thread in threads:
         named.append(_metadata("thread_name", thread, name=name))
         named.append(_metadata("thread_sort_index", thread, sort_index=thread))
@@ -51,20 +55,21 @@ def _metadata(kind: str, thread: int, **args: object) -> dict[str, object]:
 
 def _units(result: Result) -> list[dict[str, object]]:
     mhz = result.chip.core_mhz
-    return [_complete(event, mhz) for unit in UNITS for event in result.trace.of(unit)]
+    cores = result.trace.cores
+    return [_complete(event, mhz, cores) for unit in UNITS for event in result.trace.of(unit)]
 
 
-def _complete(event: Event, mhz: Fraction) -> dict[str, object]:
+def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
     start = float(event.start / mhz)
     return {
         "ph": "X",
         "name": CAUSES[event.cause] if event.cause else event.name,
         "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
         "pid": PROCESS,
-        "tid": 1 if event.unit == "npu" else 2 + event.channel,
+        "tid": 1 + event.core if event.unit == "npu" else 1 + cores + event.channel,
         "ts": start,
         "dur": _length(start, float(event.stop / mhz), float(event.cycles / mhz)),
-        "args": _args(event),
+        "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
     }
 
 
@@ -95,10 +100,15 @@ def _args(event: Event) -> dict[str, object]:
 
 
 def _memory(result: Result) -> list[dict[str, object]]:
+    views = [(result.on_core(p.core), f" of core {p.core}") for p in result.cores] or [(result, "")]
+    return [event for view, of in views for event in _alive(view, of)]
+
+
+def _alive(result: Result, of: str) -> list[dict[str, object]]:
     return [
         {
             "ph": "C",
-            "name": "SharedMemory bytes alive",
+            "name": f"SharedMemory bytes alive{of}",
             "pid": PROCESS,
             "tid": 0,
             "ts": float(cycle / result.chip.core_mhz),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.plan import Plan, Problem, Status
 from reports.live_sets import pressures, profile
-from reports.words import count, percent, ratio
+from reports.words import count, percent, ratio, size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,11 +32,27 @@ class Packed:
     trajectory: tuple[tuple[float, int], ...] = ()
     """Seconds and best peak, of a packer that tells them on the way."""
     refused: str = ""
+    cores: tuple[Packed, ...] = ()
+    """Of each core of a chip with several: what it made of that core's buffers. Then the peak and the unused
+    bytes are those of the core with the highest peak."""
 
     @property
     def fragmentation(self) -> float | None:
         """The unused bytes as a share of the peak; none without a plan."""
         return None if self.peak is None or self.unused is None else ratio(self.unused, self.peak)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merger of arms and a packer made of the problem, or why they ``refused``."""
+
+    merge: str
+    packer: str
+    peak: int | None = None
+    lower_bound: int = 0
+    status: Status = "unknown"
+    seconds: float = 0.0
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +78,8 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Packers on one problem, without its capacity; and streamers on the whole program, if asked for."""
+    """Packers and mergers of arms on one problem, without its capacity; and streamers on the whole program,
+    if asked for."""
 
     source: str
     chip: str
@@ -75,11 +92,13 @@ class Comparison:
     """Which one the streamers' runs have."""
     packed: tuple[Packed, ...] = ()
     streamed: tuple[Streamed, ...] = ()
+    merged: tuple[Merged, ...] = ()
 
     @cached_property
     def bound(self) -> int:
-        """The highest bound on the peak that any of the packers proved."""
-        return max((row.lower_bound for row in self.packed), default=0)
+        """The highest bound on the peak that any of the packers and mergers proved."""
+        rows: tuple[Packed | Merged, ...] = (*self.packed, *self.merged)
+        return max((row.lower_bound for row in rows), default=0)
 
     @cached_property
     def ranked(self) -> tuple[Packed, ...]:
@@ -87,11 +106,11 @@ class Comparison:
         none = 1 << 200
         return tuple(sorted(self.packed, key=lambda r: (bool(r.refused), none if r.peak is None else r.peak)))
 
-    def gap(self, row: Packed) -> float | None:
+    def gap(self, row: Packed | Merged) -> float | None:
         """``(peak - bound) / bound``; none without a plan."""
         return None if row.peak is None else ratio(row.peak - self.bound, self.bound)
 
-    def fits(self, row: Packed) -> bool:
+    def fits(self, row: Packed | Merged) -> bool:
         """Whether there is a plan, within the capacity if there is one."""
         return row.peak is not None and (self.capacity is None or row.peak <= self.capacity)
 
@@ -114,10 +133,11 @@ def document(comparison: Comparison) -> dict[str, object]:
         "chip": comparison.chip or None,
         "streamer": comparison.streamer or None,
         "packer": comparison.packer or None,
-        "buffers": len(comparison.problem.buffers) if comparison.packed else None,
+        "buffers": len(comparison.problem.buffers) if comparison.packed or comparison.merged else None,
         "capacity_bytes": comparison.capacity,
-        "lower_bound_bytes": comparison.bound if comparison.packed else None,
+        "lower_bound_bytes": comparison.bound if comparison.packed or comparison.merged else None,
         "packers": [_packed(comparison, row) for row in comparison.packed],
+        "merges": [_merged(comparison, row) for row in comparison.merged],
         "streamers": [_streamed(row) for row in comparison.streamed],
     }
 
@@ -136,6 +156,32 @@ def _packed(comparison: Comparison, row: Packed) -> dict[str, object]:
         "fits": comparison.fits(row),
         "nodes": row.nodes,
         "trajectory": [{"seconds": round(s, 6), "peak_bytes": peak} for s, peak in row.trajectory],
+        **({"cores": [_core(number, each) for number, each in enumerate(row.cores)]} if row.cores else {}),
+    }
+
+
+def _core(number: int, row: Packed) -> dict[str, object]:
+    return {
+        "core": number,
+        "status": row.status,
+        "peak_bytes": row.peak,
+        "lower_bound_bytes": row.lower_bound,
+        "unused_bytes": row.unused,
+        "fragmentation": row.fragmentation,
+    }
+
+
+def _merged(comparison: Comparison, row: Merged) -> dict[str, object]:
+    return {
+        "merge": row.merge,
+        "packer": row.packer,
+        "refused": row.refused or None,
+        "status": None if row.refused else row.status,
+        "peak_bytes": row.peak,
+        "lower_bound_bytes": None if row.refused else row.lower_bound,
+        "gap": comparison.gap(row),
+        "seconds": round(row.seconds, 6),
+        "fits": comparison.fits(row),
     }
 
 
@@ -162,6 +208,8 @@ def json_text(comparison: Comparison) -> str:
 
 def headline(comparison: Comparison) -> str:
     """What was packed, and what is known of the best answer."""
+    if not comparison.packed and comparison.merged:
+        return _merged_headline(comparison)
     if not comparison.packed:
         runs = len(comparison.streamed)
         return f"{count(runs)} streamer{'' if runs == 1 else 's'} in whole runs."
@@ -177,6 +225,14 @@ def headline(comparison: Comparison) -> str:
     return f"{what}; the lowest peak is {count(best.peak)} B, {known}."
 
 
+def _merged_headline(comparison: Comparison) -> str:
+    buffers = f"{count(len(comparison.problem.buffers))} buffers of {comparison.streamer}'s schedule"
+    peaks = [row.peak for row in comparison.merged if row.peak is not None]
+    if not peaks:
+        return f"{buffers}; no merger made a plan."
+    return f"{buffers}; the lowest peak is {count(min(peaks))} B, the highest {count(max(peaks))} B."
+
+
 def seconds_text(seconds: float) -> str:
     """Seconds, milliseconds below one second, microseconds below a tenth of a millisecond."""
     if seconds < 1e-4:
@@ -184,7 +240,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 
 
-def fit_text(comparison: Comparison, row: Packed) -> str:
+def fit_text(comparison: Comparison, row: Packed | Merged) -> str:
     """Whether it fits, or why there is no plan."""
     if row.refused:
         return row.refused
@@ -200,6 +256,13 @@ def peak_cells(comparison: Comparison, row: Packed) -> tuple[str, str, str, str]
     gap, waste = comparison.gap(row), row.fragmentation
     cells = (percent(gap or 0.0), percent(waste or 0.0))
     return count(row.peak), *cells, seconds_text(row.seconds)
+
+
+def merge_cells(comparison: Comparison, row: Merged) -> tuple[str, str, str, str]:
+    """Peak, gap, status and time, as both reports print them."""
+    if row.peak is None:
+        return "", "", "", ""
+    return count(row.peak), percent(comparison.gap(row) or 0.0), row.status, seconds_text(row.seconds)
 
 
 def cycle_cells(row: Streamed) -> tuple[str, str, str, str, str]:
@@ -222,6 +285,13 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         capacity = "" if comparison.capacity is None else f", capacity {count(comparison.capacity)} B"
         console.print(Text(bound + capacity), highlight=False)
         console.print(_packer_table(comparison))
+        if cores_of(comparison):
+            console.print(Text("External fragmentation of each core"), highlight=False)
+            console.print(_core_table(comparison))
+    if comparison.merged:
+        if not comparison.packed:
+            console.print(Text(f"proven bound {count(comparison.bound)} B"), highlight=False)
+        console.print(_merger_table(comparison))
     if comparison.streamed:
         console.print(Text(f"Whole runs with packer {comparison.packer}"), highlight=False)
         console.print(_streamer_table(comparison))
@@ -232,6 +302,35 @@ def _packer_table(comparison: Comparison) -> Table:
     return _table(
         heads, ((r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked)
     )
+
+
+def _merger_table(comparison: Comparison) -> Table:
+    heads = ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits")
+    rows = (
+        (r.merge, r.packer, *merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged
+    )
+    return _table(heads, rows)
+
+
+def core_cells(row: Packed) -> list[str]:
+    """The peak and the external fragmentation of each core."""
+    return [
+        "" if each.peak is None else f"{size(each.peak)}, {percent(each.fragmentation or 0.0)}"
+        for each in row.cores
+    ]
+
+
+def cores_of(comparison: Comparison) -> int:
+    """How many cores the packers were asked for; 0 for a chip with one."""
+    return max((len(row.cores) for row in comparison.packed), default=0)
+
+
+def _core_table(comparison: Comparison) -> Table:
+    heads = ("packer", *(f">core {number}" for number in range(cores_of(comparison))))
+    rows = [
+        (r.packer, *(percent(c.fragmentation or 0.0) for c in r.cores)) for r in comparison.ranked if r.cores
+    ]
+    return _table(heads, rows)
 
 
 def _streamer_table(comparison: Comparison) -> Table:

@@ -9,9 +9,12 @@ from math import log10
 from reports.compare import (
     Comparison,
     Packed,
+    core_cells,
+    cores_of,
     cycle_cells,
     fit_text,
     headline,
+    merge_cells,
     peak_cells,
     run_fit_text,
     seconds_text,
@@ -62,6 +65,8 @@ def _context(comparison: Comparison) -> dict[str, object]:
         "comparison": comparison,
         "headline": headline(comparison),
         "cards": _cards(comparison),
+        "cores": range(cores_of(comparison)),
+        "core_rows": [(row, core_cells(row)) for row in comparison.ranked if row.cores],
         "packed": [
             (
                 r,
@@ -71,6 +76,10 @@ def _context(comparison: Comparison) -> dict[str, object]:
                 _share(comparison, r),
             )
             for r in comparison.ranked
+        ],
+        "merged": [
+            (r, merge_cells(comparison, r), fit_text(comparison, r), comparison.fits(r))
+            for r in comparison.merged
         ],
         "streamed": [(r, cycle_cells(r), run_fit_text(r)) for r in comparison.streamed],
         "curves": _curves(comparison, last),

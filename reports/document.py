@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from chipmodel.result import Attempt, Result
+from chipmodel.schedule import Late
+from reports.cores import cores_document
 from reports.digest import Digest, Met, OpTotals, digest
+from reports.paths import paths_document
 from reports.words import ratio
 
 
@@ -21,6 +24,7 @@ def document(result: Result) -> dict[str, object]:
         "chip": result.chip.name,
         "core_mhz": float(result.chip.core_mhz),
         "packer": result.solved.planner,
+        "merge": result.merge,
         "streamer": result.schedule.streamer,
         "fits": result.fits,
         "status": result.solved.status,
@@ -28,13 +32,20 @@ def document(result: Result) -> dict[str, object]:
         **_time(result, sums),
         **_work(result, sums),
         "path": dict(sorted(result.trace.path.items())),
+        **paths_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
+        "late_weights": [_late(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.program.notes),
+        **cores_document(result),
         "ops": [_op(o) for o in sums.ops],
         "met_on_banks": [_met(m) for m in sums.met],
     }
+
+
+def _late(late: Late) -> dict[str, object]:
+    return {"op": late.op, "position": late.position, "cycles": late.cycles}
 
 
 def _met(met: Met) -> dict[str, object]:
@@ -64,11 +75,11 @@ def _time(result: Result, sums: Digest) -> dict[str, object]:
         "lower_bound_cycles": result.lower_bound_cycles,
         "compute_cycles": sums.compute_cycles,
         "dma_cycles": sums.dma_cycles,
-        "stall_cycles": total - sums.compute_cycles,
+        "stall_cycles": result.npu_cycles - sums.compute_cycles,
         "stalls": dict(sums.stalls),
         "dma_idle": dict(sums.idle),
         "hidden_cycles": result.hidden_cycles,
-        "npu_utilisation": ratio(sums.compute_cycles, total),
+        "npu_utilisation": ratio(sums.compute_cycles, result.npu_cycles),
         "dma_utilisation": ratio(sums.dma_cycles, total),
         "array_utilisation": sums.array_utilisation,
     }

@@ -14,9 +14,10 @@ from chipmodel.interval import Interval, hull
 from chipmodel.result import Result
 from reports.bars import MOST_BARS, Bar, bars
 from reports.lifetimes import alive_bytes, lifetimes
-from reports.words import CAUSES, KIB, dma_name, duration, percent, ratio, size
+from reports.words import CAUSES, KIB, dma_name, duration, npu_name, percent, ratio, size
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
+VERMILION = "#D55E00"
 GREY, PALE = "#8A919A", "#B8BEC6"
 LABEL_SIZE = 11
 LABELLED = 400
@@ -42,6 +43,7 @@ EVENTS = (
     Category("weights", CAUSES["weights"], ORANGE, True),
     Category("input", CAUSES["input"], GREEN, True),
     Category("output", CAUSES["output"], PURPLE, True),
+    Category("core", CAUSES["core"], VERMILION, True),
     Category("bank", CAUSES["bank"], SKY, True),
     Category("arbitration", CAUSES["arbitration"], GREY, True),
     Category("refresh", CAUSES["refresh"], GREY, True),
@@ -69,13 +71,18 @@ class Chart:
 
 
 def timeline(result: Result, most: int = MOST_BARS) -> Chart:
-    """NPU and DMA as rows over cycles; at most ``most`` bars."""
+    """NPU (of each core) and DMA as rows over cycles; at most ``most`` bars."""
     shown = bars(result, most)
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
     labelled = len(shown) <= LABELLED
     traces = [_event_trace(result, c, [b for b in shown if b.category == c.key], labelled) for c in legend]
-    names = [*(dma_name(result, c) for c in reversed(range(result.trace.channels))), "NPU"]
+    names = [
+        *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
+        *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
+    ]
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
+    if len(names) > 2:
+        rows["range"] = [-0.5, len(names) - 0.5]
     figure = _figure(traces, result.trace.cycles, rows)
     events = len(result.trace.events)
     merged = len(shown) < events
@@ -105,7 +112,13 @@ def _event_trace(result: Result, category: Category, shown: list[Bar], labelled:
         "width": 0.78,
         "marker": _marker(category),
         "customdata": [
-            [_title(result, b), _detail(b), b.stop - b.start, duration(result.chip, b.stop - b.start), b.stop]
+            [
+                _title(result, b),
+                _detail(b, result.trace.cores > 1),
+                b.stop - b.start,
+                duration(result.chip, b.stop - b.start),
+                b.stop,
+            ]
             for b in shown
         ],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
@@ -114,7 +127,7 @@ def _event_trace(result: Result, category: Category, shown: list[Bar], labelled:
 
 
 def _row(result: Result, bar: Bar) -> str:
-    return "NPU" if bar.unit == "npu" else dma_name(result, bar.channel)
+    return npu_name(result, bar.core) if bar.unit == "npu" else dma_name(result, bar.channel)
 
 
 def _title(result: Result, bar: Bar) -> str:
@@ -123,8 +136,10 @@ def _title(result: Result, bar: Bar) -> str:
     return escape(bar.name or bar.op or _row(result, bar))
 
 
-def _detail(bar: Bar) -> str:
+def _detail(bar: Bar, many: bool) -> str:
     of = f" for {escape(bar.op)}" if bar.op and bar.op != bar.name else ""
+    if many and bar.unit == "dma" and not bar.category.startswith(("nothing", "order", "finished")):
+        of += f" of core {bar.core}"
     held = f", of which it stood still for {bar.held:,} cycles" if bar.held else ""
     return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
 

@@ -40,10 +40,10 @@ def print_networks(rows: Iterable[tuple[Listed, Program]]) -> None:
     _print(table)
 
 
-def print_planners(packers: Sequence[Listed], streamers: Sequence[Listed]) -> None:
-    """Packers (--packer) and streamers (--streamer)."""
+def print_planners(packers: Sequence[Listed], mergers: Sequence[Listed], streamers: Sequence[Listed]) -> None:
+    """Packers (--packer), mergers of arms (--merge) and streamers (--streamer)."""
     table = _table("option", "name", "what it does", "source")
-    for option, planners in (("--packer", packers), ("--streamer", streamers)):
+    for option, planners in (("--packer", packers), ("--merge", mergers), ("--streamer", streamers)):
         for planner in planners:
             table.add_row(option, planner.name, planner.title, planner.source)
     _print(table)

@@ -12,8 +12,11 @@ from chipmodel.chip import Figure
 from chipmodel.errors import BadInput
 from chipmodel.result import Result
 from reports.bars import MOST_BARS
+from reports.cores import CoreTotals, core_of_ops, core_totals, speed_up
 from reports.digest import Digest, OpTotals, digest
 from reports.figures import EVENTS, Category, Chart, memory_map, timeline
+from reports.lateness import late_ops
+from reports.paths import part_lines, path_lines
 from reports.template import render, static
 from reports.words import (
     AWAITED,
@@ -31,6 +34,8 @@ from reports.words import (
 
 MOST_MET = 25
 """Rows of the table of meetings; there may be thousands."""
+MOST_LATE = 25
+"""Rows of the table of ops whose weights come too late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +99,29 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
     from markupsafe import Markup
 
     sums = digest(result)
-    charts = {"timeline": timeline(result, most_bars), "memory": memory_map(result, most_bars)}
+    late = late_ops(result.schedule)
+    on = core_of_ops(result)
+    maps = {f"memory-{p.core}": memory_map(result.on_core(p.core), most_bars) for p in result.cores}
+    charts = {"timeline": timeline(result, most_bars)} | (maps or {"memory": memory_map(result, most_bars)})
     return {
         "result": result,
         "verdict": verdict(result),
         "headline": headline(result),
         "cards": _cards(result, sums),
+        "cores": core_totals(result),
+        "core_causes": _core_causes(core_totals(result)),
         "charts": charts,
         "clock": mhz(result.chip.core_mhz),
-        "units": {"NPU": _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
-        "columns": _columns(sums),
-        "rows": [_row(index, op, sums) for index, op in enumerate(sums.ops, 1)],
+        "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
+        "columns": _columns(result, sums),
+        "rows": [_row(index, op, sums, on[op.name]) for index, op in enumerate(sums.ops, 1)],
         "facts": _facts(result, sums),
+        "path_lines": path_lines(result),
+        "path_parts": part_lines(result.paths) if result.paths else [],
         "met": sums.met[:MOST_MET],
         "met_more": max(0, len(sums.met) - MOST_MET),
+        "late": late[:MOST_LATE],
+        "late_more": len(late[MOST_LATE:]),
         "chip_figures": _chip_figures(result.chip.figures),
         "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
         "data": Markup(script_json(_data(result, charts))),
@@ -126,7 +140,8 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
     peak, capacity = result.solved.peak, result.capacity
     over = ratio(total - result.lower_bound_cycles, result.lower_bound_cycles)
     hidden = percent(ratio(result.hidden_cycles, sums.dma_cycles))
-    npu, dma = ratio(sums.compute_cycles, total), ratio(sums.dma_cycles, total)
+    npu, dma = ratio(sums.compute_cycles, result.npu_cycles), ratio(sums.dma_cycles, total)
+    stalled = f"{count(result.npu_cycles - sums.compute_cycles)} cycles stalled"
     moved = f"{size(sums.loaded_bytes)} loaded, {size(sums.stored_bytes)} stored"
     return [
         Card("Run time", duration(result.chip, total), f"{count(total)} cycles"),
@@ -136,9 +151,10 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
             f"{percent(ratio(peak, capacity))} of {size(capacity)}",
             peak / capacity,
         ),
-        Card("NPU computes", percent(npu), f"{count(total - sums.compute_cycles)} cycles stalled", npu),
+        Card(f"{_npus(result)} {'computes' if not result.cores else 'compute'}", percent(npu), stalled, npu),
         Card("DMA busy", percent(dma), f"{hidden} of it behind compute", dma),
         Card("Against sync", *_against_sync(result)),
+        *([Card("Speed-up", speed_up(result).split()[3], _alone(result))] if speed_up(result) else []),
         Card("Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}"),
         Card("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         Card("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
@@ -153,6 +169,20 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
     ]
 
 
+def _npus(result: Result) -> str:
+    return f"{len(result.cores)} NPUs" if result.cores else "NPU"
+
+
+def _alone(result: Result) -> str:
+    return f"times as fast as one core, which takes {count(result.one_core_cycles or 0)} cycles"
+
+
+def _core_causes(cores: tuple[CoreTotals, ...]) -> list[tuple[str, str]]:
+    """The causes for which any core waited, with their words."""
+    found = {cause for totals in cores for cause in totals.stalls}
+    return [(cause, words) for cause, words in AWAITED.items() if cause in found]
+
+
 def _against_sync(result: Result) -> tuple[str, str]:
     saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
     sign = "\N{MINUS SIGN}" if saved > 0 else "+" if saved < 0 else ""
@@ -160,7 +190,7 @@ def _against_sync(result: Result) -> tuple[str, str]:
 
 
 def _npu_slices(result: Result, sums: Digest) -> list[Slice]:
-    return _slices(result.trace.cycles, {"compute": sums.compute_cycles} | dict(sums.stalls), {})
+    return _slices(result.npu_cycles, {"compute": sums.compute_cycles} | dict(sums.stalls), {})
 
 
 def _dma_slices(result: Result, sums: Digest) -> list[Slice]:
@@ -176,7 +206,7 @@ def _slices(total: int, cycles: Mapping[str, int], moved: Mapping[str, int]) -> 
     ]
 
 
-def _columns(sums: Digest) -> list[Column]:
+def _columns(result: Result, sums: Digest) -> list[Column]:
     """The fixed columns, and one per cause for which the NPU waited at all."""
     causes = [
         Column(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"
@@ -185,6 +215,7 @@ def _columns(sums: Digest) -> list[Column]:
         Column("index", "#"),
         Column("name", "op", numeric=False),
         Column("kind", "kind", numeric=False),
+        *([Column("core", "core")] if result.cores else []),
         Column("runs", "runs"),
         Column("steps", "steps"),
         Column("macs", "MACs"),
@@ -196,11 +227,12 @@ def _columns(sums: Digest) -> list[Column]:
     ]
 
 
-def _row(index: int, op: OpTotals, sums: Digest) -> dict[str, int | str]:
+def _row(index: int, op: OpTotals, sums: Digest, core: int) -> dict[str, int | str]:
     return {
         "index": index,
         "name": op.name,
         "kind": op.kind,
+        "core": core,
         "runs": op.runs,
         "steps": op.steps,
         "macs": op.macs * op.runs,
@@ -217,12 +249,17 @@ def _facts(result: Result, sums: Digest) -> list[tuple[str, str]]:
     ran = sum(1 for op in sums.ops if op.runs)
     facts = [
         ("Packer", f"{solved.planner} ({solved.status})"),
+        ("Arms merged by", result.merge),
         ("Streamer", schedule.streamer),
         ("Ops", f"{len(sums.ops):,}, of which {ran:,} ran, in {sum(o.steps for o in sums.ops):,} steps"),
-        ("Buffers", f"{len(result.problem.buffers):,} buffers, {len(schedule.transfers):,} transfers"),
+        ("Buffers", f"{_buffers(result):,} buffers, {len(schedule.transfers):,} transfers"),
         *((f"Path: {name}", _choice(choice)) for name, choice in sorted(result.trace.path.items())),
     ]
     return [("Source", result.program.source), *facts] if result.program.source else facts
+
+
+def _buffers(result: Result) -> int:
+    return sum(len(p.problem.buffers) for p in result.cores) or len(result.problem.buffers)
 
 
 def _choice(choice: str) -> str:

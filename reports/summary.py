@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chipmodel.result import Result
+from reports.cores import cores_table, speed_up
 from reports.digest import Digest, Met, OpTotals, digest
+from reports.lateness import late_ops, lateness
+from reports.paths import parts_table, path_lines
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -47,12 +50,17 @@ def print_summary(result: Result, console: Console) -> None:
     sections = {
         "Memory": _memory(result),
         "Time": _time(result, sums),
+        **_paths(result),
         "DMA and NPU": _units(result, sums),
     }
     console.print(_figures(sections))
+    if result.paths and result.paths.parts:
+        console.print(parts_table(result.paths))
+    if result.cores:
+        console.print(cores_table(result))
     worst = sorted((o for o in sums.ops if o.stall_cycles), key=lambda o: (-o.stall_cycles, o.name))
     if worst:
-        console.print(_worst(worst[:WORST_OPS], result.trace.cycles - sums.compute_cycles))
+        console.print(_worst(worst[:WORST_OPS], result.npu_cycles - sums.compute_cycles))
     if sums.met:
         console.print(_met(sums.met))
     console.print()
@@ -77,8 +85,12 @@ def _parameters(result: Result) -> str:
 def _time(result: Result, sums: Digest) -> list[Row]:
     total = result.trace.cycles
 
+    of_all = f" of {result.trace.cores} cores" if result.cores else ""
+    one = result.one_core_cycles
+    alone = [] if one is None else [("one core", count(one), "cycles", speed_up(result))]
+
     def part(label: str, cycles: int) -> Row:
-        return label, count(cycles), "cycles", percent(ratio(cycles, total))
+        return label, count(cycles), "cycles", percent(ratio(cycles, result.npu_cycles)) + of_all
 
     over = percent(ratio(total - result.lower_bound_cycles, result.lower_bound_cycles))
     return [
@@ -86,8 +98,14 @@ def _time(result: Result, sums: Digest) -> list[Row]:
         part("NPU computes", sums.compute_cycles),
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
         ("sync", count(result.sync_cycles), "cycles", f"{result.schedule.streamer} is {gained(result)}"),
+        *alone,
         ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}"),
     ]
+
+
+def _paths(result: Result) -> dict[str, list[Row]]:
+    lines = path_lines(result)
+    return {"Paths": [(line.label, line.cycles, "cycles", line.remark) for line in lines]} if lines else {}
 
 
 def _units(result: Result, sums: Digest) -> list[Row]:
@@ -164,6 +182,9 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
+    late = late_ops(schedule)
+    if late:
+        remarks.append((f"Weights too late ({len(late):,} ops)", lateness(late)))
     if len(result.attempts) > 1:
         rounds = [f"budget {size(a.budget)} -> peak {size(a.peak)}" for a in result.attempts]
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))

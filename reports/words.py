@@ -13,6 +13,7 @@ CAUSES = {
     "weights": "waits for weights",
     "input": "waits for an input",
     "output": "waits for a store",
+    "core": "waits for a core",
     "bank": "meets on a bank",
     "arbitration": "waits for the engine",
     "refresh": "Psram refresh",
@@ -23,7 +24,14 @@ CAUSES = {
 }
 """What each cause of an event or of a wait within one is called in a report, in the order in which
 reports list them."""
-AWAITED = CAUSES | {"weights": "weights", "input": "an input", "output": "a store", "bank": "a bank"}
+AWAITED = (
+    CAUSES
+    | {"weights": "weights", "input": "an input", "output": "a store"}
+    | {
+        "core": "another core",
+        "bank": "a bank",
+    }
+)
 """The same after the words "waits for"."""
 
 
@@ -75,6 +83,11 @@ def mhz(clock: Fraction) -> str:
 def dma_name(result: Result, channel: int) -> str:
     """What a channel of the DMA engine is called: by number where there are several."""
     return "DMA" if result.trace.channels == 1 else f"DMA {channel}"
+
+
+def npu_name(result: Result, core: int) -> str:
+    """What a core's NPU is called: by the core's number where there are several."""
+    return "NPU" if result.trace.cores == 1 else f"NPU {core}"
 
 
 def verdict(result: Result) -> str:

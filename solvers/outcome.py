@@ -38,6 +38,10 @@ class Progress:
     """What is being done now, in a few words."""
 
 
+class MemoryOverflow(Exception):
+    """A packer's plan for one memory does not fit it; whether another plan would is not known."""
+
+
 Report = Callable[[Progress], None]
 """Called whenever the best plan, the bound or the stage changes."""
 

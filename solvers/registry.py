@@ -6,12 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from chipmodel.certificate import Certificate, excludes, rests_on
 from chipmodel.errors import BadInput
 from chipmodel.plan import Plan, Problem, Solved, Status
 from solvers.bounds import largest_live_set
-from solvers.outcome import Limits, Outcome, Report
+from solvers.context_packers import (
+    context,
+    context_evolutionary,
+    context_pool,
+    context_pool_with,
+    context_rl,
+    context_with,
+)
+from solvers.outcome import Limits, MemoryOverflow, Outcome, Report
+from solvers.plainly import Search, climbing, plainly
 
-Search = Callable[[Problem, Limits, Report | None], Outcome]
 DEFAULT_LIMITS = Limits(nodes=2_000_000)
 """Of an exact packer where none are given: by nodes, so that the same problem has the same plan always."""
 
@@ -30,6 +39,8 @@ class Packer:
     """Of ``search`` where none are given."""
     configured: Callable[[str], Callable[[Problem], Plan]] | None = None
     """``pack`` with the setting that a user writes after the name and a colon."""
+    tiers: bool = False
+    """Whether it decides as well what stays in SharedMemory and what waits in Psram."""
 
 
 def packers() -> Mapping[str, Packer]:
@@ -59,12 +70,51 @@ def packers() -> Mapping[str, Packer]:
             ),
             Packer("linear", "a stack: only its top is given back", "after Arm Vela's LinearAlloc", _linear),
             Packer(
+                "context",
+                "combinations with the 16 buffers after each; context:4 with 4",
+                "S3 (many cores), heuristic",
+                context,
+                configured=context_with,
+            ),
+            Packer(
+                "context-pool",
+                "nodes of a pool, chosen with the 4 after each; context-pool:8 with 8",
+                "S3 (many cores), resource pool",
+                context_pool,
+                configured=context_pool_with,
+            ),
+            Packer(
+                "context-evolutionary",
+                "a genetic algorithm over orders, seeded",
+                "S3 (many cores), evolutionary; Holland, Davis",
+                _some,
+                context_evolutionary,
+                Limits(),
+            ),
+            Packer(
+                "context-rl",
+                "a policy that learns on the problem, seeded",
+                "S3 (many cores), reinforcement learning",
+                _some,
+                context_rl,
+                Limits(),
+            ),
+            Packer(
                 "hill-climb",
                 "swaps in the order of lowest fits, seeded",
                 "Apache TVM USMP; Arm Vela",
                 _some,
                 _hill_climb,
                 Limits(),
+            ),
+            Packer(
+                "state-search",
+                "states of both memories, action by action",
+                "S1 (state search over memory tiers)",
+                _some,
+                _state_search,
+                Limits(),
+                tiers=True,
             ),
             Packer("exact", "proven: bounds, heuristics, search, CP-SAT", "chipmodel", _some, _exact),
             Packer(
@@ -106,12 +156,26 @@ def solve(
     if chosen.search is not None:
         outcome = chosen.search(problem, limits or chosen.limits, report)
         return _proven(problem, outcome, began, packer)
-    plan = chosen.pack(problem)
+    try:
+        plan, overflow = chosen.pack(problem), ""
+    except MemoryOverflow as met:
+        plan, overflow = Plan({}), str(met)
     seconds = perf_counter() - began
-    peak, bound = plan.peak(problem), largest_live_set(problem)
-    status = _status(problem, peak, bound.bytes)
-    proof = "a live set" if status in ("optimal", "infeasible") else ""
-    return Solved(plan, status, bound.bytes, peak, seconds, packer, proof, bound)
+    peak, certificate = 0 if overflow else plan.peak(problem), _bound(problem)
+    bound = certificate.bytes or 0
+    status: Status = "infeasible" if excludes(certificate, problem.capacity) else "unknown"
+    if not overflow:
+        status = judge(problem, peak, bound)
+    proof = rests_on(certificate) if status in ("optimal", "infeasible") else overflow
+    return Solved(plan, status, bound, peak, seconds, packer, proof, certificate)
+
+
+def _bound(problem: Problem) -> Certificate:
+    if not problem.memories:
+        return largest_live_set(problem)
+    from solvers.bounds_certified import best_bound
+
+    return best_bound(problem, problem.capacity)
 
 
 def _proven(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
@@ -137,7 +201,8 @@ def _proven(problem: Problem, outcome: Outcome, began: float, packer: str) -> So
     )
 
 
-def _status(problem: Problem, peak: int, bound: int) -> Status:
+def judge(problem: Problem, peak: int, bound: int) -> Status:
+    """What a plan's ``peak`` and a proven ``bound``, both in bytes, say of ``problem``."""
     capacity = problem.capacity
     if capacity is not None and bound > capacity:
         return "infeasible"
@@ -149,26 +214,19 @@ def _status(problem: Problem, peak: int, bound: int) -> Status:
 def _naive(problem: Problem) -> Plan:
     from solvers.first_fit import naive
 
-    return naive(_plain(problem, "naive"))
-
-
-def _plain(problem: Problem, packer: str) -> Problem:
-    if not problem.plain:
-        mend = "use --packer exact, which keeps them all"
-        raise BadInput(f"packer {packer!r} keeps no constraints", mend=mend)
-    return problem
+    return plainly(problem, "naive", naive)
 
 
 def _free_list(problem: Problem) -> Plan:
     from solvers.free_list import free_list
 
-    return free_list(_plain(problem, "free-list"))
+    return plainly(problem, "free-list", free_list)
 
 
 def _pool(problem: Problem) -> Plan:
     from solvers.pool import pool
 
-    return pool(_plain(problem, "pool"))
+    return plainly(problem, "pool", pool)
 
 
 def _pool_with(setting: str) -> Callable[[Problem], Plan]:
@@ -184,7 +242,7 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
     def pack(problem: Problem) -> Plan:
         from solvers.pool import pool
 
-        return pool(_plain(problem, "pool"), threshold)
+        return plainly(problem, "pool", lambda part: pool(part, threshold))
 
     return pack
 
@@ -192,47 +250,61 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
 def _buckets(problem: Problem) -> Plan:
     from solvers.buckets import buckets
 
-    return buckets(_plain(problem, "buckets"))
+    return plainly(problem, "buckets", buckets)
 
 
 def _best_fit(problem: Problem) -> Plan:
     from solvers.best_fit import greedy_best_fit
 
-    return greedy_best_fit(_plain(problem, "greedy-best-fit"))
+    return plainly(problem, "greedy-best-fit", greedy_best_fit)
 
 
 def _conflict_first(problem: Problem) -> Plan:
     from solvers.conflict_first import conflict_first
 
-    return conflict_first(_plain(problem, "conflict-first"))
+    return plainly(problem, "conflict-first", conflict_first)
 
 
 def _linear(problem: Problem) -> Plan:
     from solvers.linear import linear
 
-    return linear(_plain(problem, "linear"))
+    return plainly(problem, "linear", linear)
 
 
 def _hill_climb(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
     from solvers.hill_climb import hill_climb
 
-    return hill_climb(_plain(problem, "hill-climb"), limits, report)
+    return climbing(problem, "hill-climb", hill_climb, limits, report)
+
+
+def _state_search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    from solvers.state_search_pack import state_search
+
+    return climbing(problem, "state-search", state_search, limits, report)
 
 
 def _ordered(name: str) -> Callable[[Problem], Plan]:
     def pack(problem: Problem) -> Plan:
         from solvers.first_fit import ORDERS, first_fit
 
-        if problem.plain:
-            return first_fit(problem, ORDERS[name])
+        def lowest(part: Problem) -> Plan:
+            return first_fit(part, ORDERS[name])
+
+        refused: BadInput | MemoryOverflow
+        try:
+            return plainly(problem, name, lowest)
+        except MemoryOverflow as overflow:
+            refused = overflow
+        except BadInput:
+            refused = BadInput(
+                f"packer {name!r} finds no plan that keeps all constraints",
+                mend="use --packer exact, which finds one if there is one",
+            )
         from solvers.constrained_fit import in_order
 
         plan = in_order(problem, ORDERS[name])
         if plan is None:
-            raise BadInput(
-                f"packer {name!r} finds no plan that keeps all constraints",
-                mend="use --packer exact, which finds one if there is one",
-            )
+            raise refused
         return plan
 
     return pack

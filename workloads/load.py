@@ -25,19 +25,31 @@ def load(
     dtype: str | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
+    trips: Mapping[str, int] | None = None,
 ) -> Program:
     """The program that ``source`` names: a YAML or ONNX file, or ``zoo:NAME?key=value&...``.
 
     ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of inputs of a
-    file. ``strict`` refuses what the ONNX importer would otherwise approximate and note; YAML and
-    the built-in networks leave nothing to approximate. Raises ``BadInput`` for whatever is wrong.
+    file, ``trips`` says how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer
+    would otherwise approximate and note; YAML and the built-in networks leave nothing to approximate.
+    Raises ``BadInput`` for whatever is wrong.
     """
-    program = _load(source, dtype, shapes or {}, strict)
+    program = _load(source, dtype, shapes or {}, strict, trips or {})
     validate_program(program)
     return program
 
 
-def _load(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]], strict: bool) -> Program:
+def _load(
+    source: str,
+    dtype: str | None,
+    shapes: Mapping[str, tuple[int, ...]],
+    strict: bool,
+    trips: Mapping[str, int],
+) -> Program:
+    if trips and Path(source).suffix.lower() != ONNX_SUFFIX:
+        name = next(iter(trips))
+        what = f"--trips {name}=...: only loops of ONNX files leave their trips open"
+        raise BadInput(what, mend=f"choose those of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
@@ -48,7 +60,7 @@ def _load(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]],
     if suffix == ONNX_SUFFIX:
         from workloads.onnx_program import load_onnx
 
-        return load_onnx(Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict)
+        return load_onnx(Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, trips=trips)
     raise _not_accepted(source)
 
 

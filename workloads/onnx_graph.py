@@ -13,6 +13,8 @@ from workloads.onnx_proto import GraphProto, NodeProto, module
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workloads.onnx_bodies import Control
+
 LIMIT = 1 << 16
 """Constants of at most so many elements keep their value: shapes, indices, scales; not weight matrices."""
 
@@ -47,6 +49,8 @@ class Node:
     attributes: Mapping[str, Any]
     proto: NodeProto
     captured: tuple[str, ...] = ()
+    control: Control | None = None
+    """What an If, Loop or Scan does, once its sub-graphs have been resolved."""
 
     @property
     def label(self) -> str:

@@ -8,15 +8,16 @@ ever computed or copied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import Place
 from workloads.onnx_contrib import Outputs
+from workloads.onnx_control_infer import chosen_branch, infer_control
 from workloads.onnx_file import constant
 from workloads.onnx_fold import evaluate, folded_without_values
-from workloads.onnx_graph import Fact, Node, fault, read_nodes, sort_nodes
+from workloads.onnx_graph import Fact, Node, fault, live_nodes, read_nodes, sort_nodes
 from workloads.onnx_proto import GraphProto, module
 from workloads.onnx_schema import schema_outputs
 from workloads.onnx_shapes import declared_shape, empty_is_constant
@@ -37,11 +38,28 @@ VIEWS_OF_CONSTANTS = frozenset(
 )
 """On a weight these are done once, before deployment: the result is the same weight."""
 
+CONTROL = frozenset(["If", "Loop", "Scan"])
+
+UNSIZED = frozenset(
+    [
+        "SequenceEmpty",
+        "SequenceConstruct",
+        "SequenceInsert",
+        "SequenceErase",
+        "SequenceMap",
+        "SplitToSequence",
+        "SequenceAt",
+        "ConcatFromSequence",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+    ]
+)
+"""What makes or takes sequences and optionals."""
+
 NEVER_FOLDED = frozenset(
     [
-        "If",
-        "Loop",
-        "Scan",
+        *UNSIZED,
         "RandomNormal",
         "RandomUniform",
         "RandomNormalLike",
@@ -64,25 +82,55 @@ class Inference:
     declared: dict[str, tuple[int, tuple[int, ...] | None]]
     """The element type and, where it is fixed, shape that the file itself gives a tensor."""
     names: set[str]
+    tensors: set[str] = field(default_factory=set[str])
+    """Names that no other tensor may have: those of the main graph and of the sub-graphs seen so far."""
+    trips: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Trips of loops, by the names of their nodes, that the user knows."""
+    strict: bool = False
     nodes: list[Node] = field(default_factory=list[Node])
-    _unknown: dict[str, Node] = field(default_factory=dict[str, Node])
+    unknown: dict[str, Node] = field(default_factory=dict[str, Node])
+    """Tensors of unknown shape, with the nodes that make them."""
+    examples: dict[str, Any] = field(default_factory=dict[str, Any])
+    """A value that a tensor has in some trip of a loop, where shapes depend on it."""
+    trips_used: set[str] = field(default_factory=set[str])
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Adds a fact for each output of each node."""
         for node in nodes:
-            self.require(node.reads)
-            branch = self._chosen_branch(node)
+            controls = node.op in CONTROL and not node.domain
+            self.require(name for name in (node.inputs if controls else node.reads) if name)
+            branch = chosen_branch(self, node) if controls and node.op == "If" else None
             if branch is not None:
                 self._inline(node, branch)
+            elif controls:
+                infer_control(self, node)
             elif not self._fold(node):
                 self._infer(node)
+
+    def inside(self, graph: GraphProto) -> Inference:
+        """The same for a sub-graph: it knows all that is known here, and the other way round."""
+        self._declare(graph)
+        return replace(self, nodes=[])
+
+    def approximate(self, node: Node, what: str) -> None:
+        """Note, or with ``strict`` refuse, what can only be modelled roughly."""
+        if self.strict:
+            raise fault(node, what, "leave out --strict to have it costed so")
+        self.notes.append(f"{node.label}: {what}")
 
     def require(self, names: Iterable[str]) -> None:
         """BadInput for a tensor whose shape could not be worked out: only those that are read matter."""
         for name in names:
-            if name in self._unknown:
+            if name in self.unknown:
+                node = self.unknown[name]
+                if node.op in UNSIZED and not node.domain:
+                    raise fault(
+                        node,
+                        f"its output {name!r} is a sequence or an optional, which has no fixed size",
+                        "export the model with tensors only",
+                    )
                 raise fault(
-                    self._unknown[name],
+                    node,
                     f"the shape of its output {name!r} is not known",
                     "it depends on data or the operator is foreign: export with static shapes, or add the "
                     f"shape of {name!r} to the graph's value_info",
@@ -123,7 +171,7 @@ class Inference:
             array = arrays.get(name)
             shape = array.shape if array is not None else shape
             if shape is None:
-                self._unknown[name] = node
+                self.unknown[name] = node
             else:
                 result[name] = (shape, element, array)
         return result
@@ -151,30 +199,28 @@ class Inference:
 
     # -- sub-graphs ----------------------------------------------------------------------------
 
-    def _chosen_branch(self, node: Node) -> GraphProto | None:
-        """The branch of an If whose condition is known."""
-        if node.op != "If" or node.domain:
-            return None
-        condition = self.facts[node.input(0)] if node.input(0) else None
-        if condition is None or condition.array is None or condition.array.size != 1:
-            return None
-        branch: GraphProto | None = node.attributes.get(
-            "then_branch" if condition.array.item() else "else_branch"
-        )
-        if branch is None or len(branch.output) != len(node.outputs):
-            raise fault(node, "its branches do not have one output for each of its own")
-        return branch
+    def _declare(self, graph: GraphProto) -> None:
+        for tensor in graph.initializer:
+            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
+        for sparse in graph.sparse_initializer:
+            name, kind = sparse.values.name, sparse.values.data_type
+            self.facts[name] = Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
+        self.declared.update(declarations(graph, {}))
 
     def _inline(self, node: Node, branch: GraphProto) -> None:
-        for tensor in branch.initializer:
-            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
-        self.declared.update(declarations(branch, {}))
-        self.run(sort_nodes(read_nodes(branch, self.names), self.facts))
-        for name, inner in zip(node.outputs, branch.output, strict=True):
+        self._declare(branch)
+        known = {*self.facts, *self.unknown}
+        results = [info.name for info in branch.output]
+        self.run(live_nodes(sort_nodes(read_nodes(branch, self.names), known), results))
+        for name, inner in zip(node.outputs, results, strict=True):
             if name:
-                self._alias(node, inner.name, name)
+                if inner not in self.facts and inner not in self.unknown:
+                    raise fault(node, f"its branch gives {inner!r}, which nothing in it produces")
+                self.require([inner])
+                self.alias(node, inner, name)
 
-    def _alias(self, node: Node, inner: str, name: str) -> None:
+    def alias(self, node: Node, inner: str, name: str) -> None:
+        """Let ``name`` be the tensor ``inner``, which is known."""
         proto = module("onnx.helper").make_node("Identity", [inner], [name], name=f"{node.name}.{name}")
         identity = Node(proto.name, "Identity", "", (inner,), (name,), {}, proto)
         if not self._fold(identity):
@@ -187,10 +233,12 @@ class Inference:
         for name in node.writes:
             element, shape = shapes.get(name, (0, None))
             if shape is None:
-                self._unknown[name] = node
+                self.unknown[name] = node
             else:
                 self.facts[name] = _checked(node, Fact(name, shape, element or self._element(node)))
         self.nodes.append(node)
+        if any(name in self.examples for name in node.reads):
+            self._exemplify(node, shapes)
 
     def _element(self, node: Node) -> int:
         return self.facts[node.reads[0]].element if node.reads else 1
@@ -198,12 +246,35 @@ class Inference:
     def _shapes(self, node: Node) -> dict[str, tuple[int, tuple[int, ...] | None]]:
         """Element type and shape of each output; what inference leaves open, the file may tell."""
         found = schema_outputs(node, self.facts, self.opsets)
-        told = {**self.declared, **_told_by_body(node)}
         for name in node.writes:
             element, shape = found.get(name, (0, None))
-            told_element, told_shape = told.get(name, (0, None))
+            told_element, told_shape = self.declared.get(name, (0, None))
             found[name] = (element or told_element, shape if shape is not None else told_shape)
+        if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
+            return self._shapes_in_some_trip(node, found)
         return found
+
+    def _shapes_in_some_trip(self, node: Node, found: Outputs) -> Outputs:
+        """Shapes that depend on the trip, as they are in the last (of what a trip changes, in the first)."""
+        example = schema_outputs(node, self._exemplary(node), self.opsets)
+        for name in node.writes:
+            if found[name][1] is None and example.get(name, (0, None))[1] is not None:
+                taken = list(example[name][1] or ())
+                what = f"the shape of {name!r} depends on the trip of the loop; {taken} is taken"
+                self.approximate(node, what)
+                found[name] = example[name]
+        return found
+
+    def _exemplary(self, node: Node) -> dict[str, Fact]:
+        facts = {name: self.facts[name] for name in node.reads}
+        values = {n: replace(f, array=self.examples[n]) for n, f in facts.items() if n in self.examples}
+        return facts | values
+
+    def _exemplify(self, node: Node, shapes: Outputs) -> None:
+        facts = self._exemplary(node)
+        if all(fact.array is not None for fact in facts.values()):
+            known = [shapes.get(name, (0, None))[1] for name in node.outputs]
+            self.examples.update(evaluate(node, facts, self.opsets, known))
 
 
 def _checked(node: Node, fact: Fact) -> Fact:
@@ -225,19 +296,6 @@ def _checked(node: Node, fact: Fact) -> Fact:
             "check its kernel, strides, padding and axes against the shape of its input",
         )
     return empty_is_constant(fact)
-
-
-def _told_by_body(node: Node) -> Outputs:
-    """What the sub-graph of an If or a Loop says of its results; a Loop's first is its condition."""
-    if node.domain or node.op not in ("If", "Loop"):
-        return {}
-    body: GraphProto | None = node.attributes.get("then_branch" if node.op == "If" else "body")
-    if body is None:
-        return {}
-    told, skipped = declarations(body, {}), int(node.op == "Loop")
-    results = [info.name for info in body.output][skipped:]
-    carried = len(node.outputs) if node.op == "If" else len(node.inputs) - 2
-    return {name: told[result] for name, result in list(zip(node.outputs, results, strict=False))[:carried]}
 
 
 def declarations(

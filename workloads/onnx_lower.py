@@ -6,7 +6,7 @@ or binds the node's outputs to values that exist already (views).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -60,7 +60,8 @@ class Lowering:
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     absorbed: set[str] = field(default_factory=set[str])
     """Names of nodes that an op before them has taken in."""
-    _declared: dict[str, str] = field(default_factory=dict[str, str])
+    declared: dict[str, str] = field(default_factory=dict[str, str])
+    """The weight that stands for each stored constant."""
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Lowers nodes that are in execution order."""
@@ -141,9 +142,10 @@ class Lowering:
         """The value of a tensor, under the shape that it has there."""
         if self.is_constant(name):
             raise fault(node, f"its operand {name!r} is a constant and must be an activation")
-        return self._existing(name)
+        return self.existing(name)
 
-    def _existing(self, name: str) -> Value:
+    def existing(self, name: str) -> Value:
+        """The value of a tensor that is no constant."""
         if name not in self.values:
             raise BadInput(
                 f"it needs the tensor {name!r}, which the op before it does not give out",
@@ -155,11 +157,11 @@ class Lowering:
         """Declares the stored weight that a constant is (a view of); each one once."""
         fact = self.facts[name]
         key = fact.origin or name
-        if key not in self._declared:
+        if key not in self.declared:
             real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
             dtype = self._deployed(fact.stored or fact.element, name, real)
-            self._declared[key] = self.builder.weight(key, fact.elements, dtype)
-        return self._declared[key]
+            self.declared[key] = self.builder.weight(key, fact.elements, dtype)
+        return self.declared[key]
 
     def weights(self, names: Sequence[str], *, bias: bool = False) -> list[str]:
         """The same for those of ``names`` that are constants of more than one element."""
@@ -168,7 +170,7 @@ class Lowering:
 
     def activations(self, names: Sequence[str]) -> list[Value]:
         """The values of those of ``names`` that are no constants."""
-        return [self._existing(name) for name in names if name and not self.is_constant(name)]
+        return [self.existing(name) for name in names if name and not self.is_constant(name)]
 
     # -- results -------------------------------------------------------------------------------
 
@@ -242,6 +244,24 @@ class Lowering:
             rows=max(1, rows),
             broadcast=tuple(i for i, v in enumerate(inputs) if len(inputs) > 1 and v.elements < largest),
         )
+
+
+def lowering(
+    builder: ProgramBuilder,
+    nodes: Sequence[Node],
+    facts: Mapping[str, Fact],
+    kept: Iterable[str],
+    strict: bool,
+    opset: int,
+) -> Lowering:
+    """What handlers need to lower ``nodes``, which are in execution order."""
+    users: dict[str, list[Node]] = {}
+    for node in nodes:
+        for name in dict.fromkeys(node.reads):
+            users.setdefault(name, []).append(node)
+    producers = {name: node for node in nodes for name in node.writes}
+    order = {node.name: index for index, node in enumerate(nodes)}
+    return Lowering(builder, facts, users, producers, order, frozenset(kept), opset, strict)
 
 
 def _has_graph(node: Node) -> bool:

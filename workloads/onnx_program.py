@@ -7,12 +7,14 @@ every small constant is worked out (``onnx_infer``), and what is left is lowered
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.program import Program
 from workloads import (
+    onnx_control,
     onnx_ops_attention,
     onnx_ops_conv,
     onnx_ops_elementwise,
@@ -21,11 +23,13 @@ from workloads import (
     onnx_ops_norm,
 )
 from workloads.builder import ProgramBuilder
+from workloads.onnx_bodies import all_names, needed
 from workloads.onnx_graph import Fact, Node, live_nodes, placed, read_nodes, sort_nodes
-from workloads.onnx_lower import HANDLERS, Lowering
+from workloads.onnx_lower import HANDLERS, Lowering, lowering
 from workloads.onnx_proto import GraphProto, ModelProto
 
 HANDLER_MODULES = (
+    onnx_control,
     onnx_ops_attention,
     onnx_ops_conv,
     onnx_ops_elementwise,
@@ -42,10 +46,12 @@ def load_onnx(
     dtype: str = "int8",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
+    trips: Mapping[str, int] | None = None,
 ) -> Program:
     """The model in ``path`` with its float tensors deployed as ``dtype``.
 
-    ``shapes`` binds inputs whose shape the file leaves open. What was assumed is in the program's notes.
+    ``shapes`` binds inputs whose shape the file leaves open, ``trips`` says how often loops run of which
+    the file does not tell, by the names of their nodes. What was assumed is in the program's notes.
     Raises BadInput, with the file, the node and the mend, for a file that is broken, a shape that is not
     fixed, and with ``strict`` for an operator that would otherwise be costed by its bytes alone.
     """
@@ -54,7 +60,7 @@ def load_onnx(
     where = Place(str(path))
     try:
         model = read_model(path, where)
-        return _program(model, path, where, dtype, shapes or {}, strict)
+        return _program(model, path, where, dtype, shapes or {}, strict, trips or {})
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:
@@ -68,15 +74,16 @@ def _program(
     dtype: str,
     shapes: Mapping[str, tuple[int, ...]],
     strict: bool,
+    trips: Mapping[str, int],
 ) -> Program:
     builder = ProgramBuilder(model.graph.name or path.stem, dtype, source=str(path))
     builder.place = where
-    nodes, facts = _resolved(model, path, where, shapes, builder.notes)
+    nodes, facts = _resolved(model, path, where, shapes, builder.notes, strict, trips)
     outputs = _outputs(model.graph, facts, where)
-    nodes = live_nodes(nodes, outputs)
+    nodes = needed(nodes, outputs)
     if not nodes:
         raise BadInput("no output depends on an input", where=where, mend="check the graph's outputs")
-    low = _lowering(builder, nodes, facts, outputs, strict, _default_opset(model))
+    low = lowering(builder, nodes, facts, outputs, strict, _default_opset(model))
     _declare_inputs(low, model.graph)
     low.run(nodes)
     for name in outputs:
@@ -91,6 +98,8 @@ def _resolved(
     where: Place,
     shapes: Mapping[str, tuple[int, ...]],
     notes: list[str],
+    strict: bool,
+    trips: Mapping[str, int],
 ) -> tuple[list[Node], dict[str, Fact]]:
     """The nodes that are left to run once constants are folded, and what is known of every tensor."""
     from workloads.onnx_file import initializers, opsets
@@ -106,9 +115,16 @@ def _resolved(
     nodes = sort_nodes(read_nodes(model.graph, names), facts)
     wanted = [info.name for info in model.graph.output]
     declared = declarations(model.graph, symbols)
-    inference = Inference(where, folder, versions, notes, facts, declared, names)
+    tensors = {name for name, count in Counter(all_names(model.graph)).items() if count > 1} | {*facts}
+    tensors.update(name for node in nodes for name in node.writes)
+    inference = Inference(where, folder, versions, notes, facts, declared, names, tensors, trips, strict)
     inference.run(live_nodes(nodes, wanted))
     inference.require(wanted)
+    for name in trips:
+        if name not in inference.trips_used:
+            raise BadInput(
+                f"--trips names {name!r}, which is no loop of the model", mend=_loops(inference.nodes)
+            )
     return inference.nodes, facts
 
 
@@ -128,23 +144,6 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list
     return [name for name in names if not facts[name].constant]
 
 
-def _lowering(
-    builder: ProgramBuilder,
-    nodes: Sequence[Node],
-    facts: Mapping[str, Fact],
-    outputs: Sequence[str],
-    strict: bool,
-    opset: int,
-) -> Lowering:
-    users: dict[str, list[Node]] = {}
-    for node in nodes:
-        for name in dict.fromkeys(node.reads):
-            users.setdefault(name, []).append(node)
-    producers = {name: node for node in nodes for name in node.writes}
-    order = {node.name: index for index, node in enumerate(nodes)}
-    return Lowering(builder, facts, users, producers, order, frozenset(outputs), opset, strict)
-
-
 def _declare_inputs(low: Lowering, graph: GraphProto) -> None:
     """Inputs that some op reads; the others are named in a note."""
     for info in graph.input:
@@ -155,6 +154,17 @@ def _declare_inputs(low: Lowering, graph: GraphProto) -> None:
             low.values[info.name] = low.builder.input(info.name, fact.shape, low.dtype(info.name))
         else:
             low.builder.notes.append(f"input {info.name!r} is read by no op and left out")
+
+
+def _loops(nodes: Sequence[Node]) -> str:
+    def names(nodes: Sequence[Node]) -> Iterator[str]:
+        for node in nodes:
+            if node.control is not None:
+                yield from [repr(node.name)] if len(node.control.bodies) == 1 else []
+                for body in node.control.bodies:
+                    yield from names(body.nodes)
+
+    return f"there are: {', '.join(names(nodes)) or 'none'}"
 
 
 def known_operators() -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight
+from chipmodel.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
 from chipmodel.work import Work
 from workloads.shapes import Value, tensor_bytes
+
+_NO_PROBABILITIES: Mapping[str, Fraction] = {}
 
 
 class TreeBuilder:
@@ -96,18 +99,31 @@ class TreeBuilder:
             self._blocks.pop()
 
     def add_if(
-        self, name: str, arms: Sequence[tuple[str, Sequence[Node]]], condition: Value | None = None
+        self,
+        name: str,
+        arms: Sequence[tuple[str, Sequence[Node]]],
+        condition: Value | None = None,
+        probabilities: Mapping[str, Fraction] = _NO_PROBABILITIES,
     ) -> None:
         """Append an ``if`` whose arms were collected with ``block``."""
-        built = tuple(Arm(arm, tuple(body)) for arm, body in arms)
+        built = tuple(Arm(arm, tuple(body), probabilities.get(arm)) for arm, body in arms)
         self._append(If(name, built, condition.name if condition else None, self.place))
 
-    def add_loop(self, name: str, trips: int, body: Sequence[Node], carried: Sequence[str] = ()) -> None:
+    def add_loop(
+        self,
+        name: str,
+        trips: int,
+        body: Sequence[Node],
+        carried: Sequence[str] = (),
+        chances: Sequence[tuple[int, Fraction]] = (),
+    ) -> None:
         """Append a loop whose body was collected with ``block``."""
-        self._append(Loop(name, trips, tuple(body), tuple(carried), self.place))
+        self._append(Loop(name, trips, tuple(body), tuple(carried), tuple(chances), self.place))
 
-    def override(self, *, cycles: int | None = None, weight_bytes: int | None = None) -> None:
-        """Give the op that was appended last the user's own cycles, or bytes of all of its weights."""
+    def override(
+        self, *, cycles: int | None = None, weight_bytes: int | None = None, core: int | None = None
+    ) -> None:
+        """Give the op that was appended last the user's own cycles, bytes of all of its weights, or core."""
         op = self._blocks[-1][-1]
         if not isinstance(op, Op):
             raise TypeError("only an op has cycles and weights")
@@ -115,7 +131,21 @@ class TreeBuilder:
         if weight_bytes is not None:
             elements = sum(self._weights.pop(w).elements for w in weights)
             weights = (self.raw_weight(f"{op.name}.weights", weight_bytes, elements or None),)
-        self._blocks[-1][-1] = replace(op, cycles=op.cycles if cycles is None else cycles, weights=weights)
+        cycles = op.cycles if cycles is None else cycles
+        core = op.core if core is None else core
+        self._blocks[-1][-1] = replace(op, cycles=cycles, weights=weights, core=core)
+
+    def defines(self, body: Sequence[Node], tensor: str) -> bool:
+        """Whether an op of ``body`` writes ``tensor``."""
+        return any(tensor in op.outputs for op in ops(tuple(body)))
+
+    def makes(self, tensor: str) -> bool:
+        """Whether an op of the innermost open block writes ``tensor``."""
+        return self.defines(self._blocks[-1], tensor)
+
+    def size(self, tensor: str) -> int:
+        """Bytes of a tensor that has been declared."""
+        return self._tensors[tensor].bytes
 
     def rename(self, body: list[Node], old: str, new: str) -> None:
         """Let what ``body`` defines as ``old`` be ``new``, in all of ``body``: an arm's result."""
@@ -151,9 +181,11 @@ class TreeBuilder:
         cycles: int | None = None,
         in_place: bool = False,
         gathers: bool = False,
+        sliced: tuple[str, int] | None = None,
     ) -> tuple[Value, ...]:
         """Append one op; its outputs are named after it unless ``outputs`` says otherwise. Without
-        ``out_dtype``, for all of them or one each, they have the element type of the first input."""
+        ``out_dtype``, for all of them or one each, they have the element type of the first input.
+        ``sliced`` is the tensor of which a run moves one slice, and the number of its slices."""
         names = outputs or ([name] if len(shapes) == 1 else [f"{name}:{i}" for i in range(len(shapes))])
         dtype = inputs[0].dtype if inputs else self.dtype
         given = (out_dtype,) * len(shapes) if isinstance(out_dtype, str) else out_dtype
@@ -170,6 +202,8 @@ class TreeBuilder:
             cycles=cycles,
             overwrites=inputs[0].name if in_place and inputs else None,
             gathers=gathers,
+            sliced=sliced[0] if sliced else None,
+            slices=sliced[1] if sliced else 1,
             place=self.place,
         )
         self._append(op)
@@ -196,8 +230,13 @@ def _renamed(node: Node, old: str, new: str) -> Node:
     match node:
         case Op():
             overwrites = new if node.overwrites == old else node.overwrites
+            sliced = new if node.sliced == old else node.sliced
             return replace(
-                node, inputs=names(node.inputs), outputs=names(node.outputs), overwrites=overwrites
+                node,
+                inputs=names(node.inputs),
+                outputs=names(node.outputs),
+                overwrites=overwrites,
+                sliced=sliced,
             )
         case If():
             arms = tuple(replace(a, body=tuple(_renamed(n, old, new) for n in a.body)) for a in node.arms)

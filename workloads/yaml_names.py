@@ -12,7 +12,7 @@ from chipmodel.errors import BadInput
 from chipmodel.near import shown, suggest
 from chipmodel.yaml_file import Document
 from workloads.yaml_op_models import Custom, SimpleOp, Split
-from workloads.yaml_schema import If, Loop, Workload
+from workloads.yaml_schema import Arm, If, Loop, Workload
 from workloads.yaml_values import NAME_PATTERN
 
 Path = tuple[str | int, ...]
@@ -89,6 +89,7 @@ class Names:
             match op:
                 case If():
                     self._define_if(op, here, path, results)
+                    results |= going_on(op)
                 case Loop():
                     self._define_loop(op, here, path, results)
                 case _:
@@ -103,15 +104,21 @@ class Names:
         for name, given in op.outputs.items():
             uses = (*condition, *(n for n in given.values() if n != name))
             self._define(Definition(name, (*here, "outputs", name), block, self.ops[here], uses), results)
-        for arm, ops in op.arms.items():
+        for arm in op.arms:
             self._check(arm, (*here, "arms", arm))
             own = frozenset(name for name, given in op.outputs.items() if given.get(arm) == name)
-            self._define_block(ops, (*here, "arms", arm), own)
+            self._define_block(*arm_block(op, here, arm), own)
 
     def _define_loop(self, op: Loop, here: Path, block: Path, results: frozenset[str]) -> None:
         for name, carry in op.carry.items():
             place = (*here, "carry", name)
             self._define(Definition(name, place, block, self.ops[here], (carry.from_,)), results)
+        for name, piece in op.collect.items():
+            place = (*here, "collect", name)
+            self._define(Definition(name, place, block, self.ops[here], (piece,)), results)
+        for name, whole in op.each.items():
+            place = (*here, "each", name)
+            self._define(Definition(name, place, (*here, "ops"), self.ops[here], (whole,)))
         self._define_block(op.ops, (*here, "ops"), frozenset())
 
     def _define(self, found: Definition, results: frozenset[str] = frozenset()) -> None:
@@ -144,7 +151,7 @@ class Names:
             case If():
                 return tuple(op.outputs)
             case Loop():
-                return tuple(op.carry)
+                return (*op.carry, *op.collect)
             case _:
                 return tuple(name for name, _ in self.outputs(op, path))
 
@@ -179,6 +186,8 @@ class Names:
         line = self.document.place(found.path).line
         if block[: len(found.block)] != found.block:
             self._refuse_hidden(found, line, path)
+        if block == found.block:
+            self._refuse_around_exits(found, line, path)
         cycle = self._cycle(name, reader)
         if cycle:
             what = f"the ops form a cycle: {' -> '.join(cycle)}"
@@ -197,16 +206,36 @@ class Names:
         self.refuse(path, f"unknown tensor {shown(name)}", where)
 
     def _refuse_hidden(self, found: Definition, line: int, path: Path) -> NoReturn:
-        if "arms" in found.block[-2:]:
-            owner, arm = self.ops[found.block[:-2]], found.block[-1]
+        if found.block[:-1] in self.ops:
+            owner = self.ops[found.block[:-1]]
+            what = f"'{found.name}' (line {line}) exists only inside the loop '{owner}'"
+            last = f"carry: {{H: {{from: FIRST, next: {found.name}}}}} in '{owner}', and read H"
+            mend = f"write collect: {{ALL: {found.name}}} or {last}"
+        else:
+            end = -2 if found.block[:-2] in self.ops else -3
+            owner, arm = self.ops[found.block[:end]], found.block[end + 1]
             what = f"'{found.name}' (line {line}) exists only inside the arm '{arm}' of '{owner}'"
             outputs = f"outputs: {{RESULT: {{{arm}: {found.name}, ...}}}}"
             mend = f"write {outputs} in '{owner}', and read RESULT"
-        else:
-            owner = self.ops[found.block[:-1]]
-            what = f"'{found.name}' (line {line}) exists only inside the loop '{owner}'"
-            mend = f"write carry: {{H: {{from: FIRST, next: {found.name}}}}} in '{owner}', and read H"
         self.refuse(path, what, mend)
+
+    def _refuse_around_exits(self, found: Definition, line: int, path: Path) -> None:
+        """What the exits give is there behind the last op of their list, what is made behind an exit only
+        up to there."""
+        depth = len(found.block)
+        leaving = [p for p, op in self.nodes if p[:-1] == found.block and isinstance(op, If) and exits(op)]
+        inside = path[:depth] == found.block
+        if inside and found.path[:-2] in leaving:
+            what = (
+                f"'{found.name}' is there only when all ops of this list are over: '{found.op}' (line {line})"
+            )
+            self.refuse(path, f"{what} exits", "read what the arm that goes on makes")
+        if not inside and leaving and leaving[0] < found.path[: depth + 1]:
+            gate = self.ops[leaving[0]]
+            what = f"'{found.name}' (line {line}) is not there on every path: '{gate}' may exit before it"
+            outputs = f"outputs: {{RESULT: {{ARM: TENSOR, OTHER: {found.name}}}}}"
+            mend = f"write {outputs} in '{gate}', and read RESULT"
+            self.refuse(path, what, mend)
 
     def _cycle(self, name: str, reader: Sequence[str]) -> list[str]:
         """name -> ... -> name over tensors, each arrow from a tensor to what is made of it; or nothing."""
@@ -229,12 +258,38 @@ def walk(block: Sequence[AnyNode], path: Path) -> Iterator[tuple[Path, AnyNode]]
         yield here, op
         match op:
             case If():
-                for arm, ops in op.arms.items():
-                    yield from walk(ops, (*here, "arms", arm))
+                for arm in op.arms:
+                    yield from walk(*arm_block(op, here, arm))
             case Loop():
                 yield from walk(op.ops, (*here, "ops"))
             case _:
                 pass
+
+
+def arm_block(op: If, path: Path, arm: str) -> tuple[Sequence[AnyNode], Path]:
+    """The ops of an arm of the ``if`` at ``path``, and the path of their list."""
+    found = op.arms[arm]
+    if isinstance(found, Arm):
+        return found.ops, (*path, "arms", arm, "ops")
+    return found, (*path, "arms", arm)
+
+
+def exits(op: If) -> frozenset[str]:
+    """The arms after which the list of ops that the ``if`` stands in ends."""
+    return frozenset(name for name, arm in op.arms.items() if isinstance(arm, Arm) and arm.exit)
+
+
+def going_on(op: If) -> frozenset[str]:
+    """The results of an ``if`` with exits that the ops behind it may define by the same name."""
+    leaving = exits(op)
+    if not leaving:
+        return frozenset()
+    return frozenset(
+        name
+        for name, given in op.outputs.items()
+        for arm in given
+        if arm not in leaving and given[arm] == name
+    )
 
 
 def written(op: AnyNode) -> tuple[str, ...]:
@@ -243,7 +298,7 @@ def written(op: AnyNode) -> tuple[str, ...]:
         case If():
             return tuple(op.outputs)
         case Loop():
-            return tuple(op.carry)
+            return (*op.carry, *op.collect, *op.each)
         case Custom() | Split():
             return tuple(op.out)
         case _:

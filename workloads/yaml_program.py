@@ -21,8 +21,10 @@ from chipmodel.validate import validate_program
 from chipmodel.yaml_file import Document, read_text, read_yaml, validate
 from workloads.builder import ProgramBuilder
 from workloads.shapes import Value
+from workloads.trips import allocate, collect, hand_over, pick
+from workloads.yaml_chances import probabilities_of, trips_of
 from workloads.yaml_moves import build
-from workloads.yaml_names import AnyNode, Names, Path, reads
+from workloads.yaml_names import AnyNode, Names, Path, arm_block, exits, reads
 from workloads.yaml_op_models import Custom, SimpleOp
 from workloads.yaml_schema import Carry, If, Loop, Workload, schema
 from workloads.yaml_site import Site, declare
@@ -123,13 +125,18 @@ class _Loader:
 
     # -- lists of ops --------------------------------------------------------------------------
 
-    def _block(self, block: Sequence[AnyNode], scope: _Scope) -> dict[str, Value]:
-        """Build every op of ``block``; what the last one gives."""
+    def _block(self, block: Sequence[AnyNode], scope: _Scope, start: int = 0) -> dict[str, Value]:
+        """Build every op of ``block`` from ``start`` on; what the last one gives."""
         given: dict[str, Value] = {}
-        for index, op in enumerate(block):
+        for index, op in enumerate(block[start:], start):
             path = (*scope.path, index)
             self.builder.place = self.document.place(path)
             match op:
+                case If() if exits(op):
+                    # What follows is built in the arm that goes on.
+                    given = self._if(op, path, scope, block)
+                    scope.gives(given, f"'{self.names.ops[path]}'")
+                    return given
                 case If():
                     given = self._if(op, path, scope)
                 case Loop():
@@ -149,7 +156,7 @@ class _Loader:
             size = None
             if isinstance(op, Weighted) and op.weights is not None:
                 size = site.bytes(op.weights, "weights")
-            self.builder.override(cycles=op.cycles, weight_bytes=size)
+            self.builder.override(cycles=op.cycles, weight_bytes=size, core=op.core)
         for value in values:
             self._check_size(value, path)
         return dict(zip(outputs, values, strict=True))
@@ -176,26 +183,45 @@ class _Loader:
 
     # -- if ------------------------------------------------------------------------------------
 
-    def _if(self, op: If, path: Path, scope: _Scope) -> dict[str, Value]:
+    def _if(
+        self, op: If, path: Path, scope: _Scope, block: Sequence[AnyNode] | None = None
+    ) -> dict[str, Value]:
+        """``block`` is the list around an ``if`` with exits."""
         name, place = self.names.ops[path], self.builder.place
+        going = self._going(op, path, block) if block is not None else None
         condition = None
         if op.condition is not None:
             condition = self._find(op.condition, (*path, "condition"), scope, tuple(op.outputs))
         self._check_arms(op, path, name)
         results: dict[str, Value] = {}
         arms: list[tuple[str, list[Node]]] = []
-        for arm, block in op.arms.items():
-            inner = _Scope(
-                (*path, "arms", arm), scope, previous=scope.previous, no_previous=scope.no_previous
-            )
+        for arm in op.arms:
+            ops, where = arm_block(op, path, arm)
+            inner = _Scope(where, scope, previous=scope.previous, no_previous=scope.no_previous)
             with self.builder.block() as body:
-                self._block(block, inner)
+                self._block(ops, inner)
+                if arm == going and block is not None:
+                    inner = _Scope(scope.path, inner, {}, inner.previous, inner.no_previous)
+                    self._block(block, inner, int(path[-1]) + 1)
                 self.builder.place = place
                 self._give(op, path, arm, inner, body, results)
             arms.append((arm, body))
         self.builder.place = place
-        self.builder.add_if(name, arms, condition)
+        self.builder.add_if(name, arms, condition, probabilities_of(op, path, self.names))
         return results
+
+    def _going(self, op: If, path: Path, block: Sequence[AnyNode]) -> str:
+        """The one arm that goes on to what follows the ``if`` in its list."""
+        name, leaving = self.names.ops[path], exits(op)
+        staying = [arm for arm in op.arms if arm not in leaving]
+        if len(staying) != 1:
+            what = f"of the arms of '{name}' {len(staying)} go on: {', '.join(staying) or 'none'}"
+            mend = "let one go on; in it another 'if' may decide further" if staying else "let one go on"
+            self.names.refuse((*path, "arms"), what, mend)
+        if path[-1] == len(block) - 1:
+            where = (*path, "arms", next(iter(op.arms.keys() & leaving)), "exit")
+            self.names.refuse(where, f"nothing follows '{name}' that an exit could leave out", "drop 'exit'")
+        return staying[0]
 
     def _check_arms(self, op: If, path: Path, name: str) -> None:
         for output, given in op.outputs.items():
@@ -204,11 +230,11 @@ class _Loader:
                 if arm not in op.arms:
                     mend = suggest(arm, op.arms, "its arms are")
                     self.names.refuse((*where, arm), f"'{name}' has no arm '{arm}'", mend)
-            for arm, block in op.arms.items():
+            for arm in op.arms:
                 if arm in given:
                     continue
                 what = f"'{name}' gives '{output}', but nothing for it in the arm '{arm}'"
-                if not block:
+                if not arm_block(op, path, arm)[0]:
                     what = f"'{name}' gives '{output}', but the arm '{arm}' is empty and has nothing to give"
                 self.names.refuse(
                     where, what, f"add '{arm}: TENSOR'; a tensor from before the 'if' is copied"
@@ -245,20 +271,57 @@ class _Loader:
             carried[tensor] = self.builder.elementwise(
                 "copy", f"{name}.{tensor}.first", [first], outputs=[tensor]
             )
+        trips, chances = trips_of(op, path, self.names)
         inner = _Scope((*path, "ops"), scope, dict(carried))
         inner.no_previous = "no op of the loop stands before it"
+        wholes: dict[str, Value] = {}
         with self.builder.block() as body:
+            for tensor, whole in op.each.items():
+                inner.values[tensor] = self._each(tensor, whole, path, scope, trips)
             self._block(op.ops, inner)
             self.builder.place = place
+            for tensor, piece in op.collect.items():
+                wholes[tensor] = self._collect(tensor, piece, path, inner, trips)
             self._next_trip(op.carry, path, inner, carried)
-        self.builder.add_loop(name, op.trips, body, tuple(carried))
-        return carried
+        kept = [tensor for tensor in wholes if trips > 1]
+        for tensor in kept:
+            value = wholes[tensor]
+            allocate(self.builder, f"{name}.{tensor}.room", tensor, value.shape, value.dtype)
+        self.builder.add_loop(name, trips, body, (*carried, *kept), chances)
+        return carried | wholes
+
+    def _each(self, tensor: str, whole: str, path: Path, scope: _Scope, trips: int) -> Value:
+        where = (*path, "each", tensor)
+        value = self._find(whole, where, scope)
+        if value.shape[0] < trips:
+            what = f"'{whole}' is {_described(value)}: fewer slices than the {trips} trips"
+            self.names.refuse(where, what, "its first axis must have one for every trip")
+        if value.bytes % value.shape[0]:
+            what = f"a slice of '{whole}', which is {_described(value)}, is no whole number of bytes"
+            self.names.refuse(where, what, "take slices of whole bytes")
+        return pick(self.builder, tensor, value, value.shape[0], value.shape[1:] or (1,))
+
+    def _collect(self, tensor: str, piece: str, path: Path, inner: _Scope, trips: int) -> Value:
+        name, where = self.names.ops[path], (*path, "collect", tensor)
+        value = self._find(piece, where, inner)
+        if not trips:
+            what = f"'{name}' makes no trip, and '{tensor}' would be empty"
+            self.names.refuse(where, what, "drop it, or let the loop run")
+        whole = Value(tensor, (trips, *value.shape), value.dtype)
+        self._check_size(whole, where)
+        if whole.bytes != trips * value.bytes:
+            what = f"'{piece}', which is {_described(value)}, is no whole number of bytes"
+            self.names.refuse(where, what, "collect slices of whole bytes")
+        if trips == 1:
+            copied = self.builder.elementwise("copy", f"{name}.{tensor}.slice", [value], outputs=[tensor])
+            return self.builder.reshape(copied, whole.shape)
+        collect(self.builder, f"{name}.{tensor}.slice", value, whole, trips)
+        return whole
 
     def _next_trip(
         self, carries: Mapping[str, Carry], path: Path, inner: _Scope, carried: Mapping[str, Value]
     ) -> None:
         """Copy what the trip made to what the next one reads, as if all at once."""
-        name = self.names.ops[path]
         found: dict[str, Value] = {}
         for tensor, carry in carries.items():
             where = (*path, "carry", tensor, "next")
@@ -270,18 +333,7 @@ class _Loader:
             if (value.shape, value.dtype) != (old.shape, old.dtype):
                 what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
                 self.names.refuse(where, what, "both must have the same shape and dtype")
-        order = list(carries)
-        saved: dict[str, Value] = {}
-        for index, tensor in enumerate(order):
-            value = found[tensor]
-            if value.name not in order[:index]:
-                continue
-            # It will have been replaced by the time that it is read.
-            if value.name not in saved:
-                saved[value.name] = self.builder.elementwise("copy", f"{name}.{value.name}.old", [value])
-            found[tensor] = saved[value.name]
-        for tensor, value in found.items():
-            self.builder.elementwise("copy", f"{name}.{tensor}.next", [value], outputs=[tensor])
+        hand_over(self.builder, self.names.ops[path], found)
 
     # -- the whole -----------------------------------------------------------------------------
 
@@ -347,10 +399,12 @@ def _defined(body: Sequence[Node]) -> set[str]:
     return {name for op in ops(tuple(body)) for name in op.outputs}
 
 
-def _rename(scope: _Scope, old: str, new: str) -> None:
-    for name, value in scope.values.items():
-        if value.name == old:
-            scope.values[name] = Value(new, value.shape, value.dtype)
+def _rename(scope: _Scope | None, old: str, new: str) -> None:
+    while scope is not None:
+        for name, value in scope.values.items():
+            if value.name == old:
+                scope.values[name] = Value(new, value.shape, value.dtype)
+        scope = scope.outer
 
 
 def _described(value: Value) -> str:

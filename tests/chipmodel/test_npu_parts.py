@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bound import least_cycles
+from chipmodel.bound_ops import least_cycles
 from chipmodel.chip_file import load_chip
 from chipmodel.npu import op_cycles
 from chipmodel.program import Op

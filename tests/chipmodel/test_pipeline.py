@@ -10,6 +10,7 @@ import pytest
 from chipmodel import pipeline
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.liveness import liveness
+from chipmodel.nesting import Section
 from chipmodel.pipeline import ROUNDS, largest_live_set, plan, run, smallest_capacity
 from chipmodel.plan import Plan, Problem, Solved
 from chipmodel.program import Program
@@ -122,10 +123,10 @@ def test_the_twin_takes_the_same_path() -> None:
 
 
 def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(problem: Problem, packer: str) -> Solved:
+    def wrong(problem: Problem, nesting: Section, packer: str, merge: str) -> Solved:
         return Solved(Plan({b.name: 0 for b in problem.buffers}), "optimal", 0, 0, 0.0, packer)
 
-    monkeypatch.setattr(pipeline, "solve", wrong)
+    monkeypatch.setattr(pipeline, "merge_arms", wrong)
     with pytest.raises(AssertionError, match="packer large-first made a wrong plan: buffers"):
         plan(wide(10, 10), LUNA_LIKE, "large-first", "sync")
 

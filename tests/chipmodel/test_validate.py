@@ -1,6 +1,7 @@
 """The independent check of a program: each rule with the smallest program that breaks it."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -32,10 +33,30 @@ def branch(*bodies: tuple[Node, ...], condition: str | None = None) -> If:
 
 
 def loop(*body: Node, carried: tuple[str, ...] = (), trips: int = 3, name: str = "loop") -> Loop:
-    return Loop(name, trips, body, carried, Place("w.yaml", 60, 1))
+    return Loop(name, trips, body, carried, place=Place("w.yaml", 60, 1))
 
+
+def chances(*numbers: tuple[int, int]) -> tuple[tuple[int, Fraction], ...]:
+    """Numbers of trips with their shares."""
+    total = sum(share for _, share in numbers)
+    return tuple((trips, Fraction(share, total)) for trips, share in numbers)
+
+
+def likely(*probabilities: str | None) -> If:
+    arms = (Arm(f"arm{i}", (), Fraction(p) if p else None) for i, p in enumerate(probabilities))
+    return If("gate", tuple(arms), None, Place("w.yaml", 50, 1))
+
+
+WHOLE_FIRST = Vector(8, 8, 8, broadcast=(0,))
+"""Work whose every part reads all of its first operand."""
 
 SOUND = {
+    "probabilities of all arms": program(likely("1/4", "3/4")),
+    "probabilities of some arms": program(likely("1/4", None, "1/2")),
+    "a loop with chances": program(
+        replace(loop(op("o1", "x", "a")), chances=chances((1, 1), (3, 2))), op("o2", "a", "b")
+    ),
+    "a slice of a tensor": program(loop(replace(op("o1", "x", "a"), sliced="x", slices=4))),
     "nothing at all": program(),
     "a chain": program(op("o1", "x", "a"), op("o2", "a y", "b"), outputs=("b",)),
     "weights": program(op("o1", "x", "a", weights=("w",))),
@@ -164,6 +185,39 @@ BROKEN = {
     ),
     "negative trips": (program(loop(op("o1", "x", "a"), trips=-1)), 60, "-1 times"),
     "an if without arms": (program(branch()), 50, "no arms"),
+    "what a loop makes that may run not at all": (
+        program(replace(loop(op("o1", "x", "a")), chances=chances((0, 1), (3, 2))), op("o2", "a", "b")),
+        2,
+        "does not define if it makes no trip",
+    ),
+    "a probability above 1": (program(likely("3/2", None)), 50, "has the probability 1.5"),
+    "a probability below 0": (program(likely("-1/2", None)), 50, "has the probability -0.5"),
+    "probabilities of more than 1": (program(likely("2/3", "2/3", None)), 50, "add up to 4/3"),
+    "probabilities of less than 1": (program(likely("1/2", "1/4")), 50, "add up to 0.75"),
+    "chances that add up to less": (
+        program(replace(loop(), chances=((3, Fraction(1, 2)),))),
+        60,
+        "add up to 0.5",
+    ),
+    "a negative chance": (
+        program(replace(loop(), chances=((1, Fraction(3, 2)), (3, Fraction(-1, 2))))),
+        60,
+        "probability 1.5",
+    ),
+    "negative numbers of trips": (program(replace(loop(), chances=chances((-1, 1), (3, 1)))), 60, "-1 trips"),
+    "one number of trips twice": (program(replace(loop(), chances=chances((3, 1), (3, 1)))), 60, "3 trips"),
+    "more trips than the most": (program(replace(loop(), chances=chances((3, 1), (4, 1)))), 60, "at most 4"),
+    "written before it is read": (
+        program(op("o1", "x", "h"), loop(replace(op("o2", "h", "h"), work=WHOLE_FIRST), carried=("h",))),
+        2,
+        "before it has read all of it",
+    ),
+    "slices of what it does not read": (
+        program(op("o1", "x", "h"), loop(replace(op("o2", "x", "a"), sliced="h", slices=2))),
+        2,
+        "one of 2 slices of 'h' (8 bytes)",
+    ),
+    "slices of unequal size": (program(replace(op("o1", "x", "small"), sliced="x", slices=3)), 1, "3 slices"),
 }
 
 

@@ -23,7 +23,7 @@ from tests.support import tiny_chip
 from workloads.generator import Shape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = ("sync", "ping-pong")
+STREAMERS = ("sync", "ping-pong", "weight-pipeline", "weight-pipeline:7")
 BATCHES = 12
 BATCH = 25
 

@@ -72,7 +72,8 @@ def test_scalars_of_the_core_schema(text: str, value: object) -> None:
 
 
 def test_keys_stay_texts() -> None:
-    assert read_yaml("no: 1\non: 2\ny: 3\n1:30: 4\n'8': 5\n", FILE).data == {
+    assert read_yaml("no: 1\non: 2\ny: 3\n1:30: 4\n'8': 5\n9: 6\n", FILE).data == {
+        "9": 6,
         "no": 1,
         "on": 2,
         "y": 3,
@@ -140,7 +141,8 @@ MISTAKES = [
     ("---\n", 1, 1, "empty", "write the description"),
     ("a: 1\nb: 2\na: 3\n", 3, 1, "the key 'a' is given twice, first on line 1", "remove one"),
     ("a: {b: 1,\n  b: 2}\n", 2, 3, "given twice, first on line 1", "remove one"),
-    ("8: 1\n", 1, 1, "a key must be a text, not 8", 'quote it: "8":'),
+    ("8.5: 1\n", 1, 1, "a key must be a text, not 8.5", 'quote it: "8.5":'),
+    ("0x8: 1\n", 1, 1, "a key must be a text, not 0x8", 'quote it: "0x8":'),
     ("true: 1\n", 1, 1, "a key must be a text, not true", 'quote it: "true":'),
     ("? \n: 1\n", 1, 2, "a key must be a text, not nothing", "quote it"),
     ("a: {[1, 2]: 3}\n", 1, 5, "not a list or mapping", "plain word"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait
+from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.interval import Interval
 from chipmodel.pipeline import plan, run
 from chipmodel.program import Program
@@ -32,8 +32,10 @@ def words(commands: tuple[Command, ...]) -> list[str]:
                 result.append(f"wait {command.name}")
             case Compute():
                 result.append(f"compute {command.label}")
-            case _:
+            case Branch() | Repeat():
                 result.append(command.name)
+            case _:
+                pass
     return result
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline import plan, smallest_capacity
-from chipmodel.program import Program
+from chipmodel.program import Node, Program
 from chipmodel.verify import verify
 from dma.residency import decide
 from tests.support import LUNA_LIKE, with_memory
@@ -87,3 +87,19 @@ def test_in_place_tensors_share_their_memory_until_they_must_not() -> None:
     tight = decide(program, 4095, lambda op: 0)
     assert tight.storage["b"] == "b"
     assert tight.striped == {"a", "b"}
+
+
+def test_what_an_if_decides_by_is_not_needed_in_its_arms() -> None:
+    """And what only one arm reads is not kept in the other."""
+    builder = ProgramBuilder("gated")
+    x = builder.elementwise("relu", "wide", [builder.input("x", (1, 100))])
+    score = builder.dense("score", x, 7)
+    arms: list[tuple[str, list[Node]]] = []
+    for arm, source in (("yes", x), ("no", builder.dense("narrow", x, 30))):
+        with builder.block() as body:
+            builder.dense(f"{arm}.dense", source, 5)
+        arms.append((arm, list(body)))
+    builder.add_if("gate", arms, score)
+    builder.output(score)
+    through = decide(builder.build(), 65536, lambda op: 0).through
+    assert through == (200, 107, 100 + 7 + 30, 100 + 5, 30 + 5)

@@ -12,6 +12,7 @@ from chipmodel.chip import Figure
 from chipmodel.chip_file import load_chip, preset_names
 from dma.stream import policies
 from reports.lists import print_chip, print_chips, print_networks, print_planners
+from solvers.branch_merge import mergers
 from solvers.registry import packers
 from tests.support import LUNA_LIKE
 from workloads.builder import ProgramBuilder
@@ -51,11 +52,12 @@ def test_networks_by_name_with_what_their_programs_count(
 def test_planners_by_the_option_that_takes_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = list(packers().values()), list(policies().values())
+    listed = list(packers().values()), list(mergers().values()), list(policies().values())
     heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(*listed))
     assert heading == ["option", "name", "what it does", "source"]
     assert [row[:2] for row in rows] == [
         *(["--packer", name] for name in packers()),
+        *(["--merge", name] for name in mergers()),
         *(["--streamer", name] for name in policies()),
     ]
     assert all(len(row) == 4 for row in rows)

@@ -12,7 +12,8 @@ from chipmodel.interval import Interval
 from chipmodel.liveness import liveness
 from chipmodel.plan import Buffer, Problem
 from dma.stream import stream
-from workloads.zoo import build, networks
+from workloads.zoo import build
+from workloads.zoo.catalogue import CATALOGUE
 
 
 def random_buffers(
@@ -69,10 +70,11 @@ def odd_problems(draw: st.DrawFn) -> Problem:
 
 @cache
 def zoo_problems() -> dict[str, Problem]:
-    """By network, what the packer is first asked when it runs on a LUNA ARCS; without the capacity."""
+    """By network without control flow, what the packer is first asked when it runs on a LUNA ARCS; without
+    the capacity."""
     chip = load_chip("luna-arcs", ())
     size = chip.shared_memory.bytes
-    schedules = {n.name: stream(build(n.name), chip, "ping-pong", size) for n in networks()}
+    schedules = {n.name: stream(build(n.name), chip, "ping-pong", size) for n in CATALOGUE}
     return {name: Problem(liveness(schedule, chip).buffers) for name, schedule in schedules.items()}
 
 

@@ -23,9 +23,9 @@ def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
 
 PAPER = ["naive", "sequential", "large-first", "short-first"]
-OTHERS = ["free-list", "pool", "buckets", "greedy-best-fit", "conflict-first", "linear"]
+OTHERS = ["free-list", "pool", "buckets", "greedy-best-fit", "conflict-first", "linear", "context", "context-pool"]
 HEURISTICS = [*PAPER, *OTHERS]
-ANYTIME = ["hill-climb", "exact", "search", "cp-sat"]
+ANYTIME = ["context-evolutionary", "context-rl", "hill-climb", "state-search", "exact", "search", "cp-sat"]
 
 
 def test_the_packers_in_the_order_of_the_paper() -> None:

@@ -139,12 +139,17 @@ def values(form: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
         case {"type": "array", "items": items}:
             return st.lists(values(items, depth), min_size=form.get("minItems", 0), max_size=4)
         case {"type": "object", "patternProperties": patterns}:
-            (inner,) = patterns.values()
+            ((pattern, inner),) = patterns.items()
             return st.dictionaries(
-                NAMES, values(inner, depth), min_size=form.get("minProperties", 0), max_size=2
+                st.sampled_from(["0", "2", "3"]) if "[1-9]" in pattern else NAMES,
+                values(inner, depth),
+                min_size=form.get("minProperties", 0),
+                max_size=2,
             )
         case {"type": "integer"}:
             return SIZES
+        case {"type": "number"}:
+            return st.sampled_from([0, 0.25, 0.5, 1, 1.5])
         case {"type": "boolean"}:
             return st.booleans()
         case {"type": "null"}:
@@ -158,7 +163,7 @@ NESTED = ("If", "Loop")
 
 def objects(model: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
     fields = {k: values(f, depth) for k, f in model["properties"].items() if k != "name"}
-    required = {k: v for k, v in fields.items() if k in (*model["required"], "in")}
+    required = {k: v for k, v in fields.items() if k in (*model.get("required", ()), "in")}
     return st.fixed_dictionaries(required, optional={k: v for k, v in fields.items() if k not in required})
 
 

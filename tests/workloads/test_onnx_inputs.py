@@ -233,7 +233,7 @@ def test_strict_names_the_unknown_operator(tmp_path: Path) -> None:
         load(tmp_path, _foreign(), strict=True)
 
 
-def test_a_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None:
+def test_a_foreign_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None:
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Add", ["c", "outer"], ["c2"])],
         "body",
@@ -244,11 +244,11 @@ def test_a_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None:
         ],
         [helper.make_tensor_value_info("go2", 9, []), helper.make_tensor_value_info("c2", 1, [4])],
     )
-    nodes = [node("Exp", "x", "outer"), node("Loop", "n _ outer", "y", body=body)]
-    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)})
+    nodes = [node("Exp", "x", "outer"), node("Repeat", "n _ outer", "y", domain="art", body=body)]
+    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)}, told={"y": [4]})
     program = load(tmp_path, made)
-    assert kinds(program) == ["exp", "loop"]
-    assert "(Loop)" in program.notes[0]
+    assert kinds(program) == ["exp", "repeat"]
+    assert "(art.Repeat)" in program.notes[0]
     assert "without what its sub-graphs compute" in program.notes[0]
     assert set(operations(program)[1].inputs) == {"outer"}
 

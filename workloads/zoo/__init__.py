@@ -14,6 +14,7 @@ from chipmodel.near import shown, suggest
 from chipmodel.program import Program
 from workloads.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
+from workloads.zoo.catalogue_control import CONTROL_FLOW
 from workloads.zoo.network import Figure, Network, Option, Setting
 
 __all__ = ["Figure", "Network", "Option", "Setting", "build", "networks", "parse_zoo_url"]
@@ -21,13 +22,13 @@ __all__ = ["Figure", "Network", "Option", "Setting", "build", "networks", "parse
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
 
-_BY_NAME: Mapping[str, Network] = {network.name: network for network in CATALOGUE}
+_BY_NAME: Mapping[str, Network] = {network.name: network for network in (*CATALOGUE, *CONTROL_FLOW)}
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
 def networks() -> tuple[Network, ...]:
     """Every built-in network, sorted by name."""
-    return tuple(sorted(CATALOGUE, key=lambda network: network.name))
+    return tuple(sorted(_BY_NAME.values(), key=lambda network: network.name))
 
 
 def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:

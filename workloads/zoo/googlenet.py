@@ -36,6 +36,11 @@ def googlenet(net: ProgramBuilder, *, size: int, classes: int, kernel: int) -> N
     """``kernel`` is that of the branch which the paper draws as 5x5."""
     if kernel == 3:
         net.notes.append("the 5x5 branches are 3x3 as in torchvision; kernel=5 builds the paper's")
+    net.output(classifier(net, "fc", features(net, size, kernel), classes))
+
+
+def features(net: ProgramBuilder, size: int, kernel: int) -> Value:
+    """The network without its classifier: 1024 channels at 1/32 of the image."""
     x = net.conv("conv1", image(net, size), 64, 7, stride=2, pad=3)
     x = net.pool("maxpool1", x, 3, stride=2, ceil=True)
     x = net.conv("conv2", x, 64, 1)
@@ -47,7 +52,7 @@ def googlenet(net: ProgramBuilder, *, size: int, classes: int, kernel: int) -> N
             x = net.pool(f"maxpool{i + 2}", x, 3 if i == 1 else 2, stride=2, ceil=True)
         for name, widths in stage.items():
             x = _inception(net, f"inception{name}", x, widths, kernel)
-    net.output(classifier(net, "fc", x, classes))
+    return x
 
 
 def _inception(net: ProgramBuilder, name: str, x: Value, widths: Widths, kernel: int) -> Value:

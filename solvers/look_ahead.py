@@ -1,0 +1,95 @@
+"""A place for each item in turn, chosen by what the items after it can still make of it.
+
+The items after one are its *context*. Combinations of places for an item and its context grow item by item;
+once they reach to the end of the context, the best one decides for the item, and those that decide otherwise
+are dropped. The others are what the next item begins with, so a longer context costs no more time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import itemgetter
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+State = TypeVar("State", bound=Hashable)
+Place = TypeVar("Place")
+Option = tuple[int, int, Place]
+"""What the combination needs with a place (the less the better), what the place adds to the sum that decides
+between combinations of equal needs, and the place."""
+
+
+class _Combination(Generic[State, Place]):
+    """A state, the places that led to it, newest first, and the sum of what they added."""
+
+    __slots__ = ("before", "place", "state", "sum")
+
+    def __init__(
+        self, state: State, sum_: int, before: _Combination[State, Place] | None, place: Place | None
+    ) -> None:
+        self.state, self.sum, self.before, self.place = state, sum_, before, place
+
+
+def look_ahead(
+    items: Sequence[Item],
+    first: State,
+    options: Callable[[State, Item], Iterable[Option[Place]]],
+    after: Callable[[State, Item, Place], State],
+    context: int,
+    width: int | None,
+) -> list[Place]:
+    """A place for every item, each chosen by the best combination with the ``context`` items after it.
+
+    ``options`` are what an item may have (see ``Option``; at least one), ``after`` the state that a place
+    leads to, by which later options are decided. Of combinations in the same state only the best is kept, and
+    of all no more than the ``width`` best (all if None). With None and a context of all items nothing is
+    better than the places that are returned.
+    """
+    kept: list[_Combination[State, Place]] = [_Combination(first, 0, None, None)]
+    places: list[Place] = []
+    for number, item in enumerate(items):
+        kept = _grown(kept, item, options, after, width)
+        if number >= context:
+            kept = _decide(kept, context, places)
+    for left in range(len(items) - len(places) - 1, -1, -1):
+        kept = _decide(kept, left, places)
+    return places
+
+
+def _grown(
+    kept: list[_Combination[State, Place]],
+    item: Item,
+    options: Callable[[State, Item], Iterable[Option[Place]]],
+    after: Callable[[State, Item, Place], State],
+    width: int | None,
+) -> list[_Combination[State, Place]]:
+    """The best combinations with one item more, the best first, no two in the same state."""
+    found = [
+        (need, one.sum + added, one, place) for one in kept for need, added, place in options(one.state, item)
+    ]
+    found.sort(key=itemgetter(0, 1))
+    states: dict[State, _Combination[State, Place]] = {}
+    for _, added, one, place in found:
+        state = after(one.state, item, place)
+        if state not in states:
+            states[state] = _Combination(state, added, one, place)
+            if len(states) == width:
+                break
+    return list(states.values())
+
+
+def _decide(
+    kept: list[_Combination[State, Place]], back: int, places: list[Place]
+) -> list[_Combination[State, Place]]:
+    """Takes the best one's place of ``back`` items ago; the combinations that agree."""
+    chosen = _ancestor(kept[0], back)
+    assert chosen.place is not None
+    places.append(chosen.place)
+    return [one for one in kept if _ancestor(one, back) is chosen]
+
+
+def _ancestor(one: _Combination[State, Place], back: int) -> _Combination[State, Place]:
+    for _ in range(back):
+        assert one.before is not None
+        one = one.before
+    return one

@@ -1,0 +1,183 @@
+"""What S1 (state search over memory tiers) is asked: tiers, steps, blocks, and what each access costs.
+
+One time step per op. A *block* is alive from its first step on, which writes it, to its last; at every
+step it lies in one tier, at one place. Costs are exact rationals of cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.errors import BadInput
+
+Cost = Callable[[int], int | Fraction]
+"""Cycles for so many bytes."""
+
+
+def line(latency: int, bytes_per_cycle: int | Fraction) -> Cost:
+    """S1's own cost, exactly: ``latency + bytes / bandwidth``."""
+    return lambda size: latency + Fraction(size) / bytes_per_cycle
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A memory. ``read`` and ``write`` are what an op pays for a block that lies here (S1's ``L_out +
+    d / W_out`` and ``L_in + d / W_in``), ``leave`` and ``enter`` what a transfer to or from another place."""
+
+    name: str
+    capacity: int | None
+    """Bytes; None for as many as it takes, which only the last tier may have."""
+    read: Cost
+    write: Cost
+    leave: Cost
+    enter: Cost
+    alignment: int = 1
+    copies: bool = True
+    """Whether a block that holds data may be moved to another place of this tier, at ``leave + enter``."""
+
+
+def tier(name: str, capacity: int | None, out: Cost, into: Cost, alignment: int = 1) -> Tier:
+    """A tier where an op's access costs what a transfer does, as S1 states it."""
+    return Tier(name, capacity, out, into, out, into, alignment)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes that are alive at the steps ``[start, stop)``; other blocks and tasks name it by its index."""
+
+    name: str
+    bytes: int
+    start: int
+    stop: int
+    alignment: int = 1
+    pinned: int | None = None
+    """The only tier (its index) that it may lie in."""
+    overwrites: tuple[int, ...] = ()
+    """The blocks whose bytes it may lie on, at its first step, which must be their last."""
+    home: int | None = None
+    """The tier that holds it before its first step: an input. Elsewhere it is to be brought first."""
+    constant: bool = False
+    """Whether bringing it from its home is not counted: S1 loads constants before the run."""
+    ends: int | None = None
+    """The tier that it must lie in, or have a copy in, after its last step: an output."""
+    swaps: bool = True
+    """Whether it may change its place while it holds data."""
+    holes: tuple[tuple[int, int], ...] = ()
+    """Stretches ``[start, stop)`` of its life in which its place is free for others, in order: it holds no
+    data then. Only of a block that does not change its place."""
+
+    def alive(self, step: int) -> bool:
+        """Whether it holds data at a step."""
+        return self.start <= step < self.stop and not any(a <= step < b for a, b in self.holes)
+
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Its life without the holes."""
+        edges = (self.start, *(edge for hole in self.holes for edge in hole), self.stop)
+        return tuple(zip(edges[::2], edges[1::2], strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An op's read or write of a block. ``staged`` bytes of the first tier are needed meanwhile where the
+    block lies in another tier: what passes through on its way to the op."""
+
+    block: int
+    writes: bool
+    staged: int = 0
+    moved: int | None = None
+    """How many bytes it reads or writes; None for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An op: its tasks, how often it runs (its costs count as often), and the bytes of the first tier
+    that it keeps from all blocks."""
+
+    tasks: tuple[Task, ...]
+    times: int = 1
+    reserve: int = 0
+    name: str = ""
+    cuts: bool = False
+    """Whether the op is cut into parts where one of its blocks lies outside of the first tier; then it may
+    not overwrite what its later parts still read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierProblem:
+    """``tiers`` from fast to slow, the last of them without a capacity.
+
+    A copy of a block that once lay in the last tier stays valid until the block is written again, so that
+    the block returns there for nothing.
+    """
+
+    tiers: tuple[Tier, ...]
+    blocks: tuple[Block, ...]
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for a problem that makes no sense, naming the tier, block or step."""
+        if not self.tiers or self.tiers[-1].capacity is not None:
+            raise BadInput("the last tier has a capacity", mend="give it none: what fits nowhere lies there")
+        for each in self.tiers[:-1]:
+            if each.capacity is None:
+                raise BadInput(f"tier {each.name!r} has no capacity", mend="only the last tier may have none")
+        for index, block in enumerate(self.blocks):
+            self._check(index, block)
+        for at, step in enumerate(self.steps):
+            if not all(
+                0 <= t.block < len(self.blocks) and self.blocks[t.block].alive(at) for t in step.tasks
+            ):
+                what = f"step {at} {step.name!r} has a task on a block that is not alive then"
+                raise BadInput(what, mend="tasks name blocks by index")
+
+    def _check(self, index: int, block: Block) -> None:
+        if not 0 <= block.start < block.stop <= len(self.steps) or block.bytes < 0:
+            what = f"block {block.name!r} of {block.bytes} B lives in [{block.start}, {block.stop})"
+            raise BadInput(f"{what} of {len(self.steps)} steps", mend="at least one step, no negative bytes")
+        if block.holes and (block.swaps or any(start >= stop for start, stop in block.spans())):
+            what = f"block {block.name!r} has holes {block.holes} in [{block.start}, {block.stop})"
+            raise BadInput(what, mend="holes inside of the life, in order, of a block that does not swap")
+        for where in (block.pinned, block.home, block.ends):
+            if where is not None and not 0 <= where < len(self.tiers):
+                raise BadInput(f"block {block.name!r} names tier {where}", mend="tiers are named by index")
+        for under in block.overwrites:
+            if under == index or self.blocks[under].stop != block.start + 1:
+                what = f"block {block.name!r} may overwrite {self.blocks[under].name!r}, which does not die"
+                raise BadInput(f"{what} at step {block.start}", mend="only what dies there is overwritten")
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Where a block lies at the steps ``[start, stop)``."""
+
+    tier: int
+    offset: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """S1's memory state: where every block lies at every step, and what the program's tasks cost then."""
+
+    cycles: Fraction
+    stays: tuple[tuple[Stay, ...], ...]
+    """Of each block, in order of time."""
+    under: tuple[int | None, ...]
+    """Of each block, the block whose bytes it was put on."""
+
+    def busy(self, problem: TierProblem, tier: int, step: int) -> tuple[tuple[str, int, int], ...]:
+        """S1's busy list: (block, offset, bytes) in a tier at a step, by offset."""
+        found = [
+            (stay.offset, block.name, block.bytes)
+            for block, stays in zip(problem.blocks, self.stays, strict=True)
+            for stay in stays
+            if stay.tier == tier and stay.start <= step < stay.stop and block.alive(step) and block.bytes
+        ]
+        return tuple((name, offset, size) for offset, name, size in sorted(found))
+
+    def tier_at(self, block: int, step: int) -> int | None:
+        """The tier of a block at a step; None where it is not alive."""
+        return next((s.tier for s in self.stays[block] if s.start <= step < s.stop), None)

@@ -1,0 +1,130 @@
+"""Speech with control flow: a wake word before a recogniser, and a denoiser with a voice-activity branch.
+
+``wakeword`` has two networks of one publication one behind the other, DS-CNN S and L of "Hello Edge"
+(Zhang, Suda, Lai, Chandra 2017, arXiv:1711.07128), sized as in the authors' code
+(github.com/ARM-software/ML-KWS-for-MCU, train_commands.txt). That the small one wakes the large one is
+assumed, and so is how often; S2's own wake-word network is not public.
+
+``denoise`` is RNNoise (Valin 2018, arXiv:1709.08243), layer by layer as in training/rnn_train.py of
+github.com/xiph/rnnoise at commit 3bfaf9fd: 42 features a frame of 10 ms, GRUs of 24 (voice activity),
+48 (noise) and 96 units, 22 gains, which never fall below 0.6 of the frame before (denoise.c).
+RNNoise runs all of it on every frame. Here a frame without voice leaves out the two larger GRUs and lets the
+gains fade: a voice-activity branch as S2's denoiser has one, whose network is not public.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from workloads.builder import ProgramBuilder
+from workloads.shapes import Value
+from workloads.trips import allocate, collect, hand_over, pick
+from workloads.zoo.control import choose, copy_to, step, step_weights
+
+AWAKE = Fraction(1, 100)
+"""How often the wake word is heard: assumed."""
+
+SPEAKING = Fraction(3853, 10_000)
+"""How often one side of a conversation speaks (ITU-T P.59, 38.53 %; remembered, not looked up)."""
+
+GRUS = {"vad": 24, "noise": 48, "denoise": 96}
+FEATURES, BANDS = 42, 22
+
+
+def wakeword(net: ProgramBuilder, *, size: int, coefficients: int, classes: int) -> None:
+    """Input: ``size`` frames of MFCC. Output: ``output``, of the recogniser if the gate woke it, else of
+    the gate, one of whose words is the wake word."""
+    x = net.input("input", (1, 1, size, coefficients))
+    heard = _ds_cnn(net, "gate.", x, 64, (2, 2), (1, 1, 1, 1), classes, "gate.scores")
+
+    choose(
+        net,
+        "wake",
+        heard,
+        {
+            "sleep": lambda: copy_to(net, "gate.answer", heard, "output"),
+            "awake": lambda: _ds_cnn(net, "recogniser.", x, 276, (2, 1), (2, 1, 1, 1, 1), classes, "output"),
+        },
+        {"awake": AWAKE},
+    )
+    net.output(Value("output", (1, classes), net.dtype))
+
+
+def _ds_cnn(
+    net: ProgramBuilder,
+    name: str,
+    x: Value,
+    channels: int,
+    stride: tuple[int, int],
+    strides: tuple[int, ...],
+    classes: int,
+    scores: str,
+) -> Value:
+    """A 10x4 convolution, then depthwise separable 3x3 ones; BatchNorm folded."""
+    x = net.conv(f"{name}conv1", x, channels, (10, 4), stride=stride, pad="same")
+    for i, each in enumerate(strides, start=2):
+        x = net.conv(f"{name}conv{i}.depthwise", x, channels, 3, stride=each, pad="same", groups=channels)
+        x = net.conv(f"{name}conv{i}.pointwise", x, channels, 1)
+    x = net.pool(f"{name}avgpool", x, None, kind="average_pool")
+    logits = net.dense(f"{name}fc", net.flatten(x), classes)
+    return net.vector("softmax", f"{name}softmax", [logits], outputs=[scores])
+
+
+def denoise(net: ProgramBuilder, *, frames: int) -> None:
+    """Inputs: ``features`` (frames, 42), and the states and gains that the frames before left. Outputs:
+    ``gains`` (frames, 22), ``voice`` (frames, 1), and the states and gains for what comes next."""
+    features = net.input("features", (frames, FEATURES))
+    states = {name: _carried(net, f"{name}_state", units) for name, units in GRUS.items()}
+    last = _carried(net, "last_gains", BANDS)
+    gains = allocate(net, "gains.room", "gains", (frames, BANDS), net.dtype)
+    voice = allocate(net, "voice.room", "voice", (frames, 1), net.dtype)
+    with net.block() as body:
+        frame = pick(net, "frame", features, frames, (1, FEATURES))
+        seen = net.dense("input_dense", frame, 24)
+        heard = _gru(net, "vad", seen, states["vad"])
+        speech = net.dense("vad_output", heard, 1)
+        floor = net.vector("mul", "fade", [last])
+        choose(
+            net,
+            "voice_activity",
+            speech,
+            {
+                "speech": lambda: _speech(net, frame, seen, heard, floor, states),
+                "silence": lambda: copy_to(net, "silent_gains", floor, "frame_gains"),
+            },
+            {"speech": SPEAKING},
+        )
+        now = Value("frame_gains", (1, BANDS), net.dtype)
+        collect(net, "gains.collect", now, gains, frames)
+        collect(net, "voice.collect", speech, voice, frames)
+        hand_over(net, "frames", {"vad_state": heard, "last_gains": now})
+    carried = [*(f"{name}_state" for name in GRUS), "last_gains", "gains", "voice"]
+    net.add_loop("frames", frames, body, carried)
+    for value in (gains, voice, *states.values(), last):
+        net.output(value)
+
+
+def _carried(net: ProgramBuilder, name: str, width: int) -> Value:
+    before = net.input(f"{name}.before", (1, width))
+    return copy_to(net, f"{name}.first", before, name)
+
+
+def _gru(net: ProgramBuilder, name: str, x: Value, state: Value) -> Value:
+    units = GRUS[name]
+    weights = step_weights(net, f"{name}_gru", "gru", x.shape[-1], units)
+    return step(net, f"{name}_gru", "gru", x, [state], units, weights)[0]
+
+
+def _speech(
+    net: ProgramBuilder, frame: Value, seen: Value, heard: Value, floor: Value, states: dict[str, Value]
+) -> None:
+    noise = _gru(net, "noise", _joined(net, "noise_input", [seen, heard, frame]), states["noise"])
+    joined = _joined(net, "denoise_input", [heard, noise, frame])
+    clean = _gru(net, "denoise", joined, states["denoise"])
+    wanted = net.dense("denoise_output", clean, BANDS)
+    net.elementwise("max", "speech_gains", [wanted, floor], outputs=["frame_gains"])
+    hand_over(net, "speech", {"noise_state": noise, "denoise_state": clean})
+
+
+def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
+    return net.vector("concat", name, parts, (1, sum(part.shape[1] for part in parts)), rows=1)

@@ -115,8 +115,8 @@ def main() -> None:
             runs, shorter = runs + 1, shorter + (ours <= usual)
         print(
             f"| {case.title} | {case.network} | {float(initial):,.0f} | {float(cycles):,.0f} "
-            f"| {_change(cycles, initial)} | {_change(initial if best else least, initial)} | {between - began:.3f} "
-            f"| {ended - between:.3f} | {_cycles(usual)} | {_cycles(ours)} |",
+            f"| {_change(cycles, initial)} | {_change(cycles if best else least, initial)} "
+            f"| {between - began:.3f} | {ended - between:.3f} | {_cycles(usual)} | {_cycles(ours)} |",
             flush=True,
         )
     print(f"{better} of {total} cheaper, none dearer; of the {could} that can be cheaper {better}; ", end="")

@@ -1,7 +1,8 @@
 """The least that any state of a two-tier problem costs: which blocks lie where, without their places.
 
-A relaxation of S1's states, as a mixed-integer program for SCIP: at each step the blocks in the first tier take no more bytes
-than there are. So no state is cheaper, and where the initial state costs as much, no search can help.
+A relaxation of S1's states, as a mixed-integer program for SCIP: at each step the blocks in the first tier
+take no more bytes than there are. So no state is cheaper, and where the initial state costs as much, no
+search can help.
 """
 
 from __future__ import annotations

@@ -11,10 +11,16 @@ from chipmodel.bound_ops import least_cycles, read_share, written_share
 from chipmodel.bound_windows import windows_of
 from chipmodel.chip import Chip
 from chipmodel.program import If, Loop, Node, Op, Program
+from chipmodel.time_bound import Binding, TimeBound, Unit
 from dma.timing import least_cost
 
 
 def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
+    """The cycles of ``time_bound``."""
+    return time_bound(program, chip, path).cycles
+
+
+def time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
     """The largest of three bounds that hold for every plan.
 
     *Compute*: each op that the path runs, one after another, with the least padding that any cut has; of
@@ -48,9 +54,21 @@ def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) ->
     once_store, each_store = least_cost(chip, "store")
     setups = [once_load] * bool(loads) + [once_store] * bool(stores)
     moved = ceil(loads * each_load + stores * each_store)
+    names = list(needed)
+    if not names:
+        return TimeBound(0)
+    bounds = [
+        _of_all("npu", names, spread(program, chip.cores, cycles)),
+        _of_all("dma", names, moved + min(setups, default=0)),
+    ]
     windows = windows_of(program, chip, path)
-    either = max(spread(program, chip.cores, cycles), moved + min(setups, default=0))
-    return max(either, windows.cycles if windows else 0)
+    if windows:
+        bounds.insert(0, TimeBound(windows.cycles, tuple(Binding(*each) for each in windows.stretches)))
+    return max(bounds, key=lambda bound: bound.cycles)
+
+
+def _of_all(unit: Unit, names: list[str], cycles: int) -> TimeBound:
+    return TimeBound(cycles, (Binding(unit, names[0], names[-1], cycles),))
 
 
 def _run(body: tuple[Node, ...], path: Mapping[str, str], times: int) -> list[tuple[Op, int]]:

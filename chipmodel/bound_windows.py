@@ -6,18 +6,36 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
+from typing import NamedTuple
 
 from chipmodel.bound_ops import least_cycles, read_share, written_share
 from chipmodel.chip import Chip
 from chipmodel.program import If, Loop, Node, Op, Program
-from chipmodel.windows import Item, Visit, WindowBound, window_bound
+from chipmodel.time_bound import Unit
+from chipmodel.windows import Item, Visit, window_bound
 from dma.timing import least_cost
 
 MOST_VISITS = 20_000
 """A longer run has no window bound."""
 
 
-def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> WindowBound | None:
+class NamedStretch(NamedTuple):
+    """A stretch by its first and its last op."""
+
+    unit: Unit
+    first: str
+    last: str
+    cycles: int
+
+
+class Windows(NamedTuple):
+    """The window bound in ``cycles``, and the stretches that add up to it."""
+
+    cycles: int
+    stretches: tuple[NamedStretch, ...]
+
+
+def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> Windows | None:
     """The window bound of one run along ``path`` (arms and trips by name); None for a chip of several
     cores, whose ops do not run one after another, and for a very long run."""
     if chip.cores > 1:
@@ -25,7 +43,9 @@ def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> WindowB
     run = list(islice(_run(program.body, path), MOST_VISITS + 1))
     if len(run) > MOST_VISITS:
         return None
-    return window_bound(_visits(program, chip, run), chip.shared_memory.bytes)
+    bound = window_bound(_visits(program, chip, run), chip.shared_memory.bytes)
+    named = (NamedStretch(s.unit, run[s.start].name, run[s.stop - 1].name, s.cycles) for s in bound.stretches)
+    return Windows(bound.cycles, tuple(named))
 
 
 def _run(body: tuple[Node, ...], path: Mapping[str, str]) -> Iterator[Op]:

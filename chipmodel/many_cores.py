@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chipmodel.bound import lower_bound_cycles
+from chipmodel.bound import time_bound
 from chipmodel.chip import Chip
 from chipmodel.cores import CorePart, split
 from chipmodel.errors import DoesNotFit
@@ -66,7 +66,7 @@ def run_cores(
         solved=worst.solved,
         trace=trace,
         sync_cycles=_sync_cycles(setting, core_of, trace),
-        lower_bound_cycles=lower_bound_cycles(program, chip, trace.path),
+        bound=time_bound(program, chip, trace.path),
         attempts=worst.attempts,
         cores=plans,
         one_core_cycles=one_core_cycles,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from chipmodel.bound import lower_bound_cycles
+from chipmodel.bound import time_bound
 from chipmodel.chip import Chip
 from chipmodel.commands import Command
 from chipmodel.errors import DoesNotFit
@@ -189,7 +189,7 @@ def run(
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
-        lower_bound_cycles=lower_bound_cycles(program, chip, trace.path),
+        bound=time_bound(program, chip, trace.path),
         attempts=planned.attempts,
         merge=merge,
     )

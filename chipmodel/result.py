@@ -11,6 +11,7 @@ from chipmodel.paths import Paths
 from chipmodel.plan import Problem, Solved
 from chipmodel.program import Program
 from chipmodel.schedule import Schedule
+from chipmodel.time_bound import TimeBound
 from chipmodel.trace import Trace, Unit
 
 
@@ -43,7 +44,7 @@ class CorePlan:
 @dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` is the same program on the same chip with every load waited
-    for at once; ``lower_bound_cycles`` holds for any plan on this chip and path."""
+    for at once; ``bound`` holds for any plan on this chip and path."""
 
     program: Program
     chip: Chip
@@ -52,7 +53,7 @@ class Result:
     solved: Solved
     trace: Trace
     sync_cycles: int
-    lower_bound_cycles: int
+    bound: TimeBound
     attempts: tuple[Attempt, ...]
     merge: str = "conflict"
     """How the arms of branches share memory (``solvers.branch_merge``)."""
@@ -83,6 +84,11 @@ class Result:
     def npu_cycles(self) -> int:
         """The cycles of the run, of all cores together."""
         return self.trace.cycles * self.trace.cores
+
+    @property
+    def lower_bound_cycles(self) -> int:
+        """Cycles that no plan beats."""
+        return self.bound.cycles
 
     @property
     def capacity(self) -> int:

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import groupby
-from typing import Literal
 
-Unit = Literal["npu", "dma"]
+from chipmodel.time_bound import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ starts later. Both are linear in steps and transfers, but for sorting.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -43,8 +43,7 @@ class Stretch:
 def issue_positions(stretch: Stretch, jitter: int = 0) -> list[int]:
     """The position at which each slice's load is issued; nowhere after the slice's first reader."""
     positions, run = _leading(stretch)
-    later = _put_off(stretch, jitter, positions, run)
-    return positions if later is None else later
+    return _put_off(stretch, jitter, positions, run)
 
 
 def run_of(stretch: Stretch, positions: Sequence[int]) -> Forecast:
@@ -113,20 +112,19 @@ def _leading(stretch: Stretch) -> tuple[list[int], Forecast]:
     return best, run
 
 
-def _put_off(stretch: Stretch, jitter: int, positions: list[int], run: Forecast) -> list[int] | None:
-    """Later positions with which nothing ends later than it did, or than it is waited for; first with
-    leave to let other transfers go before, which may need more time than there is."""
+def _put_off(stretch: Stretch, jitter: int, positions: list[int], run: Forecast) -> list[int]:
+    """Later positions with which nothing ends later than it did, or than it is waited for: with leave to let
+    other transfers go before, or, where that needs more time than there is, in the order at hand."""
     queue = sorted(range(len(stretch.fixed)), key=lambda i: _place(stretch.fixed[i]))
-    moves = [stretch.fixed[i] for i in queue]
-    ahead_of: list[int] = []
+    places = [_place(stretch.fixed[i]) for i in queue]
+    before: list[int] = []
     for each, position in zip(stretch.slices, positions, strict=True):
-        place = _place(Move("load", position, each.first, 0))
-        ahead_of.append(bisect_left(moves, (place, 1), key=lambda move: (_place(move), 0)))
-    for most in ([len(moves)] * len(ahead_of), ahead_of):
-        later = _Backwards(stretch, jitter, positions, run, queue, most).positions()
-        if later is not None and run_of(stretch, later).end <= run.end:
-            return later
-    return None
+        before.append(bisect_right(places, _place(Move("load", position, each.first, 0))))
+    later = _Backwards(stretch, jitter, positions, run, queue, [len(queue)] * len(before)).positions()
+    if later is None:
+        later = _Backwards(stretch, jitter, positions, run, queue, before).positions()
+    assert later is not None, "the positions at hand are in time themselves"
+    return later
 
 
 def _place(move: Move) -> tuple[int, int, int]:

@@ -73,6 +73,10 @@ def _time(result: Result, sums: Digest) -> dict[str, object]:
         "total_cycles": total,
         "sync_cycles": result.sync_cycles,
         "lower_bound_cycles": result.lower_bound_cycles,
+        "lower_bound": [
+            {"unit": b.unit, "first": b.first, "last": b.last, "cycles": b.cycles}
+            for b in result.bound.bindings
+        ],
         "compute_cycles": sums.compute_cycles,
         "dma_cycles": sums.dma_cycles,
         "stall_cycles": result.npu_cycles - sums.compute_cycles,

@@ -8,6 +8,7 @@ from chipmodel.result import Result
 from reports.cores import cores_table, speed_up
 from reports.digest import Digest, Met, OpTotals, digest
 from reports.lateness import late_ops, lateness
+from reports.limits import bound_words
 from reports.paths import parts_table, path_lines
 from reports.words import (
     AWAITED,
@@ -188,6 +189,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     if len(result.attempts) > 1:
         rounds = [f"budget {size(a.budget)} -> peak {size(a.peak)}" for a in result.attempts]
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
+    if result.bound.bindings:
+        remarks.append(("Bound by", bound_words(result.bound)))
     return remarks + [("Note", note) for note in result.program.notes]
 
 

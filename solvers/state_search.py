@@ -16,8 +16,9 @@ from time import perf_counter
 from chipmodel.errors import DoesNotFit
 from solvers.outcome import Limits
 from solvers.state_search_actions import variants
+from solvers.state_search_fit import best_fit
 from solvers.state_search_problem import State, Stay, TierProblem
-from solvers.state_search_rule import Event, Run, best_fit, by_rule
+from solvers.state_search_rule import Event, Run, by_rule
 from solvers.state_search_tables import Tables
 
 WORK = 600_000

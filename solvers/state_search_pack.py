@@ -22,8 +22,10 @@ from solvers.state_search_problem import Block, Step, Task, Tier, TierProblem
 from solvers.state_search_rule import by_rule
 from solvers.state_search_tables import Tables
 
-WORK = 8_000
+WORK = 3_000
 """Where no limit is given, there are as many nodes as place no more blocks than these."""
+WORK_TO_FIT = 40_000
+"""The same for a problem with a capacity: a plan that does not fit is worth nothing."""
 FEWEST = 10
 """Where no limit is given and no more nodes than these would be had, nothing is searched."""
 RULES = 8
@@ -113,7 +115,8 @@ class _Packing:
         self.board.stage("state search")
         spent, most = 0, limits.nodes
         if most is None and limits.seconds is None:
-            most = WORK // max(1, len(self.steps))
+            work = WORK if self.problem.capacity is None else WORK_TO_FIT
+            most = work // max(1, len(self.steps))
             most = most if most > FEWEST else 0
         low = target
         while self.peak > low and (most is None or spent < most):

@@ -11,9 +11,10 @@ The last tier holds everything, so only *that* a block lies there is kept; its p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from chipmodel.errors import DoesNotFit
+from solvers.state_search_fit import best_fit
 from solvers.state_search_tables import Tables
 
 Span = tuple[int, int, int]
@@ -57,7 +58,7 @@ class Run:
             self.busy == other.busy
             and self.where == other.where
             and self.copied == other.copied
-            and self.stuck == other.stuck
+            and True
         )
 
     # -- places --------------------------------------------------------------------------------
@@ -223,34 +224,3 @@ def by_rule(tables: Tables) -> Run:
     for step in range(len(tables.births)):
         run.advance(step)
     return run
-
-
-def best_fit(
-    tables: Tables,
-    block: int,
-    tier: int,
-    spaces: Iterable[tuple[int, int, int, int]],
-    capacity: int | None,
-) -> int | None:
-    """The smallest of ``spaces`` that holds ``block``, against the neighbour that dies later."""
-    size, step = tables.size[block], tables.alignment[block][tier]
-    best: tuple[int, int, int, int] | None = None
-    for space in spaces:
-        low = -(-space[0] // step) * step
-        smaller = best is None or space[1] - space[0] < best[1] - best[0]
-        if smaller and low + size <= space[1]:
-            best = space
-    if best is None:
-        return None
-    low, high, below, above = best
-    if _low_side(tables.stop, low, high, below, above, capacity):
-        return -(-low // step) * step
-    return (high - size) // step * step
-
-
-def _low_side(stop: Sequence[int], low: int, high: int, below: int, above: int, capacity: int | None) -> bool:
-    if below < 0 or above < 0:
-        return below < 0 or capacity is None
-    if stop[below] != stop[above]:
-        return stop[below] > stop[above]
-    return capacity is None or low <= capacity - high

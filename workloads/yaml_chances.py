@@ -14,7 +14,7 @@ Chances = tuple[tuple[int, Fraction], ...]
 
 
 def probabilities_of(op: If, path: Path, names: Names) -> dict[str, Fraction]:
-    """Those that the arms of the ``if`` at ``path`` give. Raises ``BadInput`` where they cannot add up to 1."""
+    """Those that the arms of an ``if`` give. Raises ``BadInput`` where they cannot add up to 1."""
     found = {
         name: _exactly(arm.probability)
         for name, arm in op.arms.items()

@@ -14,8 +14,6 @@ from typing import get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.near import suggest
-from chipmodel.program import If as IfNode
-from chipmodel.program import Loop as LoopNode
 from chipmodel.program import Node, Program, ops
 from chipmodel.validate import validate_program
 from chipmodel.yaml_file import Document, read_text, read_yaml, validate
@@ -25,10 +23,11 @@ from workloads.trips import allocate, collect, hand_over, pick
 from workloads.yaml_chances import probabilities_of, trips_of
 from workloads.yaml_moves import build
 from workloads.yaml_names import AnyNode, Names, Path, arm_block, exits, reads
+from workloads.yaml_notes import notes_of
 from workloads.yaml_op_models import Custom, SimpleOp
 from workloads.yaml_schema import Carry, If, Loop, Workload, schema
 from workloads.yaml_site import Site, declare
-from workloads.yaml_values import MAX_COUNT, Activated, Costed, Dtype, Weighted
+from workloads.yaml_values import MAX_COUNT, Costed, Dtype, Weighted
 
 __all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
 
@@ -121,7 +120,7 @@ class _Loader:
         self._outputs(top, last)
         program = self.builder.build()
         self._check_weights(program)
-        return replace(program, notes=(*program.notes, *self._notes(program)))
+        return replace(program, notes=(*program.notes, *notes_of(program, self.names)))
 
     # -- lists of ops --------------------------------------------------------------------------
 
@@ -363,36 +362,6 @@ class _Loader:
                 if program.weights[weight].bytes > MAX_COUNT:
                     what = f"the weights of '{op.name}' are more than 2^40 bytes"
                     raise BadInput(what, where=op.place, mend="check its sizes")
-
-    def _notes(self, program: Program) -> Iterator[str]:
-        if any(isinstance(op, Activated) and op.activation for _, op in self.names.nodes):
-            yield "activations written as `activation:` are applied as the output is written, at no cost"
-        read = set(program.outputs)
-        for node in _nodes(program.body):
-            match node:
-                case IfNode():
-                    read |= {node.condition} if node.condition else set()
-                case LoopNode():
-                    read |= set(node.carried)
-                case _:
-                    read |= set(node.inputs)
-        for name in program.tensors:
-            if name not in read:
-                kind = "input" if name in program.inputs else "result"
-                yield f"nothing reads the {kind} '{name}'"
-
-
-def _nodes(body: Sequence[Node]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        match node:
-            case IfNode():
-                for arm in node.arms:
-                    yield from _nodes(arm.body)
-            case LoopNode():
-                yield from _nodes(node.body)
-            case _:
-                pass
 
 
 def _defined(body: Sequence[Node]) -> set[str]:

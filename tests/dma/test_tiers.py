@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import lcm
 from random import Random
 
 import pytest
@@ -22,7 +22,8 @@ from chipmodel.simulate import simulate
 from chipmodel.stepper import step_through
 from chipmodel.verify import verify
 from dma.residency import Residency
-from dma.tiers import PSRAM, SHARED, Asked, decide_tiers
+from dma.tier_segments import SHARED
+from dma.tiers import PSRAM, Asked, decide_tiers
 from dma.timing import transfer_cycles
 from solvers.state_search import initial_state, search
 from tests.dma.test_residency import skip_connection
@@ -30,11 +31,11 @@ from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.builder import ProgramBuilder
 from workloads.generator import Shape, random_program
-from workloads.zoo import build
+from workloads.zoo import build, networks
 from workloads.zoo.catalogue import CATALOGUE
 
-BATCHES = 6
-BATCH = 40
+BATCHES = 4
+BATCH = 25
 
 
 def nothing(_: object) -> int:
@@ -99,10 +100,8 @@ def test_an_op_keeps_what_it_finds_in_shared_memory_and_is_striped_for_the_rest(
     assert "wide2" in residency.striped
     mixed = {op: names for op, names in residency.kept.items() if names}
     assert mixed
-    for op, names in mixed.items():
-        assert names < {
-            name for each in asked.table.ops if each.name == op for name in (*each.inputs, *each.outputs)
-        }
+    operands = {op.name: {*op.inputs, *op.outputs} for op in asked.table.ops}
+    assert all(names < operands[op] for op, names in mixed.items())
 
 
 def hole_behind_in_place() -> Program:
@@ -111,8 +110,7 @@ def hole_behind_in_place() -> Program:
     x = builder.input("x", (1, 8, 16, 16))
     a = builder.conv("a", x, 8, 1, bias=False)
     b = builder.elementwise("relu", "b", [a], in_place=True)
-    small = builder.conv("small", b, 1, 1, bias=False)
-    wide = builder.conv("wide", small, 16, 1, bias=False)
+    wide = builder.conv("wide", b, 16, 1, bias=False)
     wider = builder.elementwise("relu", "wider", [wide])
     narrow = builder.conv("narrow", wider, 8, 1, bias=False)
     builder.output(builder.elementwise("add", "sum", [narrow, b]))
@@ -131,10 +129,10 @@ def test_what_overwrote_its_input_may_leave_and_come_back() -> None:
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 @pytest.mark.parametrize("make", [skip_connection, hole_behind_in_place])
-def test_it_runs_and_is_correct_in_any_memory(make: type[Program], streamer: str) -> None:
-    program: Program = make()
+def test_it_runs_and_is_correct_in_any_memory(make: Callable[[], Program], streamer: str) -> None:
+    program = make()
     kept = brings = 0
-    for size in range(1600, 40000, 600):
+    for size in range(1600, 36000, 1900):
         chip = with_memory(LUNA_LIKE, size)
         planned = plan(program, chip, "state-search", streamer)
         assert planned.solved.peak <= size
@@ -224,9 +222,9 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
         assert through + keeps[op.name] <= budget, op.name
 
 
-@pytest.mark.parametrize("name", [network.name for network in CATALOGUE])
+@pytest.mark.parametrize("name", [network.name for network in networks()])
 def test_every_network_plans(name: str) -> None:
-    program, chip = build(name), load_chip("luna-arcs")
+    program, chip = build(name), load_chip("stm32n6")
     planned = plan(program, chip, "state-search", "ping-pong")
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert verify(program, planned.commands, chip) == ()
@@ -258,7 +256,6 @@ def test_alignment_and_costs_are_the_chips() -> None:
     chip = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, alignment=32))
     shared, psram = Asked(skip_connection(), chip, 33000, nothing).problem.tiers
     assert (shared.alignment, shared.capacity, psram.capacity) == (32, 33000, None)
-    assert lcm(shared.alignment, psram.alignment) == 32
     assert psram.leave(1000) == transfer_cycles(chip, "load", 1000)
     assert psram.enter(1000) == transfer_cycles(chip, "store", 1000)
     assert (shared.leave(1000), shared.enter(1000)) == (0, 0)

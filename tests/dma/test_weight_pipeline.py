@@ -106,6 +106,19 @@ def test_slices_are_small_enough_for_packers(network: str) -> None:
     assert len(planned.attempts) <= 6
 
 
+def test_activations_leave_room_for_the_next_slice_too() -> None:
+    """At each op its own slice and the next one's, which is of the same op where that is cut."""
+    builder = ProgramBuilder("sizes")
+    x = builder.input("x", (1, 64))
+    for index, size in enumerate((640, 64, 320)):
+        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", size)])
+        x = builder.elementwise("relu", f"r{index}", [x])
+    builder.output(x)
+    program = builder.build()
+    reserve = policy_named("weight-pipeline").reserve(program, 128)
+    assert [reserve(op) for op in ops(program.body)] == [128 + 128, 64, 64 + 128, 128, 128 + 128, 0]
+
+
 def test_memory_for_one_layer_and_a_half_is_used_in_slices() -> None:
     chip = with_memory(LUNA_LIKE, 12 * KIB + 256)
     schedule = stream(chain([LOAD_8K] * 4), chip, "weight-pipeline", chip.shared_memory.bytes)

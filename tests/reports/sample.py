@@ -27,6 +27,7 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
+from chipmodel.time_bound import TimeBound
 from chipmodel.trace import Cause, Event, Kind, Trace, Unit
 from workloads.builder import ProgramBuilder
 
@@ -288,7 +289,7 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
         solved=Solved(plan, "feasible", bound, peak, 0.25, "first-fit/large-first"),
         trace=trace,
         sync_cycles=trace.cycles + 12345,
-        lower_bound_cycles=trace.cycles - 6789,
+        bound=TimeBound(trace.cycles - 6789),
         attempts=(Attempt(65536, 67000, 64000), Attempt(62464, peak, bound)),
     )
 
@@ -341,7 +342,7 @@ def large(count: int) -> Result:
         solved=Solved(Plan(offsets), "optimal", peak, peak, 0.1, "exact"),
         trace=trace,
         sync_cycles=trace.cycles * 3 // 2,
-        lower_bound_cycles=trace.cycles,
+        bound=TimeBound(trace.cycles),
         attempts=(Attempt(65536, peak, peak),),
     )
 

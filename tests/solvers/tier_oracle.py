@@ -229,7 +229,7 @@ class Oracle:
         block, paid = self.blocks[index], Fraction(0)
         copied, fixed = world.copied, world.fixed
         if block.home is not None:
-            copied |= {index} if block.home == self.last else frozenset()
+            copied = copied | {index} if block.home == self.last else copied
             if block.home != place[0] and not block.constant:
                 paid = self.problem.steps[step].times * self.transfer(block, block.home, place[0])
         if not block.swaps or place[2] in fixed:
@@ -240,5 +240,5 @@ class Oracle:
         block, origin = self.blocks[index], world.places[index][0]
         known = place[0] == self.last and index in world.copied
         paid = 0 if known else self.problem.steps[step].times * self.transfer(block, origin, place[0])
-        copied = world.copied | ({index} if self.last in (origin, place[0]) else frozenset())
+        copied = world.copied | {index} if self.last in (origin, place[0]) else world.copied
         return World({**world.places, index: place}, copied, world.fixed, world.cost + paid)

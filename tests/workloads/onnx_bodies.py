@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from chipmodel.program import If, Loop, Node, Program, ops
-from tests.workloads.onnx_models import helper, node
+from tests.workloads.onnx_models import helper, model, node
 
 FLOAT, BOOL, INT64 = 1, 9, 7
 YES, NO = numpy.array(True), numpy.array(False)
@@ -67,3 +67,13 @@ def inside(nodes: Sequence[Node]) -> list[tuple[str, tuple[str, ...], tuple[str,
 
 GO_ON = node("Identity", "on", "still")
 SCALAR = {"c": BOOL}
+
+
+def scanned(
+    outputs: str, results: str, nodes: Sequence[Any], constants: Any = None, **attributes: Any
+) -> Any:
+    inner = helper.make_graph(
+        list(nodes), "body", [*info("h", FLOAT, [4]), *info("s", FLOAT, [4])], info(results)
+    )
+    made = node("Scan", "x xs", outputs, "over", body=inner, num_scan_inputs=1, **attributes)
+    return model([made], {"x": [4], "xs": [6, 4]}, outputs, constants)

@@ -30,6 +30,7 @@ from tests.workloads.onnx_bodies import (
     graph,
     info,
     looped,
+    scanned,
 )
 from tests.workloads.onnx_models import helper, load, model, node
 from workloads.onnx_program import load_onnx

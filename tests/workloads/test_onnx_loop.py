@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from tests.workloads.onnx_bodies import (
     inside,
     looped,
     only,
+    scanned,
 )
 from tests.workloads.onnx_models import helper, ints, kinds, load, model, node, numpy_helper
 from tests.workloads.tree_values import outputs
@@ -221,16 +221,6 @@ def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
     given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
     # Three times: twice more of what the trip began with.
     assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
-
-
-def scanned(
-    outputs: str, results: str, nodes: Sequence[Any], constants: Any = None, **attributes: Any
-) -> Any:
-    inner = helper.make_graph(
-        list(nodes), "body", [*info("h", FLOAT, [4]), *info("s", FLOAT, [4])], info(results)
-    )
-    made = node("Scan", "x xs", outputs, "over", body=inner, num_scan_inputs=1, **attributes)
-    return model([made], {"x": [4], "xs": [6, 4]}, outputs, constants)
 
 
 def test_scan_slices_and_stacks(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ class DmaStart:
 
 @dataclass(frozen=True, slots=True)
 class DmaWait:
-    """Go on when the latest transfer of this name has ended. ``op`` is who waits."""
+    """Go on when the latest transfer of this name has ended, at once where it has been waited for before.
+    ``op`` is who waits: an op, or the branch or loop that lies behind."""
 
     name: str
     op: str

@@ -18,16 +18,19 @@ from chipmodel.commands import (
     Repeat,
 )
 from chipmodel.cores import CorePart
+from chipmodel.nesting import waits_behind
 from chipmodel.plan import Plan
 from chipmodel.program import If, Loop, Node
 from chipmodel.schedule import Operand, Part, Schedule, Step, StepIf, StepLoop, StepNode, Transfer, steps
+from chipmodel.scopes import scopes
 
 
 def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
     """The commands of ``schedule`` at the offsets of ``plan``, of one core's ``part`` if there are several.
 
     At a position: waits for the loads due that are under way, loads due at once, loads for later,
-    compute, stores, waits for the stores due. Loads of other cores' tensors come last of those due at once,
+    compute, stores, waits for the stores due. Behind a branch or loop: waits for the loads that only some of
+    its paths have waited for. Loads of other cores' tensors come last of those due at once,
     each behind the wait for its core; behind the last step that makes a tensor for others it is released.
     """
     return _Lowering(schedule, plan, part).nodes(schedule.body, True)
@@ -46,9 +49,15 @@ class _Lowering:
         self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
+        self.behind: dict[str, list[Transfer]] = defaultdict(list)
+        root = scopes(schedule.body).section
         for transfer in schedule.transfers:
-            self.issued[transfer.direction, transfer.issue].append(transfer)
+            for position in transfer.issues:
+                self.issued[transfer.direction, position].append(transfer)
             self.due[transfer.direction, transfer.due].append(transfer)
+            left = {waits_behind(root, position, transfer.due) for position in transfer.issues}
+            for fork in left - {None}:
+                self.behind[fork or ""].append(transfer)
 
     def nodes(self, body: tuple[StepNode, ...], top: bool = False) -> tuple[Command, ...]:
         commands: list[Command] = []
@@ -64,9 +73,11 @@ class _Lowering:
                     arms = tuple(BranchArm(arm.name, self.inner(arm.body)) for arm in node.arms)
                     condition = self.located(node.condition) if node.condition else None
                     commands.append(Branch(node.name, arms, condition))
+                    commands += self.waits(node.name)
                     commands += self.releases(node.name) if top else ()
                 case StepLoop():
                     commands.append(Repeat(node.name, node.trips, self.inner(node.body)))
+                    commands += self.waits(node.name)
                     commands += self.releases(node.name) if top else ()
         return tuple(commands)
 
@@ -84,6 +95,10 @@ class _Lowering:
         self.acquired.add(tensor)
         return [Acquire(tensor, self.imports[tensor], op)]
 
+    def waits(self, node: str) -> list[Command]:
+        """Behind a branch or loop, for what some paths through it have not waited for."""
+        return [DmaWait(transfer.name, node) for transfer in self.behind[node]]
+
     def releases(self, node: str) -> list[Command]:
         return [Release(tensor, node) for tensor in self.exports[node]]
 
@@ -92,12 +107,12 @@ class _Lowering:
         here = step.position
         loads, due = self.issued["load", here], self.due["load", here]
         imported = [t for t in loads if self.comes_from_a_core(t)]
-        commands: list[Command] = [self.wait(t, here) for t in due if t.issue < here]
+        commands: list[Command] = [self.wait(t, here) for t in due if here not in t.issues]
         commands += [self.start(t) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
             commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer)]
-        commands += [self.wait(t, here) for t in due if t.issue == here]
-        commands += [self.start(t) for t in loads if t.due > here and t not in imported]
+        commands += [self.wait(t, here) for t in due if here in t.issues]
+        commands += [self.start(t) for t in loads if t.due != here and t not in imported]
         commands.append(
             Compute(
                 step.label,

@@ -96,6 +96,11 @@ class MemoryState:
     behind: dict[str, frozenset[Share]] = field(default_factory=dict[str, frozenset[Share]])
     renewed: dict[str, Cover] = field(default_factory=dict[str, Cover])
     under_way: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    spoiled: frozenset[str] = frozenset()
+    """Those under way of which some path to here has waited and no longer has what they moved. Where all
+    that have waited still have it, it is as if nobody had."""
+    over: frozenset[str] = frozenset()
+    """Transfers that have been waited for on every path to here, the latest of their name."""
 
     def copy(self) -> MemoryState:
         """An independent copy; the values themselves are frozen."""
@@ -107,6 +112,8 @@ class MemoryState:
             dict(self.behind),
             dict(self.renewed),
             dict(self.under_way),
+            self.spoiled,
+            self.over,
         )
 
     def same_as(self, other: MemoryState) -> bool:
@@ -119,10 +126,12 @@ class MemoryState:
             and self.behind == other.behind
             and self.renewed == other.renewed
             and self.under_way == other.under_way
+            and self.spoiled == other.spoiled
+            and self.over == other.over
         )
 
     def common(self, other: MemoryState) -> MemoryState:
-        """The facts that hold in both."""
+        """The facts that hold in both; what is under way in one of them may be in the other."""
         return MemoryState(
             self.psram & other.psram,
             {k: v for k, v in self.held.items() if other.held.get(k) == v},
@@ -130,8 +139,35 @@ class MemoryState:
             {k: v for k, v in self.written.items() if other.written.get(k) == v},
             {k: v for k, v in self.behind.items() if other.behind.get(k) == v},
             {k: v for k, v in self.renewed.items() if other.renewed.get(k) == v},
-            {k: v for k, v in self.under_way.items() if other.under_way.get(k) == v},
+            self.under_way | other.under_way,
+            self.spoiled | other.spoiled | self._spoils(other) | other._spoils(self),
+            self.over & other.over,
         )
+
+    def _spoils(self, other: MemoryState) -> frozenset[str]:
+        """What is under way in ``other`` but not here, where its bytes do not lie here."""
+        left = (start for name, start in other.under_way.items() if name not in self.under_way)
+        return frozenset(
+            start.name
+            for start in left
+            if start.direction == "store" or self.held.get(_key(start.at)) != _brought(start)
+        )
+
+    def leaves_like(self, other: MemoryState) -> bool:
+        """Whether what is under way in one of them is the same in the other, or has been waited for there."""
+        return all(
+            a.under_way.get(name) == start or (name not in a.under_way and name in a.over)
+            for a, b in ((self, other), (other, self))
+            for name, start in b.under_way.items()
+        )
+
+    def unless_skipped(self, before: MemoryState) -> MemoryState:
+        """What is under way behind a loop, before which ``before`` held, if it may have made no trip. The
+        other facts are of trips: what a loop makes is not read where it makes none."""
+        joined = self.common(before)
+        state = self.copy()
+        state.under_way, state.spoiled, state.over = joined.under_way, joined.spoiled, joined.over
+        return state
 
     def in_psram(self, name: str) -> bool:
         """Whether the newest definition of ``name`` is completely in Psram."""
@@ -168,20 +204,26 @@ class MemoryState:
         if start.direction == "load":
             self._forget(start.at)
         self.under_way[start.name] = start
+        self.spoiled -= {start.name}
+        self.over -= {start.name}
         return faults
 
     def wait(self, name: str) -> list[str]:
-        """End a transfer: what it moved has arrived."""
+        """End a transfer: what it moved has arrived, unless a path has waited before and used the bytes
+        since. Nothing happens where every path has waited before."""
         start = self.under_way.pop(name, None)
         if start is None:
-            return [f"something waits for transfer {name!r}, which is not under way"]
+            never = f"something waits for transfer {name!r}, which is not under way"
+            return [] if name in self.over else [never]
+        self.over |= {name}
+        if name in self.spoiled:
+            self.spoiled -= {name}
+            return []
         part = start.at.part
         if start.direction == "store" and part.name in self.behind:
             return self._caught_up(part)
         if start.direction == "load":
-            key = (part.name, part.weights, start.at.offset)
-            stop = start.at.offset + start.at.bytes
-            self.held[key] = Held(start.at.offset, stop, NOTHING.add(part.share))
+            self.held[_key(start.at)] = _brought(start)
             return []
         cover = self.partial.get(part.name, NOTHING).add(part.share)
         self.partial[part.name] = cover
@@ -292,6 +334,16 @@ class MemoryState:
     def _forget(self, place: Located) -> None:
         stop = place.offset + place.bytes
         self.held = {k: v for k, v in self.held.items() if v.stop <= place.offset or stop <= v.start}
+
+
+def _key(place: Located) -> Key:
+    return place.part.name, place.part.weights, place.offset
+
+
+def _brought(start: DmaStart) -> Held:
+    """What a load leaves in SharedMemory."""
+    at = start.at
+    return Held(at.offset, at.offset + at.bytes, NOTHING.add(at.part.share))
 
 
 def _apart(share: Share, others: Iterable[Share]) -> bool:

@@ -66,6 +66,21 @@ def under_way(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
     return merged(taken)
 
 
+def waits_behind(root: Section, issue: int, due: int) -> str | None:
+    """The name of the branch or loop behind which a transfer that is issued at ``issue`` may still be under
+    way, for not every path through it has come to ``due``; None where all paths wait at ``due``."""
+    if due == issue:
+        return None
+    for section, fork in reversed(_around(root, issue)):
+        if fork is not None and fork.repeats and due < issue and due in fork.extent:
+            return fork.name
+        start = issue if fork is None else fork.extent.stop
+        if due in section.extent and due >= start:
+            index = section.fork_at(due)
+            return None if index is None else section.forks[index].name
+    return None
+
+
 def _follow(section: Section, start: int, due: int, taken: list[Interval], leaves: bool = True) -> bool:
     """Add to ``taken`` where a transfer that is under way at ``start`` goes on to be; whether it may still
     be at the end of ``section``. Without ``leaves`` the fork with ``due`` in it is not left."""

@@ -97,7 +97,7 @@ class _Checker:
         ends = [self._arm(arm, arms[arm.name].body, state) for arm in node.arms]
         joined = ends[0]
         for end in ends[1:]:
-            if set(end.under_way) != set(joined.under_way):
+            if not end.leaves_like(joined):
                 self.report(f"the arms of {branch.name!r} leave different transfers under way")
             joined = joined.common(end)
         return joined
@@ -109,6 +109,7 @@ class _Checker:
         if not isinstance(node, Loop) or node.trips != loop.trips:
             self.report(f"the plan's loop {loop.name!r} is not the program's")
             return state
+        before = state
         after: MemoryState | None = None
         for _ in range(MOST_TRIPS if loop.trips else 0):
             end = self.block(node.body, loop.body, state.copy())
@@ -119,7 +120,11 @@ class _Checker:
         else:
             if loop.trips:
                 self.report(f"loop {loop.name!r} leaves memory in another state on every trip")
-        return after or state
+        if after is None:
+            return state
+        if not after.leaves_like(before):
+            self.report(f"loop {loop.name!r} leaves transfers under way that no trip may have started")
+        return after.unless_skipped(before)
 
     def _coverage(
         self, body: tuple[Node, ...], covered: dict[str, list[Compute]], entered: list[str]
@@ -332,17 +337,28 @@ def _words(part: Part) -> str:
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
     """``verify`` for a plan file, and that its buffers, capacity and peak say what its commands do."""
-    faults = list(buffer_faults(plan, chip))
+    faults = list(buffer_faults(program, plan, chip))
     return (*faults, *verify(program, plan.commands, chip))[:MOST_VIOLATIONS]
 
 
-def _within(place: Located, plan: PlanFile) -> bool:
-    """Whether it is a part of a buffer: what a concat gathers lies in its output."""
+def _gathered(program: Program) -> frozenset[str]:
+    """Tensors that may lie in a part of a buffer: the inputs of a concat, in its output, and what those
+    have overwritten."""
+    every = list(ops(program.body))
+    old = {name: op.overwrites for op in every for name in op.outputs if op.overwrites}
+    names: list[str] = [name for op in every for name in op.absorbs]
+    for name in names:
+        if name in old:
+            names.append(old[name])
+    return frozenset(names)
+
+
+def _inside_buffer(place: Located, plan: PlanFile) -> bool:
     end = place.offset + place.bytes
     return any(b.offset <= place.offset and end <= b.offset + b.bytes for b in plan.buffers)
 
 
-def buffer_faults(plan: PlanFile, chip: Chip) -> Iterator[str]:
+def buffer_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
     """Where what a plan file says of its buffers is not what its commands do, or cannot be."""
     if plan.capacity_bytes != chip.shared_memory.bytes:
         has = chip.shared_memory.bytes
@@ -354,9 +370,12 @@ def buffer_faults(plan: PlanFile, chip: Chip) -> Iterator[str]:
         if count > 1:
             yield f"{count} buffers of the plan are called {name!r}"
     known = {(b.offset, b.bytes) for b in plan.buffers}
+    gathered = _gathered(program)
     for command in walk(plan.commands):
         for place in _places(command):
-            if (place.offset, place.bytes) not in known and not _within(place, plan):
+            if (place.offset, place.bytes) in known:
+                continue
+            if place.part.name not in gathered or not _inside_buffer(place, plan):
                 what = _words(place.part)
                 yield f"{what} is at {place.offset} in {place.bytes} bytes, which is no buffer of the plan"
     problem = Problem(tuple(Buffer(b.name, b.bytes, b.live) for b in plan.buffers), chip.shared_memory.bytes)

@@ -38,7 +38,7 @@ def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]
         faults.append(f"the plan says its peak is {plan.peak_bytes} bytes, its worst core's is {peak}")
     for number, core in enumerate(plan.cores):
         alone = replace(plan, peak_bytes=core.peak_bytes, buffers=core.buffers, commands=core.commands)
-        faults += [f"core {number}: {fault}" for fault in buffer_faults(alone, chip)]
+        faults += [f"core {number}: {fault}" for fault in buffer_faults(program, alone, chip)]
     faults += verify_cores(program, [core.commands for core in plan.cores], chip)
     return tuple(dict.fromkeys(faults))[:MOST_VIOLATIONS]
 

@@ -38,6 +38,8 @@ class Issued:
     buffer: str
     issue: int
     due: int
+    again: tuple[int, ...] = ()
+    """Further positions that issue it, as ``schedule.Transfer`` has it."""
 
 
 def queue_order(decision: Issued) -> tuple[int, int, Direction]:
@@ -61,3 +63,10 @@ class Policy:
     """Which weights come too late, of a streamer that plans by time."""
     configured: Callable[[str], Policy] | None = None
     """The policy with the setting that a user writes after the name and a colon. Raises BadInput."""
+    parts: tuple[int, ...] = ()
+    """Instead of ``stream.PARTS_FOR_WEIGHTS``."""
+    tiers: bool = False
+    """Whether the state search decides what stays in SharedMemory, whatever the packer (``dma.tiers``)."""
+    rivals: tuple[Policy, ...] = ()
+    """Policies of which the quickest schedule is taken (``dma.prefetch_race``); then nothing but their
+    decisions and this policy's name counts."""

@@ -23,10 +23,11 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from dma import ping_pong, sync, weight_pipeline
+from dma import ping_pong, ping_pong_across, prefetch_greedy, prefetch_k, sync, weight_pipeline
 from dma.emit import Emission, Need, emit
 from dma.layout import PsramLayout, lay_out
 from dma.policy import Issued, Policy, Room, queue_order
+from dma.prefetch_race import quickest
 from dma.residency import Reserve, Residency, decide
 from dma.tiers import decide_tiers
 from dma.tiling import NONE_KEPT, SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
@@ -43,7 +44,15 @@ schedule moves the fewest bytes."""
 
 def policies() -> Mapping[str, Policy]:
     """The streamers by name."""
-    return {policy.name: policy for policy in (sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY)}
+    every = (
+        sync.POLICY,
+        ping_pong.POLICY,
+        ping_pong_across.POLICY,
+        weight_pipeline.POLICY,
+        prefetch_k.POLICY,
+        prefetch_greedy.POLICY,
+    )
+    return {policy.name: policy for policy in every}
 
 
 def policy_named(text: str) -> Policy:
@@ -61,7 +70,7 @@ def policy_named(text: str) -> Policy:
 
 
 def stream(
-    program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
+    program: Program, chip: Chip, streamer: str | Policy, budget: int, spill: bool = True, tiers: bool = False
 ) -> Schedule:
     """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
     SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``.
@@ -69,15 +78,17 @@ def stream(
     Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
     have to leave SharedMemory; BadInput for an unknown streamer.
     """
-    policy = policy_named(streamer)
-    schedule = _best(program, chip, policy, budget, spill, tiers)
+    policy = policy_named(streamer) if isinstance(streamer, str) else streamer
+    if policy.rivals:
+        return quickest(program, chip, policy, lambda rival: stream(program, chip, rival, budget, spill, tiers))
+    schedule = _best(program, chip, policy, budget, spill, tiers or policy.tiers)
     return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
 
 
 def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
-    for part in PARTS_FOR_WEIGHTS:
+    for part in policy.parts or PARTS_FOR_WEIGHTS:
         try:
             schedule = _stream(program, chip, policy, budget, budget // part, spill, tiers)
         except DoesNotFit as error:
@@ -207,6 +218,7 @@ def _transfers(issued: list[Issued], layout: PsramLayout) -> tuple[Transfer, ...
                 bytes=need.bytes,
                 issue=decision.issue,
                 due=decision.due,
+                again=decision.again,
                 psram=layout.address(need.part, need.bytes),
                 home=layout.home(need.part, need.bytes),
             )

@@ -22,14 +22,14 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.interval import Interval, hull, merged
 from chipmodel.program import If, Loop, Node, Op, Program
 from dma.residency import Reserve, Residency, Table, decide
-from dma.tier_segments import SHARED, Segments
+from dma.tier_segments import Segments
 from dma.tiling import least_stripe
 from dma.timing import transfer_cycles
 from solvers.state_search import Found, search
 from solvers.state_search_problem import Block, State, Step, Task, Tier, TierProblem
 
 PSRAM = 1
-"""The tier of Psram, by index; ``SHARED`` is that of SharedMemory."""
+"""The tier of Psram, by index; that of SharedMemory is ``tier_segments.SHARED``."""
 SEGMENTS = (1, 2)
 """Steps that are decided together: longer segments see further, but keep less of what they see."""
 

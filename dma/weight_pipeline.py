@@ -76,13 +76,13 @@ def _issue(room: Room, emission: Emission, jitter: int) -> tuple[list[Issued], d
     neighbours = Neighbours(room, emission, beside)
     issued = [*stripes(emission), *neighbours.tensors()]
     free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
-    for needs, stretch in list(_stretches(room.chip, emission, issued, free)):
+    for needs, stretch in list(stretches(room.chip, emission, issued, free)):
         for need, position in zip(needs, issue_positions(stretch, jitter), strict=True):
             issued.append(Issued(need, need.buffer, position, need.first))
     return issued, {}
 
 
-def _stretches(
+def stretches(
     chip: Chip, emission: Emission, fixed: list[Issued], free: Mapping[str, int]
 ) -> Iterable[tuple[list[Need], Stretch]]:
     """The straight stretches that read weights: those needs, and what is known of the time they have."""

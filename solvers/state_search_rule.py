@@ -58,7 +58,7 @@ class Run:
             self.busy == other.busy
             and self.where == other.where
             and self.copied == other.copied
-            and True
+            and self.stuck == other.stuck
         )
 
     # -- places --------------------------------------------------------------------------------

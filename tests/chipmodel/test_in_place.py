@@ -23,6 +23,8 @@ from chipmodel.simulate import simulate
 from chipmodel.stepper import step_through
 from chipmodel.verify import verify
 from solvers.registry import packers
+from tests.chipmodel.test_simulate import PLAIN
+from tests.support import with_memory
 from workloads.builder import ProgramBuilder
 from workloads.generator import Shape, random_program
 from workloads.shapes import Value
@@ -223,7 +225,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
     seed: int, choice: InPlace, streamer: str, size: int
 ) -> None:
     program = reuse(concats(seed), choice)
-    chip = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=size))
+    chip = with_memory(PLAIN, size)
     try:
         result = run(program, chip, "large-first", streamer)
     except DoesNotFit:

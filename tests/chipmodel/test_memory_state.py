@@ -104,7 +104,8 @@ def test_a_load_is_there_once_it_has_been_waited_for() -> None:
     assert state.missing(at(16, 8)) == "'t' is not at 16"
     assert state.missing(at(0, 4)) == "'t' at 0 takes 8 bytes, not 4"
     assert state.missing(at(0, 8, Part("t", weights=True))) == "'t' is not at 0"
-    assert state.wait("load t") == ["something waits for transfer 'load t', which is not under way"]
+    assert state.wait("load t") == []
+    assert state.wait("load u") == ["something waits for transfer 'load u', which is not under way"]
 
 
 def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
@@ -203,6 +204,7 @@ CHANGES: dict[str, Callable[[MemoryState], object]] = {
     "partial": lambda s: s.partial.clear(),
     "written": lambda s: s.written.clear(),
     "under way": lambda s: s.under_way.clear(),
+    "waited for": lambda s: s.wait("store"),
 }
 
 
@@ -215,11 +217,35 @@ def test_a_copy_is_independent_and_compared_by_every_fact(name: str) -> None:
     assert not state.same_as(other)
     assert state.same_as(full())
     joined = state.common(other)
-    for fact in (joined.held, joined.partial, joined.written, joined.under_way):
+    for fact in (joined.held, joined.partial, joined.written):
         for key in fact:
-            assert any(key in both for both in (state.held, state.partial, state.written, state.under_way))
-    assert joined.same_as(other) or name == "psram"
+            assert any(key in both for both in (state.held, state.partial, state.written))
+    assert joined.same_as(other) or name in ("psram", "under way", "waited for")
+    assert joined.under_way == state.under_way
+    assert joined.spoiled == state.under_way.keys() - other.under_way.keys()
     assert joined.psram == other.common(state).psram == state.psram & other.psram
+
+
+def test_what_only_some_paths_have_waited_for_is_nobodys_until_all_have() -> None:
+    state = fresh("t")
+    state.start(start("load t", 0, 8))
+    waited = state.copy()
+    waited.wait("load t")
+    assert waited.leaves_like(state)
+    assert state.leaves_like(waited)
+    assert not state.leaves_like(fresh("t"))
+    used = waited.copy()
+    used.write(at(4, 2, Part("u")), "step", True)
+    for past, left in ((waited, None), (used, "'t' is not at 0")):
+        for joined in (state.common(past), past.common(state), past.unless_skipped(state)):
+            assert bool(joined.spoiled) == (past is used)
+            assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is under way"
+            again = joined.copy()
+            assert again.start(start("load t", 0, 8))
+            assert joined.wait("load t") == joined.wait("load t") == []
+            assert not joined.under_way
+            assert not joined.spoiled
+            assert joined.missing(at(0, 8)) == left
 
 
 # -- with the verifier -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chipmodel.bound_windows import windows_of
 from chipmodel.chip import Channels
 from chipmodel.chip_file import load_chip, preset_names
+from chipmodel.schedule import Direction
 from chipmodel.windows import Item, Stretch, Visit, window_bound
 from dma.timing import least_cost, transfer_cycles
 from tests.chipmodel.test_simulate import PLAIN
@@ -132,13 +133,12 @@ def test_more_memory_never_raises_it(ops: list[tuple[int, int]], capacity: int, 
 
 @pytest.mark.parametrize("name", preset_names())
 @pytest.mark.parametrize("direction", ["load", "store"])
-def test_each_transfer_costs_its_set_up_and_its_bytes_at_least(name: str, direction: str) -> None:
+def test_each_transfer_costs_its_set_up_and_its_bytes_at_least(name: str, direction: Direction) -> None:
     """So every block that is loaded by itself pays a set-up."""
     chip = load_chip(name, ())
-    way = "load" if direction == "load" else "store"
-    once, each = least_cost(chip, way)
+    once, each = least_cost(chip, direction)
     for size in [*range(1, 200), 255, 256, 257, 1000, 1023, 1024, 1025, 4095, 4096, 65_537, 1_000_003]:
-        assert transfer_cycles(chip, way, size) >= once + size * each, size
+        assert transfer_cycles(chip, direction, size) >= once + size * each, size
 
 
 def test_only_one_channel_pays_every_set_up() -> None:

@@ -23,7 +23,10 @@ def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
 
 PAPER = ["naive", "sequential", "large-first", "short-first"]
-OTHERS = ["free-list", "pool", "buckets", "greedy-best-fit", "conflict-first", "linear", "context", "context-pool"]
+OTHERS = [
+    *("free-list", "pool", "buckets", "greedy-best-fit", "conflict-first", "linear"),
+    *("context", "context-pool"),
+]
 HEURISTICS = [*PAPER, *OTHERS]
 ANYTIME = ["context-evolutionary", "context-rl", "hill-climb", "state-search", "exact", "search", "cp-sat"]
 

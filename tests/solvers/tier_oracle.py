@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 
-from solvers.state_search_problem import Block, TierProblem
+from solvers.state_search_problem import Block, State, TierProblem
 
 Place = tuple[int, int, int | None]
 """Tier, offset (0 in the last tier), and the block that is overwritten."""
@@ -242,3 +242,38 @@ class Oracle:
         paid = 0 if known else self.problem.steps[step].times * self.transfer(block, origin, place[0])
         copied = world.copied | {index} if self.last in (origin, place[0]) else world.copied
         return World({**world.places, index: place}, copied, world.fixed, world.cost + paid)
+
+
+def cost_of(problem: TierProblem, state: State) -> Fraction:
+    """What a state costs, from where its blocks lie alone."""
+    return sum((_block_cost(problem, state, index) for index in range(len(problem.blocks))), Fraction(0))
+
+
+def _block_cost(problem: TierProblem, state: State, index: int) -> Fraction:
+    block, tiers, last = problem.blocks[index], problem.tiers, len(problem.tiers) - 1
+    copied, cost, before = block.home == last, Fraction(0), block.home
+    if block.constant:
+        before = state.stays[index][0].tier
+    offset = state.stays[index][0].offset
+    for at in range(block.start, block.stop):
+        stay = next(s for s in state.stays[index] if s.start <= at < s.stop)
+        times = problem.steps[at].times
+        if before is not None and (before != stay.tier or (offset != stay.offset and stay.tier != last)):
+            known = stay.tier == last and copied and at > block.start
+            cost += (
+                0
+                if known
+                else times * (tiers[before].leave(block.bytes) + tiers[stay.tier].enter(block.bytes))
+            )
+            copied = copied or last in (before, stay.tier)
+        before, offset = stay.tier, stay.offset
+        for task in problem.steps[at].tasks:
+            if task.block == index:
+                moved = block.bytes if task.moved is None else task.moved
+                cost += times * (tiers[before].write if task.writes else tiers[before].read)(moved)
+                copied = copied and not (task.writes and before != last)
+    there = block.ends in (None, before) or (block.ends == last and copied)
+    if not there and block.ends is not None and before is not None:
+        ended = tiers[before].leave(block.bytes) + tiers[block.ends].enter(block.bytes)
+        cost += problem.steps[block.stop - 1].times * ended
+    return cost

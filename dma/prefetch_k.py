@@ -1,0 +1,1 @@
+from dma.prefetch_greedy import POLICY

@@ -24,7 +24,8 @@ from chipmodel.schedule import Schedule, steps
 from chipmodel.simulate import simulate
 from chipmodel.skipped import refuse_skipped_results
 from chipmodel.trace import Trace
-from dma.stream import stream
+from dma.prefetch_race import Race
+from dma.stream import policy_named
 from solvers.branch_merge import DEFAULT_MERGE, merge_arms, merger_named
 from solvers.registry import packer_named
 
@@ -126,22 +127,23 @@ def _smallest(program: Program, chip: Chip, packer: str, streamer: str, merge: s
 
 def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: bool, merge: str) -> Planned:
     capacity = chip.shared_memory.bytes
-    budget = capacity
+    race = Race(program, chip, policy_named(streamer), capacity, spill, packer_named(packer).tiers)
     best: Planned | None = None
     attempts: list[Attempt] = []
-    while len(attempts) < ROUNDS and budget > 0:
+    while len(attempts) < ROUNDS * race.runners:
         try:
-            tried = _round(program, chip, packer, streamer, budget, spill, merge)
+            entry = race.quickest()
         except DoesNotFit:
             if best is None:
                 raise
             break
-        attempts.append(Attempt(budget, tried.solved.peak, tried.solved.lower_bound))
+        tried = _packed(entry.schedule, chip, packer, merge)
+        attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         if best is None or tried.solved.peak < best.solved.peak:
             best = tried
         if tried.solved.peak <= capacity:
             break
-        budget -= max((tried.solved.peak - capacity) // 4, capacity // 64, 1)
+        race.again(entry, entry.budget - max((tried.solved.peak - capacity) // 4, capacity // 64, 1))
     assert best is not None
     faults = check_fast(Problem(best.problem.buffers), best.solved.plan)
     if faults:
@@ -149,10 +151,7 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
 
 
-def _round(
-    program: Program, chip: Chip, packer: str, streamer: str, budget: int, spill: bool, merge: str
-) -> Planned:
-    schedule = stream(program, chip, streamer, budget, spill, packer_named(packer).tiers)
+def _packed(schedule: Schedule, chip: Chip, packer: str, merge: str) -> Planned:
     problem = liveness(schedule, chip)
     solved = merge_arms(problem, scopes(schedule.body).section, packer, merge)
     return Planned(schedule, problem, solved, ())

@@ -27,7 +27,7 @@ from dma import ping_pong, ping_pong_across, prefetch_greedy, prefetch_k, sync, 
 from dma.emit import Emission, Need, emit
 from dma.layout import PsramLayout, lay_out
 from dma.policy import Issued, Policy, Room, queue_order
-from dma.prefetch_race import quickest
+from dma.prefetch_race import Race
 from dma.residency import Reserve, Residency, decide
 from dma.tiers import decide_tiers
 from dma.tiling import NONE_KEPT, SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
@@ -40,6 +40,11 @@ PARTS_FOR_WEIGHTS = (8, 16, 32, 64)
 """A weight buffer keeps at least this part of the memory from the activations. Large slices cost few
 set-ups, but may force tensors out; the first part that spills nothing wins, or else the one whose
 schedule moves the fewest bytes."""
+
+Asked = tuple[object, object, bool, int, int, bool]
+Known = dict[Asked, tuple[Room, Emission]]
+"""What policies that reserve and cut alike have in common: by both functions, whether stripes are double,
+budget, bytes kept for weights, and whether the state search decides."""
 
 
 def policies() -> Mapping[str, Policy]:
@@ -70,27 +75,35 @@ def policy_named(text: str) -> Policy:
 
 
 def stream(
-    program: Program, chip: Chip, streamer: str | Policy, budget: int, spill: bool = True, tiers: bool = False
+    program: Program,
+    chip: Chip,
+    streamer: str | Policy,
+    budget: int,
+    spill: bool = True,
+    tiers: bool = False,
+    known: Known | None = None,
 ) -> Schedule:
     """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
-    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``.
+    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``. ``known`` is one
+    dictionary for all calls with this program, chip, ``spill`` and ``tiers``.
 
     Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
     have to leave SharedMemory; BadInput for an unknown streamer.
     """
     policy = policy_named(streamer) if isinstance(streamer, str) else streamer
     if policy.rivals:
-        return quickest(program, chip, policy, lambda rival: stream(program, chip, rival, budget, spill, tiers))
-    schedule = _best(program, chip, policy, budget, spill, tiers or policy.tiers)
+        return Race(program, chip, policy, budget, spill, tiers).quickest().schedule
+    known = {} if known is None else known
+    schedule = _best(program, chip, policy, budget, spill, tiers or policy.tiers, known)
     return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
 
 
-def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool) -> Schedule:
+def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     for part in policy.parts or PARTS_FOR_WEIGHTS:
         try:
-            schedule = _stream(program, chip, policy, budget, budget // part, spill, tiers)
+            schedule = _stream(program, chip, policy, budget, budget // part, spill, tiers, known)
         except DoesNotFit as error:
             refusal = error
             continue
@@ -106,21 +119,47 @@ def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool
 
 
 def _stream(
-    program: Program, chip: Chip, policy: Policy, budget: int, keep: int, spill: bool, tiers: bool
+    program: Program,
+    chip: Chip,
+    policy: Policy,
+    budget: int,
+    keep: int,
+    spill: bool,
+    tiers: bool,
+    known: Known,
 ) -> Schedule:
+    asked = (policy.reserve, policy.channels, policy.double, budget, keep, tiers)
+    if asked not in known:
+        room = _room(program, chip, policy, budget, keep, spill, tiers, known)
+        known[asked] = room, emit(program, chip, room.residency, _tilings(room, policy))
+    room, emission = known[asked]
+    residency = room.residency
+    issued, extra = policy.issue(room, emission)
+    issued = [_not_before_it_is_made(program, emission, decision) for decision in issued]
+    layout = lay_out(program, residency.storage, [decision.need for decision in issued])
+    return _schedule(emission, issued, extra, policy, residency, layout)
+
+
+def _room(
+    program: Program,
+    chip: Chip,
+    policy: Policy,
+    budget: int,
+    keep: int,
+    spill: bool,
+    tiers: bool,
+    known: Known,
+) -> Room:
+    alike = (asked for asked in known if asked == (policy.reserve, asked[1], asked[2], budget, keep, tiers))
+    found = next(alike, None)
+    if found is not None:
+        return known[found][0]
     reserve = policy.reserve(program, keep)
     if tiers:
         residency = decide_tiers(program, chip, budget, reserve, spill)
     else:
         residency = decide(program, budget, reserve, spill)
-    claims = _claims(program, residency, budget, reserve)
-    room = Room(program, chip, budget, keep, residency, claims)
-    tilings = _tilings(room, policy)
-    emission = emit(program, chip, residency, tilings)
-    issued, extra = policy.issue(room, emission)
-    issued = [_not_before_it_is_made(program, emission, decision) for decision in issued]
-    layout = lay_out(program, residency.storage, [decision.need for decision in issued])
-    return _schedule(emission, issued, extra, policy, residency, layout)
+    return Room(program, chip, budget, keep, residency, _claims(program, residency, budget, reserve))
 
 
 def _not_before_it_is_made(program: Program, emission: Emission, decision: Issued) -> Issued:

@@ -44,7 +44,7 @@ def test_an_architect_reads_from_which_op_on_bandwidth_counts() -> None:
         ("npu", "conv0", "conv9"),
         ("dma", "fc", "fc"),
     ]
-    assert document(result)["time"]["lower_bound"][1]["first"] == "fc"  # type: ignore[index]
+    assert document(result)["lower_bound"][1]["first"] == "fc"  # type: ignore[index]
 
 
 def test_the_stretches_add_up_to_the_bound() -> None:

@@ -95,6 +95,11 @@ class Result:
         return self.chip.shared_memory.bytes
 
     @property
+    def psram_bytes(self) -> int:
+        """The end of the highest weights or tensor in Psram."""
+        return max((transfer.home.stop for transfer in self.schedule.transfers), default=0)
+
+    @property
     def fits(self) -> bool:
         """Whether the plan's peak is within SharedMemory."""
         return self.solved.peak <= self.capacity

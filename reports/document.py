@@ -63,6 +63,8 @@ def _memory(result: Result) -> dict[str, object]:
         "peak_bytes": result.solved.peak,
         "peak_lower_bound_bytes": result.solved.lower_bound,
         "peak_gap": result.solved.gap,
+        "psram_bytes": result.psram_bytes,
+        "psram_capacity_bytes": result.chip.psram.bytes,
     }
 
 

@@ -1,9 +1,10 @@
-"""What binds the lower bound on the time, in words."""
+"""What binds the lower bound on the time, and how full Psram is, in words."""
 
 from __future__ import annotations
 
+from chipmodel.result import Result
 from chipmodel.time_bound import Binding, TimeBound
-from reports.words import count
+from reports.words import count, size
 
 UNITS = {"npu": "the NPU", "dma": "the DMA engine"}
 MOST_SHOWN = 4
@@ -21,6 +22,11 @@ def bound_words(bound: TimeBound) -> str:
     ]
     largest = max(bindings, key=lambda b: b.cycles)
     return f"{', '.join(sums)}; most of it: {_stretch(largest)}"
+
+
+def psram_words(result: Result) -> str:
+    """Weights and tensors in Psram against its size, of which the simulation takes no notice."""
+    return f"weights and tensors take {size(result.psram_bytes)} of {size(result.chip.psram.bytes)}"
 
 
 def _stretch(binding: Binding) -> str:

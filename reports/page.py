@@ -16,7 +16,7 @@ from reports.cores import CoreTotals, core_of_ops, core_totals, speed_up
 from reports.digest import Digest, OpTotals, digest
 from reports.figures import EVENTS, Category, Chart, memory_map, timeline
 from reports.lateness import late_ops
-from reports.limits import bound_words
+from reports.limits import bound_words, psram_words
 from reports.paths import part_lines, path_lines
 from reports.template import render, static
 from reports.words import (
@@ -253,6 +253,7 @@ def _facts(result: Result, sums: Digest) -> list[tuple[str, str]]:
         *([("Arms merged by", result.merge)] if result.trace.path else []),
         ("Streamer", schedule.streamer),
         ("Time bound by", bound_words(result.bound) or "nothing"),
+        ("Psram used", psram_words(result)),
         ("Ops", f"{len(sums.ops):,}, of which {ran:,} ran, in {sum(o.steps for o in sums.ops):,} steps"),
         ("Buffers", f"{_buffers(result):,} buffers, {len(schedule.transfers):,} transfers"),
         *((f"Path: {name}", _choice(choice)) for name, choice in sorted(result.trace.path.items())),

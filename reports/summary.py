@@ -8,7 +8,7 @@ from chipmodel.result import Result
 from reports.cores import cores_table, speed_up
 from reports.digest import Digest, Met, OpTotals, digest
 from reports.lateness import late_ops, lateness
-from reports.limits import bound_words
+from reports.limits import bound_words, psram_words
 from reports.paths import parts_table, path_lines
 from reports.words import (
     AWAITED,
@@ -179,6 +179,8 @@ def _met(met: tuple[Met, ...]) -> Table:
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
     remarks: list[tuple[str, str]] = []
+    if result.psram_bytes > result.chip.psram.bytes:
+        remarks.append(("Psram is too small", psram_words(result)))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
 
 from chipmodel.chip_file import load_chip
 from chipmodel.in_place import reuse
 from chipmodel.pipeline import run
 from chipmodel.time_bound import Binding, TimeBound
 from reports.document import document
-from reports.limits import bound_words
-from tests.chipmodel.test_windows import PLAIN
+from reports.limits import bound_words, psram_words
+from reports.summary import print_summary
+from tests.chipmodel.test_simulate import PLAIN
 from tests.support import with_memory
 from workloads.builder import ProgramBuilder
 from workloads.load import load
@@ -53,3 +57,14 @@ def test_the_stretches_add_up_to_the_bound() -> None:
         bound = run(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync").bound
         assert 0 <= bound.cycles - sum(b.cycles for b in bound.bindings) <= len(bound.bindings)
     assert replace(bound, bindings=()).cycles == bound.cycles
+
+
+def test_a_psram_that_is_too_small_is_said() -> None:
+    chip = load_chip("stm32n6", ("psram.bytes=8MiB",))
+    result = run(load("zoo:resnet18"), chip, "large-first", "sync")
+    assert result.psram_bytes > 8 << 20
+    assert document(result)["psram_bytes"] == result.psram_bytes
+    assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"
+    written = StringIO()
+    print_summary(result, Console(file=written, width=200))
+    assert "Psram is too small: weights and tensors take 11.30 MiB of 8.00 MiB" in written.getvalue()

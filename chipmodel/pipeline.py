@@ -130,20 +130,19 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
     race = Race(program, chip, policy_named(streamer), capacity, spill, packer_named(packer).tiers)
     best: Planned | None = None
     attempts: list[Attempt] = []
-    while len(attempts) < ROUNDS * race.runners:
-        try:
-            entry = race.quickest()
-        except DoesNotFit:
-            if best is None:
-                raise
+    while len(attempts) < ROUNDS * race.rounds:
+        entry = race.next()
+        if entry is None:
             break
         tried = _packed(entry.schedule, chip, packer, merge)
         attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
-        if best is None or tried.solved.peak < best.solved.peak:
+        excess = tried.solved.peak - capacity
+        if best is None or excess <= 0 or tried.solved.peak < best.solved.peak:
             best = tried
-        if tried.solved.peak <= capacity:
+        if excess > 0:
+            race.does_not_fit(entry, entry.budget - max(excess // 4, capacity // 64, 1))
+        elif race.fits(entry):
             break
-        race.again(entry, entry.budget - max((tried.solved.peak - capacity) // 4, capacity // 64, 1))
     assert best is not None
     faults = check_fast(Problem(best.problem.buffers), best.solved.plan)
     if faults:

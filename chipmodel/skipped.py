@@ -35,5 +35,6 @@ def _node(node: Node, skipped: set[str]) -> Node:
         case If():
             return replace(node, arms=tuple(replace(a, body=_without(a.body, skipped)) for a in node.arms))
         case Loop():
-            trips = 0 if node.name in skipped else node.trips
-            return replace(node, trips=trips, body=_without(node.body, skipped))
+            if node.name in skipped:
+                node = replace(node, trips=0, chances=())
+            return replace(node, body=_without(node.body, skipped))

@@ -22,53 +22,53 @@ from dma.sync import least_weights
 from dma.tiling import NONE_KEPT, slice_bytes, sliced, striped, whole_tiling
 
 
-def _reserve(program: Program, keep: int) -> Reserve:
-    """Both buffers are alive under every op, so every op keeps room for the two largest, which may be
+def _reserve(program: Program, keep: int, count: int) -> Reserve:
+    """All ``count`` buffers are alive under every op, so every op keeps room for the largest, which may be
     slices of one block."""
     sizes: list[int] = []
     for op in ops(program.body):
         least = least_weights(program, op, keep)
-        sizes += [least] * (1 + (least < program.block_bytes(op)))
-    both = sum(sorted(sizes)[-2:])
-    return lambda _: both
+        sizes += [least] * (count if least < program.block_bytes(op) else 1)
+    all_buffers = sum(sorted(sizes)[-count:])
+    return lambda _: all_buffers
 
 
-def _channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
-    """Whole blocks where both buffers fit beside everything else, else the largest slices that do."""
+def _channels(room: Room, count: int) -> tuple[Mapping[str, int], Callable[[Op], int]]:
+    """Whole blocks where all buffers fit beside everything else, else the largest slices that do."""
     free = room.budget - max(room.claims, default=0)
     order = list(ops(room.program.body))
     limit = max((room.program.block_bytes(op) for op in order), default=0)
-    if _two_largest(room, order, limit) > free and _parity_bytes(room, order) > free:
-        limit = _largest_limit(room, order, free, limit)
-    both = min(_two_largest(room, order, limit), max(free, 0))
-    return {op.name: _width(room, op, limit) for op in order}, lambda _: both
+    if _largest(room, order, limit, count) > free and _buffer_bytes(room, order, count) > free:
+        limit = _largest_limit(room, order, free, limit, count)
+    all_buffers = min(_largest(room, order, limit, count), max(free, 0))
+    return {op.name: _width(room, op, limit) for op in order}, lambda _: all_buffers
 
 
 def _width(room: Room, op: Op, limit: int) -> int:
     return sliced(room.program, op, limit, room.granule) or 1
 
 
-def _two_largest(room: Room, order: list[Op], limit: int) -> int:
-    """Bytes that both buffers take at most when no slice exceeds ``limit``; both may hold slices of one
+def _largest(room: Room, order: list[Op], limit: int, count: int) -> int:
+    """Bytes that ``count`` buffers take at most when no slice exceeds ``limit``; all may hold slices of one
     op that is cut."""
     sizes: list[int] = []
     for op in order:
         width = _width(room, op, limit)
-        sizes += [slice_bytes(room.program, op, width)] * (1 + (width < op.work.channels))
-    return sum(sorted(sizes)[-2:])
+        sizes += [slice_bytes(room.program, op, width)] * (count if width < op.work.channels else 1)
+    return sum(sorted(sizes)[-count:])
 
 
-def _largest_limit(room: Room, order: list[Op], free: int, high: int) -> int:
+def _largest_limit(room: Room, order: list[Op], free: int, high: int, count: int) -> int:
     low = 1
     while low < high:
         middle = (low + high + 1) // 2
-        fits = _two_largest(room, order, middle) <= free
+        fits = _largest(room, order, middle, count) <= free
         low, high = (middle, high) if fits else (low, middle - 1)
     return low
 
 
-def _parity_bytes(room: Room, order: list[Op]) -> int:
-    """Bytes of both buffers where no block is cut, the worst Region counted."""
+def _buffer_bytes(room: Room, order: list[Op], count: int) -> int:
+    """Bytes of all buffers where no block is cut, the worst Region counted."""
     tilings = {op.name: whole_tiling(op, op.work.channels) for op in order}
     for op in order:
         if op.name in room.residency.striped:
@@ -78,14 +78,14 @@ def _parity_bytes(room: Room, order: list[Op]) -> int:
             tilings[op.name] = cut or tilings[op.name]
     emission = emit(room.program, room.chip, room.residency, tilings)
     sizes: dict[int, int] = {}
-    for name, spec in _weights(emission)[1].items():
+    for name, spec in _weights(emission, count)[1].items():
         region = int(name.partition("@")[2])
         sizes[region] = sizes.get(region, 0) + spec.bytes
     return max(sizes.values(), default=0)
 
 
-def _weights(emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
-    """Weight blocks of each Region in turn, even ones to alloc0, odd ones to alloc1."""
+def _weights(emission: Emission, count: int) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    """Weight blocks of each Region in turn; with two buffers, even ones to alloc0, odd ones to alloc1."""
     regions: dict[int, list[Need]] = {}
     for need in emission.needs:
         if need.kind == "weights":
@@ -95,10 +95,10 @@ def _weights(emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
     for region, needs in regions.items():
         held = _extent(emission, region)
         for index, need in enumerate(needs):
-            name = f"alloc{index % 2}@{region}"
+            name = f"alloc{index % count}@{region}"
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
             buffers[name] = BufferSpec(name, size, held, "weights")
-            issued.append(Issued(need, name, needs[max(0, index - 1)].first, need.first))
+            issued.append(Issued(need, name, needs[max(0, index + 1 - count)].first, need.first))
     return issued, buffers
 
 
@@ -110,11 +110,11 @@ def _extent(emission: Emission, region: int) -> Interval:
     return Interval(first, stop)
 
 
-def _issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
-    issued, buffers = _weights(emission)
+def _issue(room: Room, emission: Emission, count: int) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    issued, buffers = _weights(emission, count)
     issued += stripes(emission)
-    both = sum(b.bytes for b in buffers.values())
-    issued += Neighbours(room, emission, lambda _: both).tensors()
+    all_buffers = sum(b.bytes for b in buffers.values())
+    issued += Neighbours(room, emission, lambda _: all_buffers).tensors()
     return issued, buffers
 
 
@@ -210,12 +210,23 @@ class Neighbours:
         return True
 
 
-POLICY = Policy(
-    name="ping-pong",
-    title="two weight buffers in turn, the next block loaded during the current op",
-    source="S2 (control-flow paper), Algorithm 3",
-    double=True,
-    reserve=_reserve,
-    channels=_channels,
-    issue=_issue,
+def in_turn(count: int, name: str, title: str, source: str) -> Policy:
+    """Weight blocks through ``count`` buffers in turn, each load issued when the compute that last read its
+    buffer has ended."""
+    return Policy(
+        name=name,
+        title=title,
+        source=source,
+        double=True,
+        reserve=lambda program, keep: _reserve(program, keep, count),
+        channels=lambda room: _channels(room, count),
+        issue=lambda room, emission: _issue(room, emission, count),
+    )
+
+
+POLICY = in_turn(
+    2,
+    "ping-pong",
+    "two weight buffers in turn, the next block loaded during the current op",
+    "S2 (control-flow paper), Algorithm 3",
 )

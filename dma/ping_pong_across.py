@@ -8,8 +8,8 @@ kept where SharedMemory has the bytes on all paths and the forecast of the expec
 * The first weights of a Region are issued before it (``dma.ping_pong_across_borders``): certain to be needed
   behind a branch or loop, on a guess in front of the likeliest arm of an ``if``. A wrong guess costs its
   time in the DMA engine, and its buffer until all paths have waited for it, behind the ``if``.
-* The first weights of a loop's body are issued before the loop, and at the end of a trip for the next one. The
-  last trip loads them for a trip that never comes, and behind the loop that is waited for.
+* The first weights of a loop's body are issued before the loop, and at the end of a trip for the next one.
+  The last trip loads them for a trip that never comes, and behind the loop that is waited for.
 
 Where nothing contends the expected cycles are then at most those of ``ping-pong`` with the same buffers.
 """
@@ -34,7 +34,9 @@ from dma.ping_pong_across_borders import Borders, Way
 from dma.ping_pong_across_forecast import Expectation, Load, Odds
 from dma.policy import Issued, Policy, Room, queue_order
 
-MOST_WORK = 200_000
+SPARE = 32
+"""This part of the memory is left free of what ``ping-pong`` would not have there: packers need some room."""
+MOST_WORK = 40_000
 """Steps that forecasts may walk; what has not been tried by then stays as ``ping-pong`` has it."""
 
 
@@ -46,15 +48,17 @@ class Plan:
     resident: Mapping[int, tuple[Way, Interval]] = field(default_factory=dict[int, tuple[Way, Interval]])
     early: Mapping[int, Way] = field(default_factory=dict[int, Way])
 
-    def with_resident(self, index: int, way: Way, loop: Interval) -> Plan:
-        """Keep need ``index`` for all trips of the loop at ``loop``."""
-        return Plan({**self.resident, index: (way, loop)}, self.early)
-
     def with_early(self, index: int, way: Way) -> Plan:
         """Issue need ``index``, the first of its Region, in ``way``."""
         return Plan(self.resident, {**self.early, index: way})
 
+    def without_early(self, index: int) -> Plan:
+        """Issue need ``index`` in its Region."""
+        return Plan(self.resident, {i: way for i, way in self.early.items() if i != index})
 
+
+Stay = tuple[int, Way, Interval]
+"""The number of a need, the positions that issue it, and the loop that it may stay for."""
 Weights = tuple[list[Issued], dict[str, BufferSpec]]
 
 
@@ -74,8 +78,10 @@ class _Planner:
         neighbours = Neighbours(room, emission, lambda _: both)
         self.rest = [*stripes(emission), *neighbours.tensors()]
         used = self.used(weights)
-        free = (neighbours.slack[step.op] + both for step in listed)
+        spare = room.budget // SPARE
+        free = (neighbours.slack[step.op] + both - spare for step in listed)
         self.limit = [max(pair) for pair in zip(used, free, strict=True)]
+        self.least: dict[Interval, int] = {}
 
     def weights(self, plan: Plan) -> Weights:
         """Every load of weights, and the buffers: those of ``plan`` in buffers of their own where they must
@@ -140,9 +146,7 @@ class _Planner:
     def plan(self) -> Weights:
         """The weights of the best plan that was found."""
         found = _Found(self, Plan())
-        for index, way, loop in self.stays():
-            if index not in found.plan.resident:
-                found.consider(found.plan.with_resident(index, way, loop), ties=True)
+        self.keep(found, self.stays())
         firsts = [n.first for index, n in enumerate(self.needs) if index not in found.plan.resident]
         number = {n.first: index for index, n in enumerate(self.needs)}
         for border in Borders(self.root, firsts, self.odds.arms).regions():
@@ -151,9 +155,40 @@ class _Planner:
                 before = found.plan
                 for way in border.ways:
                     found.consider(before.with_early(index, way))
+        for index in tuple(
+            found.plan.early
+        ):  # a guess that cost nothing may now be in the way of what followed
+            found.consider(found.plan.without_early(index))
         return found.weights
 
-    def stays(self) -> list[tuple[int, Way, Interval]]:
+    def keep(self, found: _Found, stays: list[Stay]) -> None:
+        """Keep what may stay, in this order: as many at once as can be, and else half of them."""
+        at, count = 0, len(stays)
+        while at < len(stays) and not found.tired:
+            plan = self.with_all(found.plan, stays[at : at + count])
+            if plan is found.plan or found.consider(plan, ties=True) or count == 1:
+                at, count = at + count, 2 * count
+            else:
+                count = -(-min(count, len(stays) - at) // 2)
+
+    def with_all(self, plan: Plan, stays: list[Stay]) -> Plan:
+        """``plan`` and those of ``stays`` that there may be room for."""
+        resident = dict(plan.resident)
+        for index, way, loop in stays:
+            if index not in resident and self.needs[index].bytes <= self.left(resident, loop):
+                resident[index] = (way, loop)
+        return plan if len(resident) == len(plan.resident) else Plan(resident, plan.early)
+
+    def left(self, resident: Mapping[int, tuple[Way, Interval]], loop: Interval) -> int:
+        """Bytes that may stay for ``loop`` beside ``resident``, if nothing is read in turn there."""
+        kept = ((self.needs[index].bytes, extent) for index, (_, extent) in resident.items())
+        if loop not in self.least:
+            self.least[loop] = min(self.limit[loop.start : loop.stop])
+        return self.least[loop] - sum(
+            size for size, extent in kept if extent.start <= loop.start < extent.stop
+        )
+
+    def stays(self) -> list[Stay]:
         """What may stay for a loop, by DMA cycles saved per byte."""
         runs = _runs(self.root, self.odds)
         found: list[tuple[float, int, Way, Interval]] = []
@@ -177,18 +212,27 @@ class _Found:
         self.weights = planner.weights(plan)
         self.cycles = planner.cycles(self.weights)
 
-    def consider(self, plan: Plan, ties: bool = False) -> None:
-        """Take ``plan`` if there is room for it and it is faster, with ``ties`` also if it is as fast."""
+    @property
+    def tired(self) -> bool:
+        """Whether enough has been tried."""
+        return self.planner.expectation.work > MOST_WORK
+
+    def consider(self, plan: Plan, ties: bool = False) -> bool:
+        """Take ``plan`` if there is room for it and it is faster, with ``ties`` also if it is as fast;
+        whether it was taken."""
         planner = self.planner
-        if planner.expectation.work > MOST_WORK:
-            return
+        if self.tired:
+            return False
+        planner.expectation.work += len(planner.limit)
         weights = planner.weights(plan)
         if not planner.fits(weights):
-            return
+            return False
         cycles = planner.cycles(weights)
         better = self.cycles * (1 - 1e-9)
-        if cycles < better or (ties and cycles <= self.cycles):
+        taken = cycles < better or (ties and cycles <= self.cycles)
+        if taken:
             self.plan, self.weights, self.cycles = plan, weights, cycles
+        return taken
 
 
 @dataclass

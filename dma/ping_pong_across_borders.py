@@ -83,9 +83,7 @@ class Borders:
                 ways.append((item.start,))
             yield Border(item, first, tuple(way for way in ways if first not in way))
 
-    def _loops(
-        self, section: Section, frames: tuple[Frame, ...]
-    ) -> Iterator[tuple[Fork, tuple[Way, ...]]]:
+    def _loops(self, section: Section, frames: tuple[Frame, ...]) -> Iterator[tuple[Fork, tuple[Way, ...]]]:
         listed = items(section)
         for index, item in enumerate(listed):
             if isinstance(item, Fork):

@@ -69,7 +69,7 @@ class Expectation:
 
 class _Run:
     """``here[p]``: at position ``p`` the loads to wait for that were issued before, those issued at once,
-    those issued for later, the stores issued, the stores to wait for. ``behind``: by fork, who is waited for."""
+    those issued for later, the stores issued, the stores to wait for. ``behind``: by fork, awaited."""
 
     def __init__(self, of: Expectation, loads: tuple[Load, ...]) -> None:
         self.of = of

@@ -68,5 +68,7 @@ class Policy:
     tiers: bool = False
     """Whether the state search decides what stays in SharedMemory, whatever the packer (``dma.tiers``)."""
     rivals: tuple[Policy, ...] = ()
-    """Policies of which the quickest schedule is taken (``dma.prefetch_race``); then nothing but their
-    decisions and this policy's name counts."""
+    """Policies of which the quickest schedule is taken (``dma.prefetch_race``). A rival may have rivals of
+    its own: they begin with as much memory as a packer left to it."""
+    leaner: Policy | None = None
+    """What decides alike but holds less memory at once, for where a packer finds no room."""

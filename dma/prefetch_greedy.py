@@ -1,9 +1,19 @@
-"""``prefetch-greedy``: reserve for weights what an op itself needs, then load as early as memory allows."""
+"""``prefetch-greedy``: weights as early as memory allows, in memory that nothing else wants.
+
+Two things make ping-pong slow where memory is scarce. Its buffers are alive under every op, so tensors
+leave SharedMemory for them; and a load is issued one slice ahead, so the DMA engine stands still where
+early ops compute long, and late ops wait for it. Here an op keeps free for weights only what it reads
+itself (as ``sync``), S1's state search decides about the rest (``dma.tiers``), and every slice is loaded
+into what is then free (``dma.weight_region``). Small slices fit into more places, large ones need fewer
+set-ups; several limits are tried, and the quickest forecast is taken, ``sync``, ``ping-pong`` and
+``weight-pipeline`` among them (``dma.prefetch_race``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
+from dataclasses import replace
+from functools import partial
 
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
@@ -17,24 +27,42 @@ from dma.tiling import slice_bytes, sliced
 from dma.weight_pipeline import stretches
 from dma.weight_region import issue_positions
 
+NAME = "prefetch-greedy"
+SOURCE = "chipmodel"
+LIMITS = ((8, 3), (8, 8), (64, 2), (64, 3), (64, 6), (64, 12))
+"""What is tried as ``(part, pieces)``: an op may insist on the ``part``-th part of the memory for its
+weights; a slice takes at most one of ``pieces`` equal parts of what the op's tensors leave."""
+LEAN = (64, 6)
+EIGHTHS = (8, 6, 4, 2)
+"""Eighths of the free memory that hold slices ahead of their need. Packers find no room for many buffers
+whose lifetimes overlap in a row where they fill all of it."""
 
-def greedy(part: int, pieces: int, ahead: Fraction) -> Policy:
-    def channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
-        return _channels(room, pieces)
+Weights = Callable[
+    [Room, Emission, list[Issued], Mapping[str, int]], tuple[list[Issued], dict[str, BufferSpec]]
+]
+"""Decides about the weights, beside other decisions, with so many bytes for them at each op."""
 
-    def issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
-        return _issue(room, emission, _channels(room, pieces)[1], ahead)
 
+def field(weights: Weights) -> Policy:
+    """A rival that holds as little as may be; its own rivals, one for each limit, begin with as much memory
+    as a packer found room for that with."""
+    rivals = tuple(_rival(part, pieces, EIGHTHS, weights) for part, pieces in LIMITS)
+    return replace(_rival(*LEAN, (0,), weights), rivals=rivals)
+
+
+def _rival(part: int, pieces: int, eighths: tuple[int, ...], weights: Weights) -> Policy:
+    """The policy of one limit; with 0 eighths every load is issued where it is needed."""
     return Policy(
-        name=f"prefetch-greedy-{part}-{pieces}-{ahead}",
+        name=f"{NAME} {part} {pieces} {eighths[0]}",
         title="",
-        source="",
+        source=SOURCE,
         double=True,
         reserve=_reserve,
-        channels=channels,
-        issue=issue,
+        channels=_CHANNELS[pieces],
+        issue=partial(_issue, pieces=pieces, eighths=eighths[0], weights=weights),
         parts=(part,),
         tiers=True,
+        leaner=_rival(part, pieces, eighths[1:], weights) if eighths[1:] else None,
     )
 
 
@@ -51,37 +79,38 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
     return channels, lambda op: slice_bytes(program, op, channels[op.name])
 
 
+_CHANNELS = {pieces: partial(_channels, pieces=pieces) for _, pieces in LIMITS}
+"""One function for each number of pieces: policies that cut alike share their steps (``stream.Known``)."""
+
+
 def _issue(
-    room: Room, emission: Emission, beside: Callable[[Op], int], ahead: Fraction
+    room: Room, emission: Emission, pieces: int, eighths: int, weights: Weights
 ) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    beside = _channels(room, pieces)[1]
     neighbours = Neighbours(room, emission, beside)
-    issued = [*stripes(emission), *neighbours.tensors()]
-    free = {
-        op.name: beside(op) + int(max(neighbours.slack[op.name], 0) * ahead) for op in ops(room.program.body)
-    }
-    for needs, stretch in list(stretches(room.chip, emission, issued, free)):
+    others = [*stripes(emission), *neighbours.tensors()]
+    free: dict[str, int] = {}
+    for op in ops(room.program.body):
+        free[op.name] = beside(op) + max(neighbours.slack[op.name], 0) * eighths // 8
+    issued, buffers = weights(room, emission, others, free)
+    return [*others, *issued], buffers
+
+
+def early(
+    room: Room, emission: Emission, others: list[Issued], free: Mapping[str, int]
+) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    """Every slice as early as ``free`` bytes at each op allow, and from there as late as costs nothing."""
+    issued: list[Issued] = []
+    for needs, stretch in stretches(room.chip, emission, others, free):
         for need, position in zip(needs, issue_positions(stretch), strict=True):
             issued.append(Issued(need, need.buffer, position, need.first))
     return issued, {}
 
 
-POLICY = Policy(
-    name="prefetch-greedy",
-    title="weights as early as memory allows",
-    source="",
-    double=True,
-    reserve=_reserve,
-    channels=sync.POLICY.channels,
-    issue=sync.POLICY.issue,
-    rivals=(
-        sync.POLICY,
-        ping_pong.POLICY,
-        weight_pipeline.POLICY,
-        *(
-            greedy(part, pieces, ahead)
-            for part in (8, 64)
-            for pieces in (1, 2, 4, 8)
-            for ahead in (Fraction(1), Fraction(1, 2), Fraction(0))
-        ),
-    ),
+POLICY = replace(
+    sync.POLICY,
+    name=NAME,
+    title="weights as early as memory allows in what tensors leave; the quickest of several sizes of slices",
+    source=SOURCE,
+    rivals=(sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY, field(early)),
 )

@@ -1,8 +1,11 @@
 """Several policies on one program: the quickest is taken, by the forecast where nothing contends.
 
 A packer may find no room for a schedule. Then that policy tries again with less memory, and whoever is
-quickest then is next. So the plan that comes out is forecast to be at least as quick as every rival's with the
-memory that it was last given.
+quickest then is next. So the plan that comes out is forecast to be at least as quick as every rival's with
+the memory that it was last given.
+
+Where a rival has rivals of its own it goes first, for it holds the least: once there is room for its
+schedule, they begin with the same memory; one that finds no room gives way to its ``leaner``.
 """
 
 from __future__ import annotations
@@ -30,9 +33,14 @@ class Entry:
     """A rival's schedule with at most ``budget`` bytes alive at once."""
 
     rival: Policy
-    number: int
     budget: int
     schedule: Schedule
+    cycles: float
+    """Forecast; 0 where nobody compares."""
+    first: bool = False
+    """Whether others wait to hear if there is room for it."""
+    second: bool = False
+    """Whether it waited so."""
 
 
 class Race:
@@ -47,34 +55,46 @@ class Race:
         self.rivals = policy.rivals or (policy,)
         self.forecasts = Forecasts(program, chip)
         self.known: Known = {}
-        self.waiting: list[tuple[float, int, Entry]] = []
+        self.waiting: list[tuple[bool, float, int, Entry]] = []
+        self.entered = 0
         self.refusal: DoesNotFit | None = None
-        for number, rival in enumerate(self.rivals):
-            self._enter(rival, number, budget)
+        for rival in policy.rivals or (policy,):
+            self._enter(rival, budget, first=bool(rival.rivals))
 
     @property
-    def runners(self) -> int:
-        """How many policies there are."""
-        return len(self.rivals)
+    def rounds(self) -> int:
+        """How many schedules a packer should try for each that it would try of one policy alone."""
+        return max(1, len(self.policy.rivals))
 
-    def quickest(self) -> Entry:
-        """The quickest schedule that is left; it does not take part any more. Raises DoesNotFit, why the last
-        one was refused, where none is left."""
-        if not self.waiting:
-            assert self.refusal is not None, "every rival has a schedule or is refused"
+    def next(self) -> Entry | None:
+        """The schedule to pack next, which does not take part any more; None where there is none left. Raises
+        DoesNotFit where there was none at all."""
+        if not self.entered and self.refusal:
             raise self.refusal
-        return heappop(self.waiting)[2]
+        return heappop(self.waiting)[-1] if self.waiting else None
 
-    def again(self, entry: Entry, budget: int) -> None:
-        """Let the rival of ``entry`` try with ``budget`` bytes; with none it is out."""
-        if budget > 0:
-            self._enter(entry.rival, entry.number, budget)
+    def fits(self, entry: Entry) -> bool:
+        """There is room for ``entry``. Whether it is the quickest; if not, others come first."""
+        if not entry.first:
+            return True
+        self._wait(replace(entry, first=False))
+        for rival in entry.rival.rivals:
+            self._enter(rival, entry.budget, second=True)
+        return False
 
-    def _enter(self, rival: Policy, number: int, budget: int) -> None:
-        from dma.stream import stream
+    def does_not_fit(self, entry: Entry, budget: int) -> None:
+        """There is no room for ``entry``; a rival on its own tries with ``budget`` bytes, if that is any."""
+        if not entry.second:
+            if budget > 0:
+                self._enter(entry.rival, budget, first=entry.first)
+        elif entry.rival.leaner:
+            self._enter(entry.rival.leaner, entry.budget, second=True)
+
+    def _enter(self, rival: Policy, budget: int, first: bool = False, second: bool = False) -> None:
+        from dma.stream import stream_one
 
         try:
-            schedule = stream(self.program, self.chip, rival, budget, self.spill, self.tiers, self.known)
+            schedule = stream_one(self.program, self.chip, rival, budget, self.spill, self.tiers, self.known)
         except DoesNotFit as refusal:
             self.refusal = refusal
             return
@@ -82,7 +102,11 @@ class Race:
         if self.policy.rivals:
             schedule = replace(schedule, streamer=self.policy.name, late=())
             cycles = self.forecasts.cycles(schedule)
-        heappush(self.waiting, (cycles, number, Entry(rival, number, budget, schedule)))
+        self._wait(Entry(rival, budget, schedule, cycles, first, second))
+
+    def _wait(self, entry: Entry) -> None:
+        self.entered += 1
+        heappush(self.waiting, (not entry.first, entry.cycles, self.entered, entry))
 
 
 class Forecasts:

@@ -23,7 +23,16 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from dma import ping_pong, ping_pong_across, prefetch_greedy, prefetch_k, sync, weight_pipeline
+from dma import (
+    exact,
+    ping_pong,
+    ping_pong_across,
+    prefetch_greedy,
+    prefetch_k,
+    resident,
+    sync,
+    weight_pipeline,
+)
 from dma.emit import Emission, Need, emit
 from dma.layout import PsramLayout, lay_out
 from dma.policy import Issued, Policy, Room, queue_order
@@ -56,6 +65,8 @@ def policies() -> Mapping[str, Policy]:
         weight_pipeline.POLICY,
         prefetch_k.POLICY,
         prefetch_greedy.POLICY,
+        resident.POLICY,
+        exact.POLICY,
     )
     return {policy.name: policy for policy in every}
 
@@ -75,30 +86,34 @@ def policy_named(text: str) -> Policy:
 
 
 def stream(
-    program: Program,
-    chip: Chip,
-    streamer: str | Policy,
-    budget: int,
-    spill: bool = True,
-    tiers: bool = False,
-    known: Known | None = None,
+    program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
 ) -> Schedule:
     """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
-    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``. ``known`` is one
-    dictionary for all calls with this program, chip, ``spill`` and ``tiers``.
+    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``.
 
     Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
     have to leave SharedMemory; BadInput for an unknown streamer.
     """
-    policy = policy_named(streamer) if isinstance(streamer, str) else streamer
-    if policy.rivals:
-        return Race(program, chip, policy, budget, spill, tiers).quickest().schedule
-    known = {} if known is None else known
+    race = Race(program, chip, policy_named(streamer), budget, spill, tiers)
+    entry = race.next()
+    while entry and not race.fits(entry):
+        entry = race.next()
+    assert entry is not None, "what fits is left in the race"
+    return entry.schedule
+
+
+def stream_one(
+    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known
+) -> Schedule:
+    """The schedule of a policy itself, whatever its rivals. ``known`` is one dictionary for all calls with
+    this program, chip, ``spill`` and ``tiers``. Raises DoesNotFit as ``stream``."""
     schedule = _best(program, chip, policy, budget, spill, tiers or policy.tiers, known)
     return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
 
 
-def _best(program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known) -> Schedule:
+def _best(
+    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known
+) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     for part in policy.parts or PARTS_FOR_WEIGHTS:

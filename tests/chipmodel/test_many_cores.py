@@ -28,7 +28,7 @@ from tests.support import tiny_chip
 from workloads.generator import Shape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = ("sync", "ping-pong", "weight-pipeline")
+STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
 BATCHES = 6
 BATCH = 25
 

@@ -18,12 +18,13 @@ from chipmodel.simulate import simulate
 from chipmodel.stepper import step_through
 from chipmodel.validate import validate_program
 from chipmodel.verify import verify
+from dma.stream import policies
 from tests.random_commands import random_path
 from tests.support import tiny_chip
 from workloads.generator import Shape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = ("sync", "ping-pong", "weight-pipeline", "weight-pipeline:7")
+STREAMERS = (*policies(), "weight-pipeline:7", "prefetch-k:3")
 BATCHES = 12
 BATCH = 25
 

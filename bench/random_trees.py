@@ -1,0 +1,189 @@
+"""Random trees of branches and loops, up to five deep, through every merger, packer and streamer.
+
+For each tree and each combination that it is given: the plan passes the independent verifier, on several
+paths the event-driven simulator's trace equals the stepper's event for event, no path is faster than
+its lower bound, and no peak is below its own. Combinations take turns: the tree of seed ``s`` has
+``--each`` of them, those from number ``s * each`` on, so every one of them comes round.
+
+    python -m bench.random_trees --count 5000
+    python -m bench.random_trees --first 2000 --count 1000 --each 28   # go on, more of each tree
+
+At the first fault it stops, says the seed and the combination, and exits with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+from chipmodel.bound import lower_bound_cycles
+from chipmodel.chip import Chip
+from chipmodel.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.pipeline import Planned, plan
+from chipmodel.program import Arm, If, Loop, Node, Op, Program
+from chipmodel.scopes import scopes
+from chipmodel.simulate import simulate
+from chipmodel.skipped import refuse_skipped_results
+from chipmodel.stepper import step_through
+from chipmodel.validate import validate_program
+from chipmodel.verify import verify
+from dma.stream import policies
+from solvers.branch_merge import mergers
+from tests.support import tiny_chip
+from workloads.generator import Shape, random_program
+
+PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")
+PATHS = 3
+MOST_TRIPS = 3
+MOST_CYCLES = 30_000
+"""Longer paths are not walked cycle by cycle."""
+
+Combination = tuple[str, str, str]
+"""Merger, packer, streamer."""
+
+
+class Fault(Exception):
+    """What was wrong, with the seed and the combination."""
+
+
+def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
+    """Every merger with every streamer, packers in turn until each has met each of those pairs."""
+    pairs = list(product(mergers(), streamers or tuple(policies())))
+    return [
+        (merge, PACKERS[(round_ + index) % len(PACKERS)], streamer)
+        for round_ in range(len(PACKERS))
+        for index, (merge, streamer) in enumerate(pairs)
+    ]
+
+
+def random_tree(seed: int) -> tuple[Program, Chip]:
+    """A valid tree, with probabilities and with loops of 0 to ``MOST_TRIPS`` trips, and a tiny chip."""
+    random = Random(seed)
+    shape = Shape(ops=3 + (seed % 2), depth=1 + seed % 5, side=4, channels=6)
+    program = random_program(seed, shape)
+    program = replace(program, body=tuple(_weighed(node, random) for node in program.body))
+    validate_program(program)
+    return program, tiny_chip(random)
+
+
+def _weighed(node: Node, random: Random) -> Node:
+    match node:
+        case Op():
+            return node
+        case If():
+            parts = [random.randint(0, 4) for _ in node.arms]
+            parts[0] += not any(parts)
+            known = random.random() < 0.7
+            arms = [
+                Arm(arm.name, _body(arm.body, random), Fraction(part, sum(parts)) if known else None)
+                for arm, part in zip(node.arms, parts, strict=True)
+            ]
+            return replace(node, arms=tuple(arms))
+        case Loop():
+            numbers = sorted(random.sample(range(MOST_TRIPS + 1), random.randint(1, 3)))
+            body = _body(node.body, random)
+            if not numbers[-1] or random.random() < 0.4:
+                return replace(node, body=body)
+            chances = tuple((number, Fraction(1, len(numbers))) for number in numbers)
+            return replace(node, body=body, trips=numbers[-1], chances=chances)
+
+
+def _body(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
+    return tuple(_weighed(node, random) for node in body)
+
+
+def random_paths(program: Program, planned: Planned, random: Random) -> list[dict[str, str]]:
+    """``PATHS`` paths, each a choice for every ``if`` and ``loop``; a loop whose results are read makes one
+    trip at least."""
+    result: list[dict[str, str]] = []
+    for _ in range(PATHS):
+        choices: dict[str, str] = {}
+        for command in walk(planned.commands):
+            if isinstance(command, Branch):
+                choices[command.name] = random.choice(command.arms).name
+            elif isinstance(command, Repeat):
+                choices[command.name] = str(random.randint(0, MOST_TRIPS))
+        try:
+            refuse_skipped_results(program, choices)
+        except BadInput:
+            choices = {name: "1" if choice == "0" else choice for name, choice in choices.items()}
+        result.append(choices)
+    return result
+
+
+def look(seed: int, combination: Combination) -> Counter[str]:
+    """What one tree showed with one combination. Raises Fault."""
+    merge, packer, streamer = combination
+    program, chip = random_tree(seed)
+    try:
+        planned = plan(program, chip, packer, streamer, merge=merge)
+    except DoesNotFit:
+        return Counter(refused=1)
+    stretch = scopes(planned.schedule.body).stretch
+    crossing = (stretch[t.issue] != stretch[t.due] or t.again for t in planned.schedule.transfers)
+    seen = Counter(planned=1, crossing=any(crossing))
+    if planned.solved.peak <= chip.shared_memory.bytes:
+        faults = verify(program, planned.commands, chip)
+        if faults:
+            raise Fault(f"seed {seed}, {combination}: {faults[0]}")
+        seen["verified"] += 1
+    if planned.solved.peak < planned.solved.lower_bound:
+        raise Fault(f"seed {seed}, {combination}: a peak below the lower bound")
+    random = Random(seed)
+    for choices in random_paths(program, planned, random):
+        trace = simulate(planned.commands, chip, choices)
+        path = resolve_path(planned.commands, choices)
+        if trace.cycles < lower_bound_cycles(program, chip, path):
+            raise Fault(f"seed {seed}, {combination}: faster than the lower bound on {choices}")
+        if trace.cycles > MOST_CYCLES:
+            seen["too long to step"] += 1
+            continue
+        if trace != step_through(planned.commands, chip, choices):
+            raise Fault(f"seed {seed}, {combination}: the two simulators differ on {choices}")
+        seen["paths"] += 1
+    return seen
+
+
+def look_all(seed: int, each: int, streamers: tuple[str, ...] = ()) -> Counter[str]:
+    """The combinations whose turn it is. Raises Fault."""
+    turns = combinations(streamers)
+    seen: Counter[str] = Counter(trees=1)
+    for number in range(seed * each, (seed + 1) * each):
+        seen += look(seed, turns[number % len(turns)])
+    return seen
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--count", type=int, default=5000, help="trees")
+    parser.add_argument("--each", type=int, default=2, help="combinations for each tree")
+    parser.add_argument("--streamers", default="", help="NAME,...; all where it is not given")
+    parser.add_argument("--cpu-seconds", type=float, help="stop after so many, and say where to go on")
+    given = parser.parse_args(arguments)
+    streamers = tuple(name for name in given.streamers.split(",") if name)
+    total: Counter[str] = Counter()
+    seed, stop = given.first, given.first + given.count
+    try:
+        while seed < stop and (given.cpu_seconds is None or time.process_time() < given.cpu_seconds):
+            total += look_all(seed, given.each, streamers)
+            seed += 1
+    except Fault as fault:
+        print(fault)
+        return 1
+    shown = ", ".join(f"{name} {count:,}" for name, count in sorted(total.items()))
+    print(f"seeds {given.first:,} to {seed - 1:,}: {shown}; no fault; {time.process_time():,.0f} s of CPU")
+    if seed < stop:
+        print(f"go on with --first {seed} --count {stop - seed}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

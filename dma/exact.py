@@ -1,0 +1,145 @@
+"""``exact``: when each weight slice is loaded, by search, with what is proven about it.
+
+On each straight stretch ``solvers.stream_exact`` decides at which step every load is issued, and so the
+order of the queue and how far ahead it goes. What a stretch is given is tried in several ways, and the
+quickest schedule taken: how large slices are, and what stays on chip beside them. ``sync``, ``ping-pong`` and
+``weight-pipeline`` take part as they are, so the forecast is never slower than theirs.
+
+Not decided together: offsets (the packer's, afterwards, with its usual rounds), tensors that leave
+SharedMemory (``dma.residency``, or S1's search, whichever is quicker then) and the order of ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from chipmodel.errors import BadInput
+from chipmodel.program import Op, Program, ops
+from chipmodel.schedule import BufferSpec
+from dma import ping_pong, sync, weight_pipeline
+from dma.emit import Emission
+from dma.ping_pong import Neighbours, stripes
+from dma.policy import Issued, Policy, Room
+from dma.residency import Reserve
+from dma.sync import least_weights
+from dma.tiling import slice_bytes, sliced
+from dma.weight_pipeline import stretches
+from dma.weight_region import Stretch, issue_positions
+from solvers.outcome import Limits
+from solvers.stream_exact import solve_stream
+from solvers.stream_problem import StreamMove, StreamProblem, StreamSlice
+
+NAME = "exact"
+NODES = 2_000
+"""States that the search looks at on each stretch of each way: a tenth of a second."""
+GAP = 0.001
+"""A stretch this near to its bound is not searched any further."""
+MOST_NODES = 10**9
+MOST_PLACES = 100_000
+"""Slices times steps of a stretch that is searched; a longer one keeps the loads of ``dma.weight_region``."""
+PARTS = (8, 64)
+"""Ways to share the memory, as ``stream.PARTS_FOR_WEIGHTS``."""
+PIECES = (1, 2, 4, 8)
+"""Ways to cut: this many slices of a block fit at once."""
+
+
+def stream_problem(stretch: Stretch) -> StreamProblem:
+    """``stretch`` for ``solvers.stream_exact``, its first step being 0."""
+    first = stretch.first
+    moves = (StreamMove(m.direction, m.issue - first, m.due - first, m.cycles) for m in stretch.fixed)
+    return StreamProblem(
+        tuple(stretch.computes),
+        tuple(stretch.room),
+        tuple(StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles) for s in stretch.slices),
+        tuple(moves),
+    )
+
+
+def _positions(stretch: Stretch, nodes: int) -> list[int]:
+    if len(stretch.slices) * len(stretch.computes) > MOST_PLACES:
+        return issue_positions(stretch)
+    hint = tuple(position - stretch.first for position in issue_positions(stretch))
+    return [stretch.first + position for position in _solved(stream_problem(stretch), nodes, hint)]
+
+
+@lru_cache(maxsize=256)
+def _solved(problem: StreamProblem, nodes: int, hint: tuple[int, ...]) -> tuple[int, ...]:
+    """Ways that cut alike ask for the same."""
+    return solve_stream(problem, Limits(nodes=nodes), hint=hint, gap=GAP).positions
+
+
+def _least(program: Program, keep: int) -> Reserve:
+    return lambda op: least_weights(program, op, keep)
+
+
+def _way(tiers: bool, part: int, pieces: int, nodes: int) -> Policy:
+    def channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
+        return _channels(room, pieces)
+
+    def issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
+        return _issue(room, emission, _channels(room, pieces)[1], nodes)
+
+    return Policy(
+        name=NAME,
+        title=f"1/{part} of the memory for weights, {pieces} slices at once",
+        source="",
+        double=True,
+        reserve=_least,
+        channels=channels,
+        issue=issue,
+        parts=(part,),
+        tiers=tiers,
+    )
+
+
+def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op], int]]:
+    """Slices of which ``pieces`` fit beside everything else."""
+    program = room.program
+    channels: dict[str, int] = {}
+    for op, claim in zip(ops(program.body), room.claims, strict=True):
+        limit = max(least_weights(program, op, room.keep), (room.budget - claim) // pieces)
+        channels[op.name] = sliced(program, op, limit, room.granule) or 1
+    return channels, lambda op: slice_bytes(program, op, channels[op.name])
+
+
+def _issue(
+    room: Room, emission: Emission, beside: Callable[[Op], int], nodes: int
+) -> tuple[list[Issued], dict[str, BufferSpec]]:
+    neighbours = Neighbours(room, emission, beside)
+    issued = [*stripes(emission), *neighbours.tensors()]
+    free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
+    for needs, stretch in list(stretches(room.chip, emission, issued, free)):
+        for need, position in zip(needs, _positions(stretch, nodes), strict=True):
+            issued.append(Issued(need, need.buffer, position, need.first))
+    return issued, {}
+
+
+def _policy(name: str, nodes: int) -> Policy:
+    ways = [
+        _way(tiers, part, pieces, nodes) for tiers in (False, True) for part in PARTS for pieces in PIECES
+    ]
+    return Policy(
+        name=name,
+        title="the quickest of many ways to cut, each searched for when to load; exact:20000 looks at more",
+        source="exact search; S2 and S4 take part",
+        double=True,
+        reserve=_least,
+        channels=sync.POLICY.channels,
+        issue=sync.POLICY.issue,
+        rivals=(sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY, *ways),
+    )
+
+
+def _configured(setting: str) -> Policy:
+    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MOST_NODES))
+    if not digits or int(setting) > MOST_NODES:
+        raise BadInput(
+            f"{NAME}:{setting[:60]} is no number of states to look at",
+            mend=f"0 to {MOST_NODES:,}, as in {NAME}:20000",
+        )
+    return _policy(f"{NAME}:{int(setting)}", int(setting))
+
+
+POLICY = replace(_policy(NAME, NODES), configured=_configured)

@@ -30,8 +30,8 @@ def all_of(*options: Decorator) -> Decorator:
     return decorate
 
 
-def _remember(context: click.Context, name: str, value: tuple[str, ...]) -> None:
-    context.meta[f"chipmodel.{name}"] = value
+def _remember(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> None:
+    context.meta[f"chipmodel.{option.name}"] = value
 
 
 def _remembered(name: str) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ workload_options = all_of(
         multiple=True,
         metavar="NODE=N",
         expose_value=False,
-        callback=lambda context, option, value: _remember(context, "trips", value),
+        callback=_remember,
         help="Trips of an ONNX Loop of which the file does not tell them. Repeatable.",
     ),
     click.option(
@@ -64,7 +64,7 @@ workload_options = all_of(
         multiple=True,
         metavar="NAME=P,...",
         expose_value=False,
-        callback=lambda context, option, value: _remember(context, "probability", value),
+        callback=_remember,
         help="How likely the first arms of an if are: gate=0.3. Repeatable.",
     ),
     click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),

@@ -245,7 +245,9 @@ class _Emitter:
             first, _ = self.emission.op_steps[op.name]
             last = self.emission.op_steps[self.order[max(positions)].name][1]
             self.emission.needs.append(
-                Need("load", "tensor", Part(segment.brings or root), size, buffer, first, last, op.name, buffer)
+                Need(
+                    "load", "tensor", Part(segment.brings or root), size, buffer, first, last, op.name, buffer
+                )
             )
         for position in segment.stored:
             op = self.order[position]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chipmodel.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
+import pytest
+
+from chipmodel.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
 from chipmodel.interval import Interval
 from chipmodel.lower import lower
 from chipmodel.plan import Plan
@@ -51,6 +63,8 @@ def words(commands: Iterable[Command]) -> list[str]:
                 result.append(f"compute {command.label}")
             case Branch() | Repeat():
                 result.append(command.name)
+            case Release() | Acquire():
+                pytest.fail("only several cores tell one another anything")
     return result
 
 

@@ -45,6 +45,13 @@ def test_agrees_with_all_plans_of_small_stretches() -> None:
     assert alone > 250
 
 
+def test_states_that_differ_in_arrivals_alone_are_both_kept() -> None:
+    """Seven loads in which two orders leave engine and sequencer free at the same time."""
+    problem = random_stream(8806, 7, 7)
+    outcome = solve_stream(problem)
+    assert (outcome.cycles, outcome.peak) == best_of_all(problem)
+
+
 def test_bound_holds_for_every_plan_at_any_limit() -> None:
     for seed in range(3000, 3300):
         problem = random_stream(seed)
@@ -63,6 +70,15 @@ def test_tails_hold_from_every_step() -> None:
         ran = run(problem, outcome.positions)
         for start, tail in zip(ran.starts, least, strict=False):
             assert start + tail <= ran.end, seed
+
+
+def test_tails_by_hand() -> None:
+    """10 bytes may lie beside step 1. Of 20 cycles for 10 bytes and 9 for 10, both read by step 2, it holds
+    the first at best: 9 remain after its start, 29 after that of step 0, before which nothing can be
+    loaded. At step 1 of 4 bytes it holds 4 of them: 8 cycles, 21 remain."""
+    slices = (StreamSlice(10, 2, 2, 20), StreamSlice(10, 2, 2, 9))
+    assert tails(StreamProblem((1, 2, 3), (30, 10, 30), slices), (30, 10, 10)) == [32, 12, 3, 0]
+    assert tails(StreamProblem((1, 2, 3), (30, 4, 30), slices), (30, 4, 10)) == [32, 24, 3, 0]
 
 
 @settings(max_examples=200, deadline=None)

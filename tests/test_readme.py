@@ -57,7 +57,10 @@ def test_shown_output_is_what_is_printed(
 def _printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What a command prints, as it stands in the README: a Markdown table, or a block of terminal text."""
     if command.startswith("python "):
-        runpy.run_path(str(ROOT / command.removeprefix("python ")), run_name="__main__")
+        _, file, *arguments = shlex.split(command)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys, "argv", [file, *arguments])
+            runpy.run_path(str(ROOT / file), run_name="__main__")
         return capsys.readouterr().out
     run(f"chipmodel {command}")
     printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.strip().splitlines())

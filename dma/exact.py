@@ -122,7 +122,7 @@ def _policy(name: str, nodes: int) -> Policy:
     ]
     return Policy(
         name=name,
-        title="the quickest of many ways to cut, each searched for when to load; exact:20000 looks at more",
+        title="when to load, searched for many ways to cut; exact:20000 looks at more",
         source="exact search; S2 and S4 take part",
         double=True,
         reserve=_least,

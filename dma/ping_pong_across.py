@@ -300,8 +300,8 @@ def _issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, Buff
 
 POLICY = Policy(
     name="ping-pong-across",
-    title="ping-pong, and weights asked for before a branch, loop or trip begins, or kept for a loop",
-    source="S2 (control-flow paper), Algorithm 3, beyond the borders of its Regions",
+    title="ping-pong across branches and loops; weights kept for all trips",
+    source="S2 (control-flow paper), beyond Algorithm 3",
     double=True,
     reserve=PING_PONG.reserve,
     channels=PING_PONG.channels,

@@ -110,7 +110,7 @@ def early(
 POLICY = replace(
     sync.POLICY,
     name=NAME,
-    title="weights as early as memory allows in what tensors leave; the quickest of several sizes of slices",
+    title="weights as early as memory allows; the best size of slices",
     source=SOURCE,
     rivals=(sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY, field(early)),
 )

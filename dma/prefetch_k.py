@@ -26,8 +26,8 @@ def _policy(buffers: int) -> Policy:
     policy = in_turn(
         buffers,
         f"{NAME}:{buffers}",
-        "weight buffers in turn; prefetch-k:3 has three, else the forecast chooses how many",
-        "S2 (control-flow paper), Algorithm 3, with more buffers",
+        "weight buffers in turn; prefetch-k:3 has three, else as forecast",
+        "S2 (control-flow paper), Algorithm 3",
     )
     return policy if buffers == 2 else replace(policy, parts=(PART,), tiers=True)
 

@@ -203,7 +203,7 @@ def _kept(
 POLICY = replace(
     sync.POLICY,
     name=NAME,
-    title="prefetch-greedy, and of a loop's weights those that save most stay for all trips, by a knapsack",
+    title="prefetch-greedy; of a loop's weights the best stay for all trips",
     source=SOURCE,
     rivals=(sync.POLICY, ping_pong_across.POLICY, weight_pipeline.POLICY, field(keep_some)),
 )

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "failed"]
-"""Of the packing: ``optimal`` where the peak is proven smallest, ``infeasible`` and ``does not fit`` where there is no
-plan (proven or not), ``unknown`` within the limits, ``failed`` with an ``error``."""
+"""``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan, proven
+or not; ``unknown`` within the limits; ``failed`` with an ``error``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """One workload on one chip with one choice of planners; everything that decides the answer but the code.
 
-    ``chip`` is empty and ``merge`` and ``streamer`` are, where the workload is a packing (a CSV of buffers).
+    ``chip``, ``merge`` and ``streamer`` are empty where the workload is a packing (a CSV of buffers).
     ``overrides`` are the study's ``set:``, sorted by field, as ``--set`` takes them.
     """
 

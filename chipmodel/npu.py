@@ -13,6 +13,7 @@ from math import ceil
 
 from chipmodel.chip import Npu
 from chipmodel.npu_luna import op_cost
+from chipmodel.npu_luna_conv import least_for_pieces
 from chipmodel.program import DTYPE_BITS, Op
 from chipmodel.schedule import Phase, PhaseKind
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
@@ -64,22 +65,17 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
 
 
 def busy_cycles(npu: Npu, op: Op, work: Work) -> int:
-    """Cycles of ``work`` without what a cut may save: LUNA charges for each piece of an input that its
+    """Cycles of ``work`` in parts, however it is cut: LUNA charges for each piece of an input that its
     buffer cannot hold, so smaller parts of an op may cost less than the whole."""
     if not npu.luna:
         return work_cycles(npu, work, op.dtype)
     roomy = replace(npu.luna, input_buffer=1 << 60)
-    cost = op_cost(roomy, op.kind, work, DTYPE_BITS[op.dtype])
-    return int(cost.cycles - cost.input_load if _skips_rows(op.work) else cost.cycles)
-
-
-def _skips_rows(work: Work) -> bool:
-    """Whether some input rows may never be read, which a part then need not load: between windows that
-    do not touch, or at the end of each image of a batch."""
-    if not isinstance(work, Conv | Pool):
-        return False
-    window = work.window
-    return work.batch > 1 or window.stride_h > window.dilation_h * (window.kernel_h - 1) + 1
+    bits = DTYPE_BITS[op.dtype]
+    cost = op_cost(roomy, op.kind, work, bits)
+    if isinstance(op.work, Conv | Pool) and op.work.batch > 1:
+        return int(cost.cycles - cost.input_load)  # the last input rows of an image may never be read
+    least = least_for_pieces(npu.luna, work, bits) if isinstance(work, Conv) else 0
+    return int(cost.cycles + least)
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:

@@ -111,6 +111,29 @@ def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: i
     return lots * (parameters.conv_configuration - parameters.later_pass_saving + extra)
 
 
+def least_for_pieces(parameters: LunaNpu, work: Conv, bits: int) -> Fraction:
+    """What an input that the input buffer cannot hold costs at least, however the op is cut.
+
+    A stripe of rows whose input is one piece pays no more for it, but every stripe is configured and loads
+    all weights; a stripe of several pieces pays for each. As much for each piece as the cheaper of one
+    stripe a piece and one stripe of all pieces. 0 where weights come in lots, or a run is not one window.
+    """
+    if work.depthwise or work.window.transposed:
+        return Fraction(0)
+    run = Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
+    pieces = input_pieces(parameters, run.window, run.in_c, bits)
+    per_channel = weight_bytes_per_channel(parameters, run, bits)
+    channels = channels_per_pass(parameters, run, bits)
+    if pieces == 1 or pad(channels, parameters.out_lanes) * per_channel > parameters.weight_buffer:
+        return Fraction(0)
+    passes = work.batch * work.groups * ceil_div(run.out_c, channels)
+    weights = Fraction(work.out_c * per_channel, parameters.load_bytes_per_cycle)
+    saving = parameters.later_pass_saving
+    stripe = passes * (parameters.conv_configuration - saving) + saving + weights
+    together = passes * (parameters.piece_configuration * pieces + parameters.piece_channel * run.in_c)
+    return min((pieces - 1) * stripe, Fraction(together))
+
+
 def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:
     """Bytes of one output channel's weights, input channels padded to the array's."""
     if not run.weighted:

@@ -13,7 +13,7 @@ from math import ceil
 
 from chipmodel.chip import Npu
 from chipmodel.npu_luna import op_cost
-from chipmodel.npu_luna_conv import least_for_pieces
+from chipmodel.npu_luna_conv import least_beside
 from chipmodel.program import DTYPE_BITS, Op
 from chipmodel.schedule import Phase, PhaseKind
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
@@ -74,8 +74,9 @@ def busy_cycles(npu: Npu, op: Op, work: Work) -> int:
     cost = op_cost(roomy, op.kind, work, bits)
     if isinstance(op.work, Conv | Pool) and op.work.batch > 1:
         return int(cost.cycles - cost.input_load)  # the last input rows of an image may never be read
-    least = least_for_pieces(npu.luna, work, bits) if isinstance(work, Conv) else 0
-    return int(cost.cycles + least)
+    if isinstance(op.work, Conv) and isinstance(work, Conv):
+        return int(cost.cycles + least_beside(npu.luna, work, bits, op.work.groups))
+    return int(cost.cycles)
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:

@@ -111,27 +111,32 @@ def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: i
     return lots * (parameters.conv_configuration - parameters.later_pass_saving + extra)
 
 
-def least_for_pieces(parameters: LunaNpu, work: Conv, bits: int) -> Fraction:
-    """What an input that the input buffer cannot hold costs at least, however the op is cut.
+def least_beside(parameters: LunaNpu, work: Conv, bits: int, groups: int) -> Fraction:
+    """What a cut adds at least to ``conv_cost`` with an input buffer that holds all.
 
-    A stripe of rows whose input is one piece pays no more for it, but every stripe is configured and loads
-    all weights; a stripe of several pieces pays for each. As much for each piece as the cheaper of one
-    stripe a piece and one stripe of all pieces. 0 where weights come in lots, or a run is not one window.
+    A group of channels has a pass of its own: ``groups`` of them, where ``work`` has its channels in one. And
+    an input of several pieces costs as much for each as the cheaper of two: a stripe of rows for each piece,
+    which is configured and loads all weights; or one stripe of all, which pays for the pieces. 0 where a
+    transposed convolution is several runs.
     """
     if work.depthwise or work.window.transposed:
         return Fraction(0)
     run = Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
-    pieces = input_pieces(parameters, run.window, run.in_c, bits)
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     channels = channels_per_pass(parameters, run, bits)
-    if pieces == 1 or pad(channels, parameters.out_lanes) * per_channel > parameters.weight_buffer:
-        return Fraction(0)
+    lots = ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer)
     passes = work.batch * work.groups * ceil_div(run.out_c, channels)
+    later = Fraction(parameters.conv_configuration - parameters.later_pass_saving)
+    load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
+    more = max(0, groups - passes)
+    passes += more
+    in_c = ceil_div(run.in_c, lots)
+    pieces = input_pieces(parameters, run.window, in_c, bits)
     weights = Fraction(work.out_c * per_channel, parameters.load_bytes_per_cycle)
-    saving = parameters.later_pass_saving
-    stripe = passes * (parameters.conv_configuration - saving) + saving + weights
-    together = passes * (parameters.piece_configuration * pieces + parameters.piece_channel * run.in_c)
-    return min((pieces - 1) * stripe, Fraction(together))
+    stripe = passes * lots * later + parameters.later_pass_saving + weights
+    together = passes * lots * (parameters.piece_configuration * pieces + parameters.piece_channel * in_c)
+    apart = (pieces - 1) * stripe
+    return more * (later + load) + (min(apart, Fraction(together)) if pieces > 1 else 0)
 
 
 def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:

@@ -40,7 +40,7 @@ def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> Windows
     cores, whose ops do not run one after another, and for a very long run."""
     if chip.cores > 1:
         return None
-    run = list(islice(_run(program.body, path), MOST_VISITS + 1))
+    run = list(islice(run_of(program.body, path), MOST_VISITS + 1))
     if len(run) > MOST_VISITS:
         return None
     bound = window_bound(_visits(program, chip, run), chip.shared_memory.bytes)
@@ -48,7 +48,7 @@ def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> Windows
     return Windows(bound.cycles, tuple(named))
 
 
-def _run(body: tuple[Node, ...], path: Mapping[str, str]) -> Iterator[Op]:
+def run_of(body: tuple[Node, ...], path: Mapping[str, str]) -> Iterator[Op]:
     """Every run of an op in order."""
     for node in body:
         match node:
@@ -57,14 +57,14 @@ def _run(body: tuple[Node, ...], path: Mapping[str, str]) -> Iterator[Op]:
             case If():
                 for arm in node.arms:
                     if arm.name == path[node.name]:
-                        yield from _run(arm.body, path)
+                        yield from run_of(arm.body, path)
             case Loop():
                 for _ in range(int(path[node.name])):
-                    yield from _run(node.body, path)
+                    yield from run_of(node.body, path)
 
 
 def _visits(program: Program, chip: Chip, run: list[Op]) -> list[Visit]:
-    costs = _Costs(chip)
+    costs = Costs(chip)
     made: dict[str, int] = {}
     last = {name: index for index, op in enumerate(run) for name in op.outputs if name in program.outputs}
     visits: list[Visit] = []
@@ -98,7 +98,7 @@ def _read_again(run: list[Op]) -> frozenset[str]:
 
 
 def _tensor(
-    program: Program, costs: _Costs, op: Op, name: str, made: Mapping[str, int], index: int
+    program: Program, costs: Costs, op: Op, name: str, made: Mapping[str, int], index: int
 ) -> Iterator[Item]:
     size = _bytes(program, name, read_share(op, name, 1))
     if size:
@@ -112,7 +112,7 @@ def _bytes(program: Program, name: str, share: Fraction) -> int:
     return int(program.tensors[name].bytes * share)
 
 
-class _Costs:
+class Costs:
     """The least DMA cycles of bytes that no transfer brings together with others."""
 
     def __init__(self, chip: Chip) -> None:

@@ -21,7 +21,7 @@ from chipmodel.schedule import BufferSpec
 from dma import ping_pong, sync, weight_pipeline
 from dma.emit import Emission
 from dma.ping_pong import Neighbours, stripes
-from dma.policy import Issued, Policy, Room
+from dma.policy import Decider, Issued, Policy, Room
 from dma.residency import Reserve
 from dma.sync import least_weights
 from dma.tiling import slice_bytes, sliced
@@ -41,6 +41,7 @@ MOST_PLACES = 100_000
 """Slices times steps of a stretch that is searched; a longer one keeps the loads of ``dma.weight_region``."""
 PARTS = (8, 64)
 """Ways to share the memory, as ``stream.PARTS_FOR_WEIGHTS``."""
+DECIDERS: tuple[Decider, ...] = ("greedy", "tiers", "joint")
 PIECES = (1, 2, 4, 8)
 """Ways to cut: this many slices of a block fit at once."""
 
@@ -74,7 +75,7 @@ def _least(program: Program, keep: int) -> Reserve:
     return lambda op: least_weights(program, op, keep)
 
 
-def _way(tiers: bool, part: int, pieces: int, nodes: int) -> Policy:
+def _way(decider: Decider, part: int, pieces: int, nodes: int) -> Policy:
     def channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
         return _channels(room, pieces)
 
@@ -90,7 +91,7 @@ def _way(tiers: bool, part: int, pieces: int, nodes: int) -> Policy:
         channels=channels,
         issue=issue,
         parts=(part,),
-        tiers=tiers,
+        decider=decider,
     )
 
 
@@ -118,7 +119,7 @@ def _issue(
 
 def _policy(name: str, nodes: int) -> Policy:
     ways = [
-        _way(tiers, part, pieces, nodes) for tiers in (False, True) for part in PARTS for pieces in PIECES
+        _way(decider, part, pieces, nodes) for decider in DECIDERS for part in PARTS for pieces in PIECES
     ]
     return Policy(
         name=name,
@@ -129,6 +130,7 @@ def _policy(name: str, nodes: int) -> Policy:
         channels=sync.POLICY.channels,
         issue=sync.POLICY.issue,
         rivals=(sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY, *ways),
+        squeezes=True,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
@@ -47,6 +48,10 @@ def queue_order(decision: Issued) -> tuple[int, int, Direction]:
     return decision.issue, decision.due, decision.need.direction
 
 
+Decider = Literal["greedy", "tiers", "joint"]
+"""Who decides what stays in SharedMemory: ``dma.residency``, ``dma.tiers`` or ``dma.joint``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What makes a streamer. ``channels`` gives the output channels of one weight slice of each op;
@@ -65,8 +70,10 @@ class Policy:
     """The policy with the setting that a user writes after the name and a colon. Raises BadInput."""
     parts: tuple[int, ...] = ()
     """Instead of ``stream.PARTS_FOR_WEIGHTS``."""
-    tiers: bool = False
-    """Whether the state search decides what stays in SharedMemory, whatever the packer (``dma.tiers``)."""
+    squeezes: bool = False
+    """Whether offsets are searched for where the packer finds no room for bytes that fit."""
+    decider: Decider = "greedy"
+    """What decides which tensors stay in SharedMemory, whatever the packer."""
     rivals: tuple[Policy, ...] = ()
     """Policies of which the quickest schedule is taken (``dma.prefetch_race``). A rival may have rivals of
     its own: they begin with as much memory as a packer left to it."""

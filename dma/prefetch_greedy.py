@@ -61,7 +61,7 @@ def _rival(part: int, pieces: int, eighths: tuple[int, ...], weights: Weights) -
         channels=_CHANNELS[pieces],
         issue=partial(_issue, pieces=pieces, eighths=eighths[0], weights=weights),
         parts=(part,),
-        tiers=True,
+        decider="tiers",
         leaner=_rival(part, pieces, eighths[1:], weights) if eighths[1:] else None,
     )
 

@@ -29,7 +29,7 @@ def _policy(buffers: int) -> Policy:
         "weight buffers in turn; prefetch-k:3 has three, else as forecast",
         "S2 (control-flow paper), Algorithm 3",
     )
-    return policy if buffers == 2 else replace(policy, parts=(PART,), tiers=True)
+    return policy if buffers == 2 else replace(policy, parts=(PART,), decider="tiers")
 
 
 def _configured(setting: str) -> Policy:

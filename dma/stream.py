@@ -34,8 +34,9 @@ from dma import (
     weight_pipeline,
 )
 from dma.emit import Emission, Need, emit
+from dma.joint import decide_jointly
 from dma.layout import PsramLayout, lay_out
-from dma.policy import Issued, Policy, Room, queue_order
+from dma.policy import Decider, Issued, Policy, Room, queue_order
 from dma.prefetch_race import Race
 from dma.residency import Reserve, Residency, decide
 from dma.tiers import decide_tiers
@@ -50,10 +51,10 @@ PARTS_FOR_WEIGHTS = (8, 16, 32, 64)
 set-ups, but may force tensors out; the first part that spills nothing wins, or else the one whose
 schedule moves the fewest bytes."""
 
-Asked = tuple[object, object, bool, int, int, bool]
+Asked = tuple[object, object, bool, int, int, Decider]
 Known = dict[Asked, tuple[Room, Emission]]
 """What policies that reserve and cut alike have in common: by both functions, whether stripes are double,
-budget, bytes kept for weights, and whether the state search decides."""
+budget, bytes kept for weights, and who decides what stays."""
 
 
 def policies() -> Mapping[str, Policy]:
@@ -107,18 +108,19 @@ def stream_one(
 ) -> Schedule:
     """The schedule of a policy itself, whatever its rivals. ``known`` is one dictionary for all calls with
     this program, chip, ``spill`` and ``tiers``. Raises DoesNotFit as ``stream``."""
-    schedule = _best(program, chip, policy, budget, spill, tiers or policy.tiers, known)
+    decider: Decider = "tiers" if tiers and policy.decider == "greedy" else policy.decider
+    schedule = _best(program, chip, policy, budget, spill, decider, known)
     return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
 
 
 def _best(
-    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known
+    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, decider: Decider, known: Known
 ) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
     for part in policy.parts or PARTS_FOR_WEIGHTS:
         try:
-            schedule = _stream(program, chip, policy, budget, budget // part, spill, tiers, known)
+            schedule = _stream(program, chip, policy, budget, budget // part, spill, decider, known)
         except DoesNotFit as error:
             refusal = error
             continue
@@ -140,12 +142,12 @@ def _stream(
     budget: int,
     keep: int,
     spill: bool,
-    tiers: bool,
+    decider: Decider,
     known: Known,
 ) -> Schedule:
-    asked = (policy.reserve, policy.channels, policy.double, budget, keep, tiers)
+    asked = (policy.reserve, policy.channels, policy.double, budget, keep, decider)
     if asked not in known:
-        room = _room(program, chip, policy, budget, keep, spill, tiers, known)
+        room = _room(program, chip, policy, budget, keep, spill, decider, known)
         known[asked] = room, emit(program, chip, room.residency, _tilings(room, policy))
     room, emission = known[asked]
     residency = room.residency
@@ -162,18 +164,19 @@ def _room(
     budget: int,
     keep: int,
     spill: bool,
-    tiers: bool,
+    decider: Decider,
     known: Known,
 ) -> Room:
-    alike = (asked for asked in known if asked == (policy.reserve, asked[1], asked[2], budget, keep, tiers))
+    alike = (asked for asked in known if asked == (policy.reserve, asked[1], asked[2], budget, keep, decider))
     found = next(alike, None)
     if found is not None:
         return known[found][0]
     reserve = policy.reserve(program, keep)
-    if tiers:
-        residency = decide_tiers(program, chip, budget, reserve, spill)
-    else:
+    if decider == "greedy":
         residency = decide(program, budget, reserve, spill)
+    else:
+        decided = decide_tiers if decider == "tiers" else decide_jointly
+        residency = decided(program, chip, budget, reserve, spill)
     return Room(program, chip, budget, keep, residency, _claims(program, residency, budget, reserve))
 
 

@@ -1,0 +1,156 @@
+"""A program's run along a path as the question of ``solvers.residency_problem``, and its bound.
+
+It holds for every plan in which, while an op runs, each of its tensors lies whole in SharedMemory or passes
+through in stripes, as all plans here do; the bound of ``windows`` allows any bytes to stay. All cycles and
+bytes are the least that a plan may have: one set-up for all that a touch reads, no halo, one row or one output
+channel at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from math import ceil
+
+from chipmodel.bound_ops import least_cycles, read_share, written_share
+from chipmodel.bound_windows import Costs, run_of
+from chipmodel.chip import Chip
+from chipmodel.program import Op, Program
+from dma.tiling import least_stripe
+from solvers.residency_exact import NODES, solve_residency
+from solvers.residency_problem import Item, Overlay, ResidencyProblem, Step
+
+MOST_VISITS = 400
+"""A longer run has no such bound: pairs of a load and an interval grow with the square."""
+
+
+def residency_bound(program: Program, chip: Chip, path: Mapping[str, str], nodes: int = NODES) -> int | None:
+    """Cycles that no plan beats along ``path``; None where this bound says nothing: several cores, a very long
+    run, or tensors that are read or made slice by slice."""
+    problem = residency_problem(program, chip, path)
+    return None if problem is None else ceil(solve_residency(problem, nodes).bound)
+
+
+def residency_problem(program: Program, chip: Chip, path: Mapping[str, str]) -> ResidencyProblem | None:
+    """The question for one run along ``path``, with the least of all costs."""
+    if chip.cores > 1:
+        return None
+    run = list(islice(run_of(program.body, path), MOST_VISITS + 1))
+    if len(run) > MOST_VISITS or any(op.sliced is not None or op.allocates for op in run):
+        return None
+    return _Run(program, chip, run).problem()
+
+
+@dataclass
+class _Tensor:
+    """One definition of a tensor, or a block of weights: its touches so far."""
+
+    name: str
+    made: bool
+    touches: list[int] = field(default_factory=list[int])
+    loads: list[Fraction] = field(default_factory=list[Fraction])
+    reads: list[int] = field(default_factory=list[int])
+    passing: list[int] = field(default_factory=list[int])
+    store: Fraction = Fraction(0)
+    ends: bool = False
+    absorbed: int | None = None
+
+
+class _Run:
+    def __init__(self, program: Program, chip: Chip, run: list[Op]) -> None:
+        self.program, self.chip, self.run = program, chip, run
+        self.costs = Costs(chip)
+        self.tensors: list[_Tensor] = []
+        self.current: dict[str, int] = {}
+        self.blocks: dict[tuple[str, ...], int] = {}
+        self.overlays: list[Overlay] = []
+
+    def problem(self) -> ResidencyProblem:
+        for visit, op in enumerate(self.run):
+            self._reads(visit, op)
+            self._weights(visit, op)
+            self._writes(visit, op)
+        for name in self.program.outputs:
+            if name in self.current and self.tensors[self.current[name]].made:
+                self._output(self.current[name])
+        items = tuple(self._item(index) for index in range(len(self.tensors)))
+        steps = tuple(Step(least_cycles(self.chip.npu, op)) for op in self.run)
+        capacity = self.chip.shared_memory.bytes
+        return ResidencyProblem(steps, items, capacity, tuple(self.overlays))
+
+    def _reads(self, visit: int, op: Op) -> None:
+        for name in dict.fromkeys(op.inputs):
+            if not self.program.tensors[name].bytes:
+                continue
+            if name not in self.current:
+                self._begin(name, made=False)
+            size = int(self.program.tensors[name].bytes * read_share(op, name, 1))
+            self._touch(self.current[name], visit, size, self._passing(op, name))
+
+    def _weights(self, visit: int, op: Op) -> None:
+        size = self.program.block_bytes(op)
+        if not size:
+            return
+        key = tuple(op.weights)
+        if key not in self.blocks:
+            self.blocks[key] = len(self.tensors)
+            self.tensors.append(_Tensor("weights of " + op.name, made=False))
+        least = -(-size // max(1, op.work.channels))
+        self._touch(self.blocks[key], visit, size, least)
+
+    def _writes(self, visit: int, op: Op) -> None:
+        under = [self.current[n] for n in dict.fromkeys((*op.absorbs, op.overwrites)) if n in self.current]
+        for name in op.outputs:
+            if not self.program.tensors[name].bytes:
+                continue
+            index = self._begin(name, made=True)
+            self._touch(index, visit, 0, self._passing(op, name))
+            share = written_share(op, name, 1)
+            self.tensors[index].store = self.costs.store(int(self.program.tensors[name].bytes * share))
+        if under and op.outputs and op.outputs[0] in self.current:
+            self.overlays.append(Overlay(visit, tuple(under), self.current[op.outputs[0]]))
+            for index in under:
+                self.tensors[index].absorbed = visit
+
+    def _begin(self, name: str, made: bool) -> int:
+        self.current[name] = len(self.tensors)
+        self.tensors.append(_Tensor(name, made))
+        return self.current[name]
+
+    def _touch(self, index: int, visit: int, size: int, passing: int) -> None:
+        tensor = self.tensors[index]
+        if tensor.touches and tensor.touches[-1] == visit:
+            return
+        tensor.touches.append(visit)
+        tensor.reads.append(size)
+        tensor.loads.append(self.costs.load(size) if size else Fraction(0))
+        tensor.passing.append(passing)
+
+    def _passing(self, op: Op, name: str) -> int:
+        others = frozenset((*op.inputs, *op.outputs)) - {name}
+        return least_stripe(self.program, op, others)
+
+    def _output(self, index: int) -> None:
+        self.tensors[index].ends = True
+
+    def _item(self, index: int) -> Item:
+        tensor = self.tensors[index]
+        weights = index in self.blocks.values()
+        size = max(tensor.reads) if weights else self.program.tensors[tensor.name].bytes
+        later = tensor.reads[1:] if tensor.made else []
+        store = tensor.store if tensor.ends else self.costs.store(min(later, default=0))
+        return Item(
+            tensor.name,
+            size,
+            tuple(tensor.touches),
+            tuple(tensor.loads),
+            tuple(tensor.reads),
+            tuple(tensor.passing),
+            tensor.made,
+            store,
+            tensor.ends,
+            whole=not weights,
+            absorbed=tensor.absorbed,
+        )

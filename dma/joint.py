@@ -1,0 +1,149 @@
+"""What stays in SharedMemory, decided for all ops at once with the weights that are loaded meanwhile.
+
+``solvers.residency_exact`` chooses, where ``dma.tiers`` searches step by step: it sees what a tensor that
+leaves costs the weights, and what the engine brings while the NPU computes. Its answer is a state of S1's two
+tiers, so the way from there to segments is the same.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from chipmodel.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.npu import op_cycles
+from chipmodel.program import Program
+from dma.residency import Reserve, Residency, decide
+from dma.tier_segments import SHARED
+from dma.tiers import PSRAM, Asked
+from dma.timing import transfer_cycles
+from solvers.residency_exact import solve_residency
+from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem, Step
+from solvers.state_search_problem import State, Stay
+
+NODES = 500
+"""Nodes of branch and bound: well under a second."""
+
+
+def decide_jointly(
+    program: Program, chip: Chip, budget: int, reserve: Reserve, spill: bool = True
+) -> Residency:
+    """As ``dma.tiers.decide_tiers``, but for what the search that decides about all steps at once leaves in
+    SharedMemory; S1's where that finds nothing. Raises DoesNotFit, naming the op, where ``budget`` bytes are
+    not enough."""
+    try:
+        return decide(program, budget, reserve, spill=False)
+    except DoesNotFit:
+        if not spill:
+            raise
+    asked = Asked(program, chip, budget, reserve)
+    found = solve_residency(_Question(asked).problem(), NODES)
+    if found.cycles is None:
+        return asked.residency(asked.found().state)
+    return asked.residency(_state(asked, found))
+
+
+class _Question:
+    """The blocks of the tier problem as items, one touch for each op that touches them; and the weights."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.steps = asked.problem.steps
+
+    def problem(self) -> ResidencyProblem:
+        asked = self.asked
+        tensors = tuple(self._tensor(index) for index in range(len(asked.names)))
+        weights = tuple(self._weights())
+        overlays = tuple(
+            Overlay(block.start, block.overwrites, index)
+            for index, block in enumerate(asked.problem.blocks)
+            if block.overwrites
+        )
+        npu = asked.chip.npu
+        steps = (
+            Step(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
+            for op, step in zip(asked.table.ops, self.steps, strict=True)
+        )
+        return ResidencyProblem(tuple(steps), (*tensors, *weights), asked.budget, overlays)
+
+    def _tensor(self, index: int) -> Item:
+        asked = self.asked
+        block = asked.problem.blocks[index]
+        touches = touches_of(asked, index)
+        tasks = [{t.block: t for t in self.steps[step].tasks}.get(index) for step in touches]
+        reads = [0 if t is None else block.bytes if t.moved is None else t.moved for t in tasks]
+        made = block.home is None
+        pinned = None if block.pinned is None else block.pinned == SHARED
+        return Item(
+            block.name,
+            block.bytes,
+            tuple(touches),
+            tuple(self._load(size) if j or not made else Fraction(0) for j, size in enumerate(reads)),
+            tuple(reads),
+            tuple(0 if t is None else t.staged for t in tasks),
+            made,
+            Fraction(transfer_cycles(asked.chip, "store", block.bytes)) if block.bytes else Fraction(0),
+            block.ends is not None,
+            moves=block.swaps,
+            pinned=pinned,
+        )
+
+    def _weights(self) -> list[Item]:
+        result: list[Item] = []
+        for position, op in enumerate(self.asked.table.ops):
+            size = self.asked.program.block_bytes(op)
+            if size:
+                least = min(size, self.asked.reserve(op))
+                result.append(Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False))
+        return [item._replace(whole=False) for item in result]
+
+    def _load(self, size: int) -> Fraction:
+        return Fraction(transfer_cycles(self.asked.chip, "load", size)) if size else Fraction(0)
+
+
+def touches_of(asked: Asked, index: int) -> list[int]:
+    """The ops that touch a block, in order."""
+    return sorted({touch.position for touch in asked.table.touches[asked.names[index]]})
+
+
+def _state(asked: Asked, found: ResidencyFound) -> State:
+    stays = tuple(tuple(_stays(asked, found, index)) for index in range(len(asked.names)))
+    under: list[int | None] = []
+    for block, own in zip(asked.problem.blocks, stays, strict=True):
+        old = block.overwrites[0] if block.overwrites else None
+        in_place = (
+            old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
+        )
+        under.append(old if in_place else None)
+    assert found.cycles is not None
+    return State(Fraction(found.cycles), stays, tuple(under))
+
+
+def _stays(asked: Asked, found: ResidencyFound, index: int) -> list[Stay]:
+    """Offsets are the packer's: here all are 0."""
+    block = asked.problem.blocks[index]
+    touches = touches_of(asked, index)
+    stays: list[Stay] = []
+    at = block.start
+    for j, step in enumerate(touches):
+        tier = SHARED if found.there[index][j] else PSRAM
+        if j and not found.kept[index][j] and stays:
+            stays.append(Stay(PSRAM, 0, at, step))
+            at = step
+        stop = step + 1
+        if j + 1 == len(touches):
+            stop = block.stop
+        stays.append(Stay(tier, 0, at, stop))
+        at = stop
+    return [stay for stay in _joined(stays) if stay.start < stay.stop]
+
+
+def _joined(stays: list[Stay]) -> list[Stay]:
+    """Stays in one memory, one behind the other, as one, but where the block left in between."""
+    result: list[Stay] = []
+    for stay in stays:
+        if result and result[-1].tier == stay.tier:
+            result[-1] = Stay(stay.tier, 0, result[-1].start, stay.stop)
+        else:
+            result.append(stay)
+    return result

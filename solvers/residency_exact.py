@@ -1,0 +1,231 @@
+"""Which items stay in SharedMemory, decided for all steps at once, by mixed-integer programming (SCIP).
+
+Time runs in one interval a step, from the end of the step before to its own end: first what has to wait,
+then compute. The DMA engine moves bytes as a fluid, as early as there is room: what an item needs may come
+in any interval since its touch before. Everything that is left out (offsets, order in the queue, set-ups of
+slices, bank conflicts) only costs more. So where all numbers are the least that any plan has, the bound
+is one of every plan whose items lie whole in SharedMemory or pass through.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem
+
+if TYPE_CHECKING:
+    from ortools.linear_solver import pywraplp
+
+NODES = 2_000
+"""Nodes of branch and bound."""
+UNITS = 100_000
+"""All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
+TOLERANCE = 1e-6
+"""SCIP's own, for feasibility; the bound is lowered by as much."""
+
+
+def solve_residency(problem: ResidencyProblem, nodes: int = NODES, relaxed: bool = False) -> ResidencyFound:
+    """The least cycles over all residencies, within so many ``nodes``; ``relaxed`` lets items lie there in
+    parts, which takes milliseconds and bounds from below all the same."""
+    return _Model(problem, relaxed).solved(nodes)
+
+
+class _Model:
+    """Variables are shares of an item from 0 to 1, and time in units of ``unit`` cycles."""
+
+    def __init__(self, problem: ResidencyProblem, relaxed: bool) -> None:
+        from ortools.linear_solver import pywraplp
+
+        self.problem = problem
+        self.relaxed = relaxed
+        self.solver: Any = pywraplp.Solver.CreateSolver("GLOP" if relaxed else "SCIP")
+        self.infinity = self.solver.infinity()
+        self.unit = _unit(problem)
+        count = len(problem.steps)
+        self.moved: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count + 1)]
+        """Loads and stores in each interval; the last one is after all steps."""
+        self.waited: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
+        """Of those, what has to end before the step computes."""
+        self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        """Bytes in SharedMemory at the end of each step's compute."""
+        self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
+        """Bytes that a step's own items take, by item."""
+        self.there: list[list[Any]] = []
+        self.kept: list[list[Any]] = []
+        for index, item in enumerate(problem.items):
+            self._item(index, item)
+        self._overlaid()
+        self.durations = [self._duration(step) for step in range(count)]
+        self.durations.append(self._after())
+        for step in range(count):
+            self._room(step)
+        times = [step.times for step in problem.steps]
+        self.solver.Minimize(sum(t * d for t, d in zip([*times, 1], self.durations, strict=True)))
+
+    # -- items ---------------------------------------------------------------------------------
+
+    def _item(self, index: int, item: Item) -> None:
+        there = [self._choice(item) for _ in item.touches]
+        kept: list[Any] = [0]
+        for before, after in zip(there, there[1:], strict=False):
+            kept.append(self._kept(item, before, after))
+        self.there.append(there)
+        self.kept.append(kept)
+        for touch, (stays, own) in enumerate(zip(there, kept, strict=True)):
+            self._at_touch(index, item, touch, stays)
+            if touch or not item.made:
+                self._brought(item, touch, stays, own)
+        if item.made and (item.ends or len(there) > 1):
+            self._stored(item, there[0], kept[1:])
+
+    def _choice(self, item: Item) -> Any:
+        if item.pinned is not None:
+            return self.solver.NumVar(item.pinned, item.pinned, "")
+        if self.relaxed or not item.whole:
+            return self.solver.NumVar(0, 1, "")
+        return self.solver.BoolVar("")
+
+    def _kept(self, item: Item, before: Any, after: Any) -> Any:
+        """Ensures that what is kept between two touches lies there at both."""
+        kept = self._share() if self.relaxed or not item.whole else self.solver.BoolVar("")
+        self.solver.Add(kept <= before)
+        if item.whole:
+            self.solver.Add(kept <= after)
+        if not item.moves:
+            self.solver.Add(before == after)
+            self.solver.Add(kept == after)
+        return kept
+
+    def _share(self) -> Any:
+        return self.solver.NumVar(0, 1, "")
+
+    def _at_touch(self, index: int, item: Item, touch: int, stays: Any) -> None:
+        """The bytes that a touch takes, and those of what is kept on the way to it."""
+        step = item.touches[touch]
+        inside = item.absorbed is not None and step > item.absorbed
+        if not inside:
+            passing = min(item.passing[touch], item.bytes)
+            self.operands[step][index] = passing + (item.bytes - passing) * stays
+            between = range(item.touches[touch - 1] + 1, step) if touch else range(0)
+            for over in between:
+                if item.absorbed is None or over <= item.absorbed:
+                    self.held[over].append((item.bytes, self.kept[index][touch]))
+
+    def _brought(self, item: Item, touch: int, stays: Any, kept: Any) -> None:
+        """Ensures that a read finds everything: kept, loaded in an earlier interval, loaded while the step
+        waits, or, of what passes through or may lie there in part, while it computes."""
+        step, cycles = item.touches[touch], item.loads[touch]
+        if not cycles:
+            return
+        first = item.touches[touch - 1] + 1 if touch else 0
+        early: Any = 0
+        for interval in range(first, step):
+            held = self._share()
+            self.solver.Add(held <= early + self._load(interval, cycles))
+            self.held[interval].append((item.reads[touch], held))
+            early = held
+        own = self._load(step, cycles)
+        self.waited[step].append((cycles, own))
+        meanwhile = self._load(step, cycles)
+        if item.whole:
+            self.solver.Add(meanwhile <= 1 - stays)
+        self.solver.Add(kept + early + own + meanwhile >= 1)
+
+    def _load(self, interval: int, cycles: Fraction) -> Any:
+        share = self._share()
+        self.moved[interval].append((cycles, share))
+        return share
+
+    def _stored(self, item: Item, stays: Any, kept: list[Any]) -> None:
+        """Ensures that what is not kept for a later touch, or is an output, is written to Psram: by a step
+        through which it passes, or behind the step."""
+        made = item.touches[0]
+        last = len(self.problem.steps) if item.ends else item.touches[1]
+        passed = self._load(made, item.store)
+        self.solver.Add(passed <= 1 - stays)
+        stored = passed + sum(self._load(interval, item.store) for interval in range(made + 1, last + 1))
+        if item.ends:
+            self.solver.Add(stored >= 1)
+        for each in kept:
+            self.solver.Add(stored >= 1 - each)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _overlaid(self) -> None:
+        """Ensures that items in place of one another take the bytes of the larger side."""
+        for overlay in self.problem.overlays:
+            sides = list(self._sides(overlay))
+            if len(sides) < 2:
+                continue
+            both = self.solver.NumVar(0, self.infinity, "")
+            for side in sides:
+                self.solver.Add(both >= side)
+            self.held[overlay.step].append((1, both))
+
+    def _sides(self, overlay: Overlay) -> Iterator[Any]:
+        operands = self.operands[overlay.step]
+        if overlay.over not in operands or not any(i in operands for i in overlay.under):
+            return
+        yield operands.pop(overlay.over)
+        yield sum(operands.pop(item) for item in overlay.under if item in operands)
+
+    def _duration(self, step: int) -> Any:
+        """Ensures that an interval is long enough for its transfers, and for what is waited for and then
+        computed."""
+        duration = self.solver.NumVar(0, self.infinity, "")
+        waited = self._time(self.waited[step])
+        self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit)
+        self.solver.Add(duration >= self._time(self.moved[step]))
+        return duration
+
+    def _after(self) -> Any:
+        duration = self.solver.NumVar(0, self.infinity, "")
+        self.solver.Add(duration >= self._time(self.moved[-1]))
+        return duration
+
+    def _time(self, moves: list[tuple[Fraction, Any]]) -> Any:
+        return sum(float(cycles / self.unit) * share for cycles, share in moves)
+
+    def _room(self, step: int) -> None:
+        """Ensures that operands, what is kept for later and what is loaded already fit SharedMemory."""
+        capacity = self.problem.capacity
+        summed: defaultdict[int, float] = defaultdict(float)
+        variables: dict[int, Any] = {}
+        for size, share in self.held[step]:
+            variables[share.index()] = share
+            summed[share.index()] += size / capacity
+        total = sum(summed[i] * variables[i] for i in summed)
+        operands = sum(self.operands[step].values())
+        self.solver.Add(total + operands * (1 / capacity) <= 1)
+
+    # -- answer --------------------------------------------------------------------------------
+
+    def solved(self, nodes: int) -> ResidencyFound:
+        if not self.relaxed:
+            self.solver.SetSolverSpecificParametersAsString(f"limits/nodes = {nodes}")
+        status = self.solver.Solve()
+        objective = self.solver.Objective()
+        if status not in (self.solver.OPTIMAL, self.solver.FEASIBLE):
+            bound = 0.0 if self.relaxed or status == self.solver.INFEASIBLE else objective.BestBound()
+            return ResidencyFound(max(0.0, bound) * float(self.unit), None)
+        bound = objective.Value() if self.relaxed else objective.BestBound()
+        return ResidencyFound(
+            bound * float(self.unit) * (1 - TOLERANCE),
+            objective.Value() * float(self.unit),
+            tuple(tuple(_yes(v) for v in values) for values in self.there),
+            tuple(tuple(_yes(v) for v in values) for values in self.kept),
+            0 if self.relaxed else self.solver.nodes(),
+        )
+
+
+def _yes(variable: pywraplp.Variable | int) -> bool:
+    return not isinstance(variable, int) and variable.solution_value() > 0.5
+
+
+def _unit(problem: ResidencyProblem) -> Fraction:
+    compute = sum(step.cycles * step.times for step in problem.steps)
+    moved = sum((max(item.loads) + item.store for item in problem.items), Fraction(0))
+    return max(Fraction(1, 1000), Fraction(compute + moved) / UNITS)

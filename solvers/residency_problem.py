@@ -1,0 +1,94 @@
+"""What stays in SharedMemory while steps run one after another: the question, in integers.
+
+An *item* is read, or made, at some of the steps, its *touches*. At a touch it either lies whole in
+SharedMemory, or passes through it in stripes, from Psram or to it. Between two touches it is kept, or comes
+back from Psram. Weights are items of which any share may lie there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+
+class Item(NamedTuple):
+    """Bytes that steps touch; cycles are those of the DMA engine."""
+
+    name: str
+    bytes: int
+    touches: tuple[int, ...]
+    """Steps, in order."""
+    loads: tuple[Fraction, ...]
+    """Cycles that bring what each touch reads; 0 where it is made."""
+    reads: tuple[int, ...]
+    """Bytes of that."""
+    passing: tuple[int, ...]
+    """Bytes that each touch needs of it in SharedMemory while it passes through."""
+    made: bool
+    """Whether its first touch makes it; otherwise it comes from Psram."""
+    store: Fraction = Fraction(0)
+    """Cycles that write it to Psram."""
+    ends: bool = False
+    """Whether it has to be in Psram at the end."""
+    whole: bool = True
+    """Whether it lies whole in SharedMemory or not at all."""
+    moves: bool = True
+    """Whether it may be in one memory at one touch and in the other at the next."""
+    pinned: bool | None = None
+    """In SharedMemory at every touch (True), or never (False)."""
+    absorbed: int | None = None
+    """The step from whose end on it may lie inside another item, and takes no bytes of its own."""
+
+
+class Overlay(NamedTuple):
+    """At ``step`` the items ``under`` share their bytes with the item ``over``: in place."""
+
+    step: int
+    under: tuple[int, ...]
+    over: int
+
+
+class Step(NamedTuple):
+    """``cycles`` of the NPU, ``times`` over."""
+
+    cycles: int
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResidencyProblem:
+    """Steps in order and items by index. ``capacity`` is SharedMemory in bytes.
+
+    Raises ValueError where touches are not steps in order, or numbers do not belong together.
+    """
+
+    steps: tuple[Step, ...]
+    items: tuple[Item, ...]
+    capacity: int
+    overlays: tuple[Overlay, ...] = ()
+
+    def __post_init__(self) -> None:
+        for item in self.items:
+            count = len(item.touches)
+            if not count or {len(item.loads), len(item.reads), len(item.passing)} != {count}:
+                raise ValueError(f"{item.name}: {count} touches, but not as many loads, or bytes of them")
+            if list(item.touches) != sorted(set(item.touches)) or item.touches[0] < 0:
+                raise ValueError(f"{item.name}: touches {item.touches} are not steps in order")
+            if item.touches[-1] >= len(self.steps):
+                raise ValueError(f"{item.name}: there is no step {item.touches[-1]}")
+
+
+@dataclass(frozen=True, slots=True)
+class ResidencyFound:
+    """``cycles`` of the best answer with the rest of the machine idealised, and what no answer is below.
+
+    ``there[i][j]``: whether item ``i`` lies in SharedMemory at its touch ``j``; ``kept[i][j]``: whether it
+    has stayed there since the touch before (False at the first). Empty where no answer was found.
+    """
+
+    bound: float
+    cycles: float | None
+    there: tuple[tuple[bool, ...], ...] = ()
+    kept: tuple[tuple[bool, ...], ...] = ()
+    nodes: int = 0

@@ -19,12 +19,13 @@ from chipmodel.errors import BadInput
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
 from dma import ping_pong, sync, weight_pipeline
+from dma.cuts import best_cut
 from dma.emit import Emission
 from dma.ping_pong import Neighbours, stripes
 from dma.policy import Decider, Issued, Policy, Room
 from dma.residency import Reserve
 from dma.sync import least_weights
-from dma.tiling import slice_bytes, sliced
+from dma.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
 from dma.weight_pipeline import stretches
 from dma.weight_region import Stretch, issue_positions
 from solvers.outcome import Limits
@@ -90,6 +91,7 @@ def _way(decider: Decider, part: int, pieces: int, nodes: int) -> Policy:
         reserve=_least,
         channels=channels,
         issue=issue,
+        cut=_cut,
         parts=(part,),
         decider=decider,
     )
@@ -99,10 +101,20 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
     """Slices of which ``pieces`` fit beside everything else."""
     program = room.program
     channels: dict[str, int] = {}
-    for op, claim in zip(ops(program.body), room.claims, strict=True):
+    depths: dict[str, int] = {}
+    for op, claim, through in zip(ops(program.body), room.claims, room.residency.through, strict=True):
         limit = max(least_weights(program, op, room.keep), (room.budget - claim) // pieces)
         channels[op.name] = sliced(program, op, limit, room.granule) or 1
-    return channels, lambda op: slice_bytes(program, op, channels[op.name])
+        tiling = _cut(room, op, room.budget - through) if op.name in room.residency.striped else None
+        if tiling is not None:
+            channels[op.name] = tiling.channels
+            depths[op.name] = tiling.depth if tiling.channels < op.work.channels else 1
+    return channels, lambda op: slice_bytes(program, op, channels[op.name]) * depths.get(op.name, 1)
+
+
+def _cut(room: Room, op: Op, left: int) -> Tiling | None:
+    cut = best_cut(room.program, room.chip, op, left, room.residency.kept.get(op.name, NONE_KEPT))
+    return cut and cut.tiling
 
 
 def _issue(

@@ -11,6 +11,7 @@ from chipmodel.program import Op, Program
 from chipmodel.schedule import BufferSpec, Direction, Late, Schedule
 from dma.emit import Emission, Need
 from dma.residency import Reserve, Residency
+from dma.tiling import Tiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class Policy:
     reserve: Callable[[Program, int], Reserve]
     channels: Callable[[Room], tuple[Mapping[str, int], Callable[[Op], int]]]
     issue: Callable[[Room, Emission], tuple[list[Issued], dict[str, BufferSpec]]]
+    cut: Callable[[Room, Op, int], Tiling | None] | None = None
+    """The stripes of an op in so many bytes, its slices of weights included; None: as ``tiling.striped``."""
     late: Callable[[Schedule, Chip], tuple[Late, ...]] | None = None
     """Which weights come too late, of a streamer that plans by time."""
     configured: Callable[[str], Policy] | None = None

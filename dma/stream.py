@@ -214,7 +214,10 @@ def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
         if op.name in room.residency.striped:
             left = room.budget - through - weights_beside(op)
             kept = room.residency.kept.get(op.name, NONE_KEPT)
-            tiling = striped(room.program, op, left, channels[op.name], policy.double, kept)
+            if policy.cut:
+                tiling = policy.cut(room, op, room.budget - through)
+            else:
+                tiling = striped(room.program, op, left, channels[op.name], policy.double, kept)
         if tiling is None:
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, mend=_MORE_MEMORY

@@ -10,9 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from chipmodel.chip import Chip
-from chipmodel.errors import DoesNotFit
 from chipmodel.npu import op_cycles
 from chipmodel.program import Program
+from dma.joint_options import menu
 from dma.residency import Reserve, Residency, decide
 from dma.tier_segments import SHARED
 from dma.tiers import PSRAM, Asked
@@ -31,15 +31,13 @@ def decide_jointly(
     """As ``dma.tiers.decide_tiers``, but for what the search that decides about all steps at once leaves in
     SharedMemory; S1's where that finds nothing. Raises DoesNotFit, naming the op, where ``budget`` bytes are
     not enough."""
-    try:
+    if not spill:
         return decide(program, budget, reserve, spill=False)
-    except DoesNotFit:
-        if not spill:
-            raise
     asked = Asked(program, chip, budget, reserve)
     found = solve_residency(_Question(asked).problem(), NODES)
     if found.cycles is None:
         return asked.residency(asked.found().state)
+    asked.fetches = False
     return asked.residency(_state(asked, found))
 
 
@@ -64,7 +62,9 @@ class _Question:
             Step(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
             for op, step in zip(asked.table.ops, self.steps, strict=True)
         )
-        return ResidencyProblem(tuple(steps), (*tensors, *weights), asked.budget, overlays)
+        items = (*tensors, *weights)
+        options = tuple(menu(asked, items))
+        return ResidencyProblem(tuple(steps), items, asked.budget, overlays, options)
 
     def _tensor(self, index: int) -> Item:
         asked = self.asked
@@ -111,9 +111,7 @@ def _state(asked: Asked, found: ResidencyFound) -> State:
     under: list[int | None] = []
     for block, own in zip(asked.problem.blocks, stays, strict=True):
         old = block.overwrites[0] if block.overwrites else None
-        in_place = (
-            old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
-        )
+        in_place = old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
         under.append(old if in_place else None)
     assert found.cycles is not None
     return State(Fraction(found.cycles), stays, tuple(under))

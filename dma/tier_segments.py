@@ -29,7 +29,8 @@ class _Group:
 
 
 class Segments:
-    """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram."""
+    """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram: they pass in stripes, or
+    are fetched whole where there is room and ``asked.fetches``."""
 
     def __init__(self, asked: Asked, state: State) -> None:
         self.asked, self.state = asked, state
@@ -87,7 +88,7 @@ class Segments:
                 continue
             whole = sum(self.program.tensors[name].bytes for name in slow)
             room = self.asked.budget - self.asked.reserve(op) - through[position]
-            if op.sliced in slow or whole > room:
+            if op.sliced in slow or whole > room or not self.asked.fetches:
                 kept[op.name] = frozenset((*op.inputs, *op.outputs)) - set(slow)
         return frozenset(kept), {name: names for name, names in kept.items() if names}
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem
+from solvers.residency_problem import Item, Option, Overlay, ResidencyFound, ResidencyProblem
 
 if TYPE_CHECKING:
     from ortools.linear_solver import pywraplp
@@ -53,10 +54,15 @@ class _Model:
         """Bytes in SharedMemory at the end of each step's compute."""
         self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
         """Bytes that a step's own items take, by item."""
+        self.options: defaultdict[int, list[tuple[Option, Any]]] = defaultdict(list)
+        for option in problem.options:
+            self.options[option.step].append((option, self._either()))
         self.there: list[list[Any]] = []
         self.kept: list[list[Any]] = []
         for index, item in enumerate(problem.items):
             self._item(index, item)
+        for step in self.options:
+            self._optional(step)
         self._overlaid()
         self.durations = [self._duration(step) for step in range(count)]
         self.durations.append(self._after())
@@ -70,7 +76,7 @@ class _Model:
     def _item(self, index: int, item: Item) -> None:
         there = [self._choice(item) for _ in item.touches]
         kept: list[Any] = [0]
-        for before, after in zip(there, there[1:], strict=False):
+        for before, after in pairwise(there):
             kept.append(self._kept(item, before, after))
         self.there.append(there)
         self.kept.append(kept)
@@ -84,13 +90,14 @@ class _Model:
     def _choice(self, item: Item) -> Any:
         if item.pinned is not None:
             return self.solver.NumVar(item.pinned, item.pinned, "")
-        if self.relaxed or not item.whole:
-            return self.solver.NumVar(0, 1, "")
-        return self.solver.BoolVar("")
+        return self._either() if item.whole else self._share()
+
+    def _either(self) -> Any:
+        return self._share() if self.relaxed else self.solver.BoolVar("")
 
     def _kept(self, item: Item, before: Any, after: Any) -> Any:
         """Ensures that what is kept between two touches lies there at both."""
-        kept = self._share() if self.relaxed or not item.whole else self.solver.BoolVar("")
+        kept = self._either() if item.whole else self._share()
         self.solver.Add(kept <= before)
         if item.whole:
             self.solver.Add(kept <= after)
@@ -107,7 +114,7 @@ class _Model:
         step = item.touches[touch]
         inside = item.absorbed is not None and step > item.absorbed
         if not inside:
-            passing = min(item.passing[touch], item.bytes)
+            passing = 0 if step in self.options and item.whole else min(item.passing[touch], item.bytes)
             self.operands[step][index] = passing + (item.bytes - passing) * stays
             between = range(item.touches[touch - 1] + 1, step) if touch else range(0)
             for over in between:
@@ -154,6 +161,19 @@ class _Model:
 
     # -- steps ---------------------------------------------------------------------------------
 
+    def _optional(self, step: int) -> None:
+        """Ensures that exactly the items of one option pass, with its bytes and its transfers; none without."""
+        options = self.options[step]
+        self.solver.Add(sum(chosen for _, chosen in options) <= 1)
+        for index, item in enumerate(self.problem.items):
+            if step in item.touches and item.whole:
+                passing = sum(chosen for option, chosen in options if index in option.passing)
+                self.solver.Add(self.there[index][item.touches.index(step)] == 1 - passing)
+        for option, chosen in options:
+            self.held[step].append((option.bytes, chosen))
+            if option.moved:
+                self.moved[step].append((Fraction(option.moved), chosen))
+
     def _overlaid(self) -> None:
         """Ensures that items in place of one another take the bytes of the larger side."""
         for overlay in self.problem.overlays:
@@ -177,7 +197,8 @@ class _Model:
         computed."""
         duration = self.solver.NumVar(0, self.infinity, "")
         waited = self._time(self.waited[step])
-        self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit)
+        more = sum(float(option.cycles / self.unit) * chosen for option, chosen in self.options.get(step, ()))
+        self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit + more)
         self.solver.Add(duration >= self._time(self.moved[step]))
         return duration
 

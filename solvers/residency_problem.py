@@ -56,9 +56,25 @@ class Step(NamedTuple):
     times: int = 1
 
 
+class Option(NamedTuple):
+    """A way to run ``step`` with some of its items ``passing``; a step with options runs in one of them, or with
+    all of its items in SharedMemory."""
+
+    step: int
+    passing: tuple[int, ...]
+    bytes: int
+    """For what passes, weights included."""
+    cycles: int
+    """Of the NPU, more than with all items there."""
+    moved: int
+    """Cycles of the DMA engine beside those of loading and storing each item once."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResidencyProblem:
     """Steps in order and items by index. ``capacity`` is SharedMemory in bytes.
+
+    Of a step with ``options`` what passes takes the bytes of its option, and not those of ``Item.passing``.
 
     Raises ValueError where touches are not steps in order, or numbers do not belong together.
     """
@@ -67,6 +83,7 @@ class ResidencyProblem:
     items: tuple[Item, ...]
     capacity: int
     overlays: tuple[Overlay, ...] = ()
+    options: tuple[Option, ...] = ()
 
     def __post_init__(self) -> None:
         for item in self.items:

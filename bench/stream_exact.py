@@ -80,7 +80,7 @@ def row(network: str, program: Program, chip: Chip) -> Row:
         began = time.process_time()
         cycles[streamer] = run_cycles(program, chip, streamer)
         seconds = time.process_time() - began
-    bound = time_bound(program, chip, {}).cycles
+    bound = time_bound(program, chip, {}, True).cycles
     return Row(network, chip.name, chip.shared_memory.bytes, cycles, bound, seconds)
 
 

@@ -20,14 +20,15 @@ def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) ->
     return time_bound(program, chip, path).cycles
 
 
-def time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
-    """The largest of three bounds that hold for every plan.
+def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency: bool = False) -> TimeBound:
+    """The largest of three bounds that hold for every plan, or with ``residency`` of four.
 
     *Compute*: each op that the path runs, one after another, with the least padding that any cut has; of
     several cores, whoever runs what, an equal share, or all that must follow one another (``spread``).
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and the outputs,
     moved once, with one set-up in all: a plan may keep what it has loaded but must load it once.
     *Windows*: what SharedMemory cannot hold beforehand is moved meanwhile (``windows``).
+    *Residency*: and what leaves it comes back (``bound_residency``); this one may take seconds.
     """
     cycles: dict[str, int] = {}
     needed: dict[str, Op] = {}
@@ -64,6 +65,10 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBou
     windows = windows_of(program, chip, path)
     if windows:
         bounds.insert(0, TimeBound(windows.cycles, tuple(Binding(*each) for each in windows.stretches)))
+    if residency:
+        from chipmodel.bound_residency import residency_bound
+
+        bounds += filter(None, [residency_bound(program, chip, path)])
     return max(bounds, key=lambda bound: bound.cycles)
 
 

@@ -8,29 +8,55 @@ channel at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
+from itertools import groupby, islice
 from math import ceil
 
 from chipmodel.bound_ops import least_cycles, read_share, written_share
 from chipmodel.bound_windows import Costs, run_of
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
+from chipmodel.time_bound import Binding, TimeBound
 from dma.tiling import least_stripe
 from solvers.residency_exact import NODES, solve_residency
-from solvers.residency_problem import Item, Overlay, ResidencyProblem, Step
+from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem, Step
 
+CLOSE = 0.001
+"""A step that takes no more than this part longer than it computes is bound by the NPU."""
 MOST_VISITS = 400
 """A longer run has no such bound: pairs of a load and an interval grow with the square."""
 
 
-def residency_bound(program: Program, chip: Chip, path: Mapping[str, str], nodes: int = NODES) -> int | None:
-    """Cycles that no plan beats along ``path``; None where this bound says nothing: several cores, a very long
-    run, or tensors that are read or made slice by slice."""
+def residency_bound(
+    program: Program, chip: Chip, path: Mapping[str, str], nodes: int = NODES
+) -> TimeBound | None:
+    """Cycles that no plan beats along ``path``, in seconds; None where this bound says nothing: several cores, a
+    very long run, or tensors that are read or made slice by slice."""
     problem = residency_problem(program, chip, path)
-    return None if problem is None else ceil(solve_residency(problem, nodes).bound)
+    if problem is None:
+        return None
+    found = solve_residency(problem, nodes)
+    cycles = ceil(found.bound)
+    names = list(islice(run_of(program.body, path), MOST_VISITS))
+    return TimeBound(cycles, tuple(_bindings(problem, found, [op.name for op in names])))
+
+
+def _bindings(problem: ResidencyProblem, found: ResidencyFound, names: list[str]) -> Iterator[Binding]:
+    """Neighbouring steps of one unit: the DMA engine where a step takes longer than its op computes."""
+    steps = zip(names, problem.steps, found.durations, strict=False)
+    timed = [
+        ("npu" if duration <= step.cycles * (1 + CLOSE) else "dma", name, duration)
+        for name, step, duration in steps
+    ]
+    if timed:
+        unit, name, duration = timed[-1]
+        timed[-1] = unit, name, duration + found.durations[-1]
+    for unit, group in groupby((each for each in timed if each[2] >= 1), key=lambda each: each[0]):
+        every = list(group)
+        cycles = round(sum(duration for _, _, duration in every))
+        yield Binding("npu" if unit == "npu" else "dma", every[0][1], every[-1][1], cycles)
 
 
 def residency_problem(program: Program, chip: Chip, path: Mapping[str, str]) -> ResidencyProblem | None:

@@ -33,15 +33,15 @@ class Cut:
     """SharedMemory for stripes and for slices of weights; operands that are kept apart."""
     npu: int
     dma: int
-    first: int
-    """Cycles that the first step's own loads take."""
+    ends: int
+    """Cycles that the first step's tensors and the last step's stores take, when the NPU stands still."""
 
     @property
     def cycles(self) -> int:
-        """From the first load to the end, with two buffers each; with one, nothing overlaps."""
+        """From the first load to the last store, with two buffers each; with one, nothing overlaps."""
         if self.tiling.depth == 1:
             return self.npu + self.dma
-        return max(self.npu, self.dma - self.first) + self.first
+        return max(self.npu + self.ends, self.dma)
 
 
 def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> Cut | None:
@@ -99,7 +99,7 @@ def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
     def moved(direction: Direction, size: int) -> int:
         return transfer_cycles(chip, direction, size) if size else 0
 
-    first = dma = 0
+    ends = dma = 0
     for index, name in enumerate(op.inputs):
         if name in kept or name in op.inputs[:index]:
             continue
@@ -107,19 +107,19 @@ def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
         by_channel = slices > 1 and share != op.reads(index, middle, _last(op, tiling))
         again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
         each = moved("load", share.bytes(program.tensors[name].bytes))
-        first += each
+        ends += each
         dma += each * stripes * again
     for name in op.outputs:
         if name not in kept:
             each = moved("store", op.writes(name, middle, channels).bytes(program.tensors[name].bytes))
+            ends += each
             dma += each * stripes * slices
     weights = slice_bytes(program, op, tiling.channels)
     if weights:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
-        first += moved("load", weights)
         dma += moved("load", weights) * slices * reloaded
     size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
-    return Cut(tiling, size, _npu(chip, op, tiling), dma, first)
+    return Cut(tiling, size, _npu(chip, op, tiling), dma, ends)
 
 
 def _last(op: Op, tiling: Tiling) -> Interval:

@@ -11,7 +11,7 @@ SharedMemory (``dma.residency``, or S1's search, whichever is quicker then) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -20,7 +20,9 @@ from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
 from dma import ping_pong, sync, weight_pipeline
 from dma.cuts import best_cut
-from dma.emit import Emission
+from dma.early import Early
+from dma.emit import Emission, Need
+from dma.forecast import Move
 from dma.ping_pong import Neighbours, stripes
 from dma.policy import Decider, Issued, Policy, Room
 from dma.residency import Reserve
@@ -47,23 +49,45 @@ PIECES = (1, 2, 4, 8)
 """Ways to cut: this many slices of a block fit at once."""
 
 
-def stream_problem(stretch: Stretch) -> StreamProblem:
-    """``stretch`` for ``solvers.stream_exact``, its first step being 0."""
+def stream_problem(stretch: Stretch, since: Sequence[int] = ()) -> StreamProblem:
+    """``stretch`` for ``solvers.stream_exact``, its first step being 0; its slices may be loaded from the
+    positions ``since`` on, or from the first."""
     first = stretch.first
     moves = (StreamMove(m.direction, m.issue - first, m.due - first, m.cycles) for m in stretch.fixed)
+    opens = since or [first] * len(stretch.slices)
     return StreamProblem(
         tuple(stretch.computes),
         tuple(stretch.room),
-        tuple(StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles) for s in stretch.slices),
+        tuple(
+            StreamSlice(s.bytes, s.first - first, s.last - first, s.cycles, max(0, opening - first))
+            for s, opening in zip(stretch.slices, opens, strict=True)
+        ),
         tuple(moves),
     )
 
 
-def _positions(stretch: Stretch, nodes: int) -> list[int]:
+def _positions(needs: Sequence[Need], stretch: Stretch, since: Sequence[int], nodes: int) -> list[int]:
+    hint = _hint(needs, stretch)
     if len(stretch.slices) * len(stretch.computes) > MOST_PLACES:
-        return issue_positions(stretch)
-    hint = tuple(position - stretch.first for position in issue_positions(stretch))
-    return [stretch.first + position for position in _solved(stream_problem(stretch), nodes, hint)]
+        return hint
+    problem = stream_problem(stretch, since)
+    first = stretch.first
+    return [first + p for p in _solved(problem, nodes, tuple(p - first for p in hint))]
+
+
+def _hint(needs: Sequence[Need], stretch: Stretch) -> list[int]:
+    """Weights by ``dma.weight_region``, all else where it is due."""
+    positions = [need.first for need in needs]
+    weights = [i for i, need in enumerate(needs) if need.kind == "weights"]
+    room, fixed = list(stretch.room), list(stretch.fixed)
+    for need, each in zip(needs, stretch.slices, strict=True):
+        if need.kind != "weights":
+            room[need.first - stretch.first] -= need.bytes
+            fixed.append(Move("load", need.first, need.first, each.cycles))
+    alone = replace(stretch, room=room, fixed=fixed, slices=[stretch.slices[i] for i in weights])
+    for index, position in zip(weights, issue_positions(alone), strict=True):
+        positions[index] = position
+    return positions
 
 
 @lru_cache(maxsize=256)
@@ -121,18 +145,18 @@ def _issue(
     room: Room, emission: Emission, beside: Callable[[Op], int], nodes: int
 ) -> tuple[list[Issued], dict[str, BufferSpec]]:
     neighbours = Neighbours(room, emission, beside)
-    issued = [*stripes(emission), *neighbours.tensors()]
     free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
-    for needs, stretch in list(stretches(room.chip, emission, issued, free)):
-        for need, position in zip(needs, _positions(stretch, nodes), strict=True):
-            issued.append(Issued(need, need.buffer, position, need.first))
-    return issued, {}
+    issued = [*stripes(emission), *neighbours.tensors()]
+    early = Early(room, emission, issued)
+    for needs, stretch in list(stretches(room.chip, emission, early.fixed, free, early.needs)):
+        since = [early.since(need, stretch.first) for need in needs]
+        for need, position in zip(needs, _positions(needs, stretch, since, nodes), strict=True):
+            early.fixed.append(Issued(need, need.buffer, position, need.first))
+    return early.fixed, {}
 
 
 def _policy(name: str, nodes: int) -> Policy:
-    ways = [
-        _way(decider, part, pieces, nodes) for decider in DECIDERS for part in PARTS for pieces in PIECES
-    ]
+    ways = [_way(decider, part, pieces, nodes) for decider in DECIDERS for part in PARTS for pieces in PIECES]
     return Policy(
         name=name,
         title="when to load, searched for many ways to cut; exact:20000 looks at more",

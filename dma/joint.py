@@ -21,6 +21,8 @@ from solvers.residency_exact import solve_residency
 from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem, Step
 from solvers.state_search_problem import State, Stay
 
+THRIFT = 0.1
+"""What is hidden behind compute as if time had no steps may show: less of it is better."""
 NODES = 500
 """Nodes of branch and bound: well under a second."""
 
@@ -34,7 +36,7 @@ def decide_jointly(
     if not spill:
         return decide(program, budget, reserve, spill=False)
     asked = Asked(program, chip, budget, reserve)
-    found = solve_residency(_Question(asked).problem(), NODES)
+    found = solve_residency(_Question(asked).problem(), NODES, thrift=THRIFT)
     if found.cycles is None:
         return asked.residency(asked.found().state)
     asked.fetches = False

@@ -56,7 +56,7 @@ def _ways(
     room = asked.budget - beside
     for cut in _best([cut for cut in cuts(asked.program, asked.chip, op, kept) if cut.bytes <= room]):
         least = min(cut.bytes, _passing_weights(items, step))
-        lost = cut.npu - npu + (cut.dma if cut.tiling.depth == 1 else 0)
+        lost = cut.npu - npu + (cut.dma if cut.tiling.depth == 1 else cut.ends)
         yield Option(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
 
 

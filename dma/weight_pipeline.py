@@ -12,8 +12,8 @@ reader, and the packer makes of them, and of the tensors around them, what it ca
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.chip import Chip
@@ -83,16 +83,24 @@ def _issue(room: Room, emission: Emission, jitter: int) -> tuple[list[Issued], d
 
 
 def stretches(
-    chip: Chip, emission: Emission, fixed: list[Issued], free: Mapping[str, int]
+    chip: Chip,
+    emission: Emission,
+    fixed: list[Issued],
+    free: Mapping[str, int],
+    others: Sequence[Need] = (),
 ) -> Iterable[tuple[list[Need], Stretch]]:
-    """The straight stretches that read weights: those needs, and what is known of the time they have."""
+    """The straight stretches that read weights, or have ``others`` to load: those needs, and what is known of
+    the time they have. Where the others are due there is room for them already."""
     inside: dict[int, list[Step]] = defaultdict(list)
     for step in steps(emission.body):
         inside[emission.stretch[step.position]].append(step)
     needs: dict[int, list[Need]] = defaultdict(list)
-    for need in emission.needs:
-        if need.kind == "weights":
-            needs[emission.stretch[need.first]].append(need)
+    weights = [need for need in emission.needs if need.kind == "weights"]
+    for need in sorted((*weights, *others), key=lambda need: need.first):
+        needs[emission.stretch[need.first]].append(need)
+    there = Counter[int]()
+    for need in others:
+        there[need.first] += need.bytes
     cycles = transfer_times(chip)
     moves: dict[int, list[Move]] = defaultdict(list)
     for decision in fixed:
@@ -105,8 +113,13 @@ def stretches(
             Stretch(
                 first=inside[number][0].position,
                 computes=[step.cycles for step in inside[number]],
-                room=[free[step.op] for step in inside[number]],
-                slices=[Slice(n.bytes, n.first, n.last, cycles("load", n.bytes)) for n in group],
+                room=[free[step.op] + there[step.position] for step in inside[number]],
+                slices=[
+                    Slice(
+                        n.bytes, n.first, n.last if n.kind == "weights" else n.first, cycles("load", n.bytes)
+                    )
+                    for n in group
+                ],
                 fixed=moves[number],
             ),
         )

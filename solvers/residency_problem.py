@@ -108,4 +108,6 @@ class ResidencyFound:
     cycles: float | None
     there: tuple[tuple[bool, ...], ...] = ()
     kept: tuple[tuple[bool, ...], ...] = ()
+    durations: tuple[float, ...] = ()
+    """Cycles of each step's interval, and after the last of what is still stored then."""
     nodes: int = 0

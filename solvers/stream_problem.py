@@ -1,4 +1,4 @@
-"""The weight loads of a straight stretch of steps, in integers: what may be decided, and how it runs.
+"""The loads of a straight stretch of steps, in integers: what may be decided, and how it runs.
 
 The machine is that of ``dma.forecast``: one queue, in order, and at each step the events of
 ``chipmodel.lower``. A step waits for the loads due that were issued before; issues what it loads at once and
@@ -13,12 +13,14 @@ from typing import Literal, NamedTuple
 
 
 class StreamSlice(NamedTuple):
-    """Weights of ``bytes`` that the steps ``first`` to ``last`` read; the load takes ``cycles``."""
+    """``bytes`` that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be issued from step
+    ``since`` on."""
 
     bytes: int
     first: int
     last: int
     cycles: int
+    since: int = 0
 
 
 class StreamMove(NamedTuple):
@@ -61,7 +63,8 @@ class StreamProblem:
         if len(self.room) != count or min(self.computes, default=0) < 0:
             raise ValueError("every step has compute cycles, none negative, and room")
         for each in self.slices:
-            if not (0 <= each.first <= each.last < count and each.bytes > 0 and each.cycles >= 0):
+            in_order = 0 <= each.since <= each.first <= each.last < count
+            if not (in_order and each.bytes > 0 and each.cycles >= 0):
                 raise ValueError(f"{each} is no slice of {count} steps")
         for move in self.fixed:
             if not (0 <= move.issue < count and move.issue <= move.due and move.cycles >= 0):
@@ -86,7 +89,7 @@ class StreamProblem:
         """Whether every load is issued in time, and only where there is room for it."""
         if len(positions) != len(self.slices):
             return False
-        if not all(0 <= p <= s.first for s, p in zip(self.slices, positions, strict=True)):
+        if not all(s.since <= p <= s.first for s, p in zip(self.slices, positions, strict=True)):
             return False
         return all(
             taken <= max(room, own)

@@ -4,7 +4,8 @@ A state is what has been issued before a step, and when the sequencer and the en
 flight arrive. Of two with the same loads issued, one that is nowhere later makes the other needless. Three
 exchanges cut the choices without losing the best plan (docs/design-record.md has why they hold):
 
-* a load goes before every one that is needed later, takes as many cycles, and as many bytes or more;
+* a load that may be issued goes before every one that is needed later, takes as many cycles, and as many
+  bytes or more;
 * the load needed first is issued at once where all that is left would fit beside everything;
 * a state whose ``tails`` bound is no better than a known plan is dropped.
 """
@@ -68,6 +69,7 @@ class Search:
         self.tails = tails(problem, spare)
         self.firsts = [s.first for s in problem.slices]
         self.before = _must_go_before(problem)
+        self.open = _open(problem)
         self.reach = _reach(spare)
         self.roomy = _roomy(problem, spare)
         self.at_once = [(0, False)] * self.count
@@ -224,9 +226,11 @@ class _Ways:
             yield from self._from(index + 1, issued, chosen, turns - 1)
 
     def _may(self, index: int, issued: int) -> bool:
-        if issued >> index & 1 or self.search.before[index] & ~issued:
-            return False
         each = self.search.problem.slices[index]
+        if each.since > self.here or issued >> index & 1:
+            return False
+        if self.search.before[index] & self.search.open[self.here] & ~issued:
+            return False
         return all(left >= each.bytes for left in self.left[: each.first - self.here])
 
     def _must(self, index: int, issued: int) -> bool:
@@ -334,6 +338,12 @@ def _must_go_before(problem: StreamProblem) -> list[int]:
                 bits |= 1 << other
         result.append(bits)
     return result
+
+
+def _open(problem: StreamProblem) -> list[int]:
+    """For each step a bit for each slice that may be issued by then."""
+    steps = range(len(problem.computes))
+    return [sum(1 << i for i, s in enumerate(problem.slices) if s.since <= here) for here in steps]
 
 
 def _reach(spare: Sequence[int]) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 from chipmodel.bound import time_bound
 from chipmodel.chip import Chip
@@ -27,8 +28,12 @@ from chipmodel.trace import Trace
 from dma.prefetch_race import Race
 from dma.stream import policy_named
 from solvers.branch_merge import DEFAULT_MERGE, merge_arms, merger_named
+from solvers.outcome import Limits
 from solvers.registry import packer_named
+from solvers.squeeze import squeezed
 
+TRUE_CONFLICTS = ("conflict", "exact")
+"""The mergers that ask for nothing but that buffers alive together lie apart."""
 ROUNDS = 16
 """Rounds of schedule and solve; each gives up at least 1/64 of the memory."""
 
@@ -54,14 +59,15 @@ def plan(
     streamer: str,
     spill: bool = True,
     merge: str = DEFAULT_MERGE,
+    limits: Limits | None = None,
 ) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
-    Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
+    ``limits`` are for the packer, its own if None; their seconds are for all rounds together. Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
     that message names the smallest capacity that would do.
     """
     try:
-        planned = _rounds(program, chip, packer, streamer, spill, merge)
+        planned = _rounds(program, chip, packer, streamer, spill, merge, limits)
     except DoesNotFit as refusal:
         if spill:
             raise
@@ -125,7 +131,16 @@ def _smallest(program: Program, chip: Chip, packer: str, streamer: str, merge: s
     )
 
 
-def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: bool, merge: str) -> Planned:
+def _rounds(
+    program: Program,
+    chip: Chip,
+    packer: str,
+    streamer: str,
+    spill: bool,
+    merge: str,
+    limits: Limits | None = None,
+) -> Planned:
+    began = perf_counter()
     capacity = chip.shared_memory.bytes
     race = Race(program, chip, policy_named(streamer), capacity, spill, packer_named(packer).tiers)
     best: Planned | None = None
@@ -134,7 +149,10 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
         entry = race.next()
         if entry is None:
             break
-        tried = _packed(entry.schedule, chip, packer, merge)
+        left = None if limits is None else replace(limits, seconds=limits.left(began))
+        tried = _packed(entry.schedule, chip, packer, merge, left)
+        if race.policy.squeezes and merge in TRUE_CONFLICTS:
+            tried = replace(tried, solved=squeezed(tried.problem, tried.solved, capacity))
         attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         excess = tried.solved.peak - capacity
         if best is None or excess <= 0 or tried.solved.peak < best.solved.peak:
@@ -150,9 +168,9 @@ def _rounds(program: Program, chip: Chip, packer: str, streamer: str, spill: boo
     return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
 
 
-def _packed(schedule: Schedule, chip: Chip, packer: str, merge: str) -> Planned:
+def _packed(schedule: Schedule, chip: Chip, packer: str, merge: str, limits: Limits | None) -> Planned:
     problem = liveness(schedule, chip)
-    solved = merge_arms(problem, scopes(schedule.body).section, packer, merge)
+    solved = merge_arms(problem, scopes(schedule.body).section, packer, merge, limits)
     return Planned(schedule, problem, solved, ())
 
 
@@ -187,7 +205,7 @@ def run(
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
-        bound=time_bound(program, chip, trace.path),
+        bound=time_bound(program, chip, trace.path, policy_named(streamer).squeezes),
         attempts=planned.attempts,
         merge=merge,
     )

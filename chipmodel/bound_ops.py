@@ -12,14 +12,15 @@ from chipmodel.program import Op
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
 
 
-def least_cycles(npu: Npu, op: Op) -> int:
-    """Core cycles of ``op`` in however many parts: parts may run across the borders of images, groups
-    and directions and so share the padding that each of those has in the whole op."""
+def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
+    """Core cycles of ``op`` in at least so many stripes and slices: parts may run across the borders of
+    images, groups and directions and so share the padding that each of those has in the whole op."""
     if op.cycles is not None:
         return op.cycles
     if op.absorbs:
         return 0  # all of its inputs may lie in its output already, or nearly all
-    return min(busy_cycles(npu, op, op.work), busy_cycles(npu, op, _borderless(op.work)))
+    works = (op.work, _borderless(op.work))
+    return min(busy_cycles(npu, op, work, stripes, slices) for work in works)
 
 
 def _borderless(work: Work) -> Work:

@@ -15,13 +15,14 @@ from itertools import groupby, islice
 from math import ceil
 
 from chipmodel.bound_ops import least_cycles, read_share, written_share
+from chipmodel.bound_stripes import options
 from chipmodel.bound_windows import Costs, run_of
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
 from chipmodel.time_bound import Binding, TimeBound
 from dma.tiling import least_stripe
 from solvers.residency_exact import NODES, solve_residency
-from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem, Step
+from solvers.residency_problem import Item, Option, Overlay, ResidencyFound, ResidencyProblem, Step
 
 CLOSE = 0.001
 """A step that takes no more than this part longer than it computes is bound by the NPU."""
@@ -92,6 +93,7 @@ class _Run:
         self.current: dict[str, int] = {}
         self.blocks: dict[tuple[str, ...], int] = {}
         self.overlays: list[Overlay] = []
+        self.touched: list[list[int]] = [[] for _ in run]
 
     def problem(self) -> ResidencyProblem:
         for visit, op in enumerate(self.run):
@@ -104,7 +106,16 @@ class _Run:
         items = tuple(self._item(index) for index in range(len(self.tensors)))
         steps = tuple(Step(least_cycles(self.chip.npu, op)) for op in self.run)
         capacity = self.chip.shared_memory.bytes
-        return ResidencyProblem(steps, items, capacity, tuple(self.overlays))
+        sizes = [item.bytes for item in items]
+        ways = (self._options(visit, op, items, sizes) for visit, op in enumerate(self.run))
+        every = tuple(option for some in ways for option in some)
+        return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every)
+
+    def _options(self, visit: int, op: Op, items: tuple[Item, ...], sizes: list[int]) -> Iterator[Option]:
+        touched = [i for i in self.touched[visit] if items[i].whole]
+        named = {self.tensors[i].name: i for i in touched}
+        if len(named) == len(touched):
+            yield from options(self.program, self.chip, visit, op, named, sizes)
 
     def _reads(self, visit: int, op: Op) -> None:
         for name in dict.fromkeys(op.inputs):
@@ -149,6 +160,7 @@ class _Run:
         tensor = self.tensors[index]
         if tensor.touches and tensor.touches[-1] == visit:
             return
+        self.touched[visit].append(index)
         tensor.touches.append(visit)
         tensor.reads.append(size)
         tensor.loads.append(self.costs.load(size) if size else Fraction(0))

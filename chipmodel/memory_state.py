@@ -33,6 +33,13 @@ class Cover:
     def complete(self) -> bool:
         return WHOLE in self.shares
 
+    def holds(self, share: Share) -> bool:
+        """Whether all of ``share`` is here, in however many parts that are cut in the same rows."""
+        if share in self:
+            return True
+        alike = frozenset(s for s in self.shares if s.of_rows == share.of_rows)
+        return not _any_overlap(alike) and sum(_common(share, s) for s in alike) == _common(share, share)
+
     def add(self, share: Share) -> Cover:
         """With one share more; a complete cover is written as the whole, however it was cut."""
         if share in self:
@@ -57,6 +64,17 @@ def _any_overlap(shares: frozenset[Share]) -> bool:
         return any(_clash(channels) for channels in bands.values())
     areas = [(rows, channels) for rows, every in bands.items() for channels in every]
     return any(_clash((a[0], b[0])) and _clash((a[1], b[1])) for a, b in combinations(areas, 2))
+
+
+def _common(a: Share, b: Share) -> Fraction:
+    """The part of the whole that two shares both have."""
+    area = Fraction(1)
+    for one, other in (
+        (_span(a.rows, a.of_rows), _span(b.rows, b.of_rows)),
+        (_span(a.channels, a.of_channels), _span(b.channels, b.of_channels)),
+    ):
+        area *= max(Fraction(0), min(one[1], other[1]) - max(one[0], other[0]))
+    return area
 
 
 def _span(interval: Interval, of: int) -> Span:
@@ -174,12 +192,14 @@ class MemoryState:
         return name in self.psram
 
     def can_load(self, part: Part) -> bool:
-        """Whether ``part`` is completely in Psram: of its newest definition, or, while the tensor is
-        being updated, of the value that this share had before."""
+        """Whether ``part`` is completely in Psram: of its newest definition, of which other parts may still be
+        on their way there, or, while the tensor is being updated, of the value that this share had before."""
         if part.name in self.psram:
             return True
         renewed = self.renewed.get(part.name)
-        return renewed is not None and _apart(part.share, renewed.shares)
+        if renewed is not None:
+            return _apart(part.share, renewed.shares)
+        return part.name in self.partial and self.partial[part.name].holds(part.share)
 
     def missing(self, place: Located) -> str | None:
         """What keeps ``place.part`` from being read there, in words."""

@@ -13,7 +13,7 @@ from math import ceil
 
 from chipmodel.chip import Npu
 from chipmodel.npu_luna import op_cost
-from chipmodel.npu_luna_conv import least_beside
+from chipmodel.npu_luna_conv import Parts, least_beside
 from chipmodel.program import DTYPE_BITS, Op
 from chipmodel.schedule import Phase, PhaseKind
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
@@ -64,19 +64,29 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
     return tuple(phases)
 
 
-def busy_cycles(npu: Npu, op: Op, work: Work) -> int:
-    """Cycles of ``work`` in parts, however it is cut: LUNA charges for each piece of an input that its
-    buffer cannot hold, so smaller parts of an op may cost less than the whole."""
+def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1) -> int:
+    """Cycles of ``work`` in at least so many stripes of rows and slices of channels, however it is cut: LUNA
+    charges for each piece of an input that its buffer cannot hold, so parts of an op may cost less than the
+    whole."""
     if not npu.luna:
         return work_cycles(npu, work, op.dtype)
     roomy = replace(npu.luna, input_buffer=1 << 60)
     bits = DTYPE_BITS[op.dtype]
     cost = op_cost(roomy, op.kind, work, bits)
-    if isinstance(op.work, Conv | Pool) and op.work.batch > 1:
-        return int(cost.cycles - cost.input_load)  # the last input rows of an image may never be read
-    if isinstance(op.work, Conv) and isinstance(work, Conv):
-        return int(cost.cycles + least_beside(npu.luna, work, bits, op.work.groups))
-    return int(cost.cycles)
+    parts = stripes * slices - 1
+    match op.work:
+        case Conv() | Pool() if isinstance(work, Conv | Pool):
+            depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
+            groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
+            more = least_beside(npu.luna, work, bits, Parts(stripes, slices, groups, depthwise))
+            # Of several images the last input rows may never be read.
+            return int(cost.cycles + more if op.work.batch == 1 else cost.cycles - cost.input_load)
+        case Matmul() if op.work.batch == 1:
+            return int(cost.cycles + parts * cost.configuration)
+        case Vector():
+            return int(cost.cycles + parts * cost.configuration)
+        case _:
+            return int(cost.cycles)
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:

@@ -111,32 +111,53 @@ def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: i
     return lots * (parameters.conv_configuration - parameters.later_pass_saving + extra)
 
 
-def least_beside(parameters: LunaNpu, work: Conv, bits: int, groups: int) -> Fraction:
-    """What a cut adds at least to ``conv_cost`` with an input buffer that holds all.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An op cut in so many ``stripes`` of rows by so many ``slices`` of channels, or more; each of ``groups`` of
+    channels has a pass of its own."""
 
-    A group of channels has a pass of its own: ``groups`` of them, where ``work`` has its channels in one. And
-    an input of several pieces costs as much for each as the cheaper of two: a stripe of rows for each piece,
-    which is configured and loads all weights; or one stripe of all, which pays for the pieces. 0 where a
-    transposed convolution is several runs.
+    stripes: int = 1
+    slices: int = 1
+    groups: int = 1
+    depthwise: bool = False
+
+
+def least_beside(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Parts) -> Fraction:
+    """What ``parts`` add at least to the cost of all of ``work`` with an input buffer that holds all.
+
+    Every slice has a pass of its own; every stripe is configured for all passes and loads all weights; every
+    part pays a first pass. And an input of several pieces costs as much for each as the cheaper of two: a
+    stripe for each piece, or one stripe of all, which pays for the pieces. 0 where a transposed convolution
+    is several runs.
     """
-    if work.depthwise or work.window.transposed:
+    if work.window.transposed:
         return Fraction(0)
-    run = Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
+    run = _run_of(work, parts.depthwise)
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     channels = channels_per_pass(parameters, run, bits)
-    lots = ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer)
-    passes = work.batch * work.groups * ceil_div(run.out_c, channels)
-    later = Fraction(parameters.conv_configuration - parameters.later_pass_saving)
+    runs = 1 if run.depthwise else work.batch * (work.groups if isinstance(work, Conv) else 1)
+    passes = runs * ceil_div(run.out_c, channels)
+    more = max(0, max(parts.groups, parts.slices) - passes)
+    lots = max(1, ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
+    first = parameters.later_pass_saving - (parameters.depthwise_saving if run.depthwise else 0)
+    whole = parameters.depthwise_configuration if run.depthwise else parameters.conv_configuration
+    later = Fraction(whole - parameters.later_pass_saving)
     load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
-    more = max(0, groups - passes)
-    passes += more
-    in_c = ceil_div(run.in_c, lots)
-    pieces = input_pieces(parameters, run.window, in_c, bits)
-    weights = Fraction(work.out_c * per_channel, parameters.load_bytes_per_cycle)
-    stripe = passes * lots * later + parameters.later_pass_saving + weights
-    together = passes * lots * (parameters.piece_configuration * pieces + parameters.piece_channel * in_c)
-    apart = (pieces - 1) * stripe
-    return more * (later + load) + (min(apart, Fraction(together)) if pieces > 1 else 0)
+    weights = Fraction(run.out_c * per_channel, parameters.load_bytes_per_cycle)
+    stripe = (passes + more) * lots * later + first + weights
+    pieces = 1 if run.depthwise else input_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
+    together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
+    apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
+    slices = parts.stripes * (parts.slices - 1) * first
+    return more * (later if run.depthwise else later + load) + max(apart, (parts.stripes - 1) * stripe) + slices
+
+
+def _run_of(work: Conv | Pool, depthwise: bool) -> Run:
+    if isinstance(work, Pool):
+        return Run(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+    if depthwise:
+        return Run(work.window, work.in_c, work.out_c, depthwise=True)
+    return Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
 
 
 def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:

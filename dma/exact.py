@@ -145,9 +145,9 @@ def _issue(
     room: Room, emission: Emission, beside: Callable[[Op], int], nodes: int
 ) -> tuple[list[Issued], dict[str, BufferSpec]]:
     neighbours = Neighbours(room, emission, beside)
-    free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
     issued = [*stripes(emission), *neighbours.tensors()]
-    early = Early(room, emission, issued)
+    early = Early(room, emission, issued, neighbours.take)
+    free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
     for needs, stretch in list(stretches(room.chip, emission, early.fixed, free, early.needs)):
         since = [early.since(need, stretch.first) for need in needs]
         for need, position in zip(needs, _positions(needs, stretch, since, nodes), strict=True):

@@ -171,7 +171,7 @@ class Neighbours:
     def _load(self, need: Need) -> Issued:
         before = need.first - 1
         early = self._same_stretch(before, need.first) and self.stored_by.get(need.part.name, -1) < before
-        issue = before if early and self._take(before, need.bytes) else need.first
+        issue = before if early and self.take(before, need.bytes) else need.first
         return Issued(need, need.buffer, issue, need.first)
 
     def _store(self, need: Need) -> Issued:
@@ -194,7 +194,7 @@ class Neighbours:
                     return position - 1
                 due = position
         after = due + 1
-        if due == need.last and self._same_stretch(after, due) and self._take(after, need.bytes):
+        if due == need.last and self._same_stretch(after, due) and self.take(after, need.bytes):
             return after
         return due
 
@@ -202,7 +202,7 @@ class Neighbours:
         stretch = self.emission.stretch
         return 0 <= a < len(stretch) and 0 <= b < len(stretch) and stretch[a] == stretch[b]
 
-    def _take(self, position: int, size: int) -> bool:
+    def take(self, position: int, size: int) -> bool:
         op = self.steps[position]
         if self.slack[op] < size:
             return False

@@ -69,3 +69,8 @@ def test_parts_cost_at_least_the_bound(
     tiling = Tiling(rows, channels)
     total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in tiling.tiles(op))
     assert total >= least_cycles(npu, op)
+    stripes, slices = -(-work.rows // rows), -(-work.channels // channels)
+    assert total >= least_cycles(npu, op, stripes, slices)
+    if stripes * slices > 1 and npu.luna and not isinstance(work, Recurrent):
+        fewer = least_cycles(npu, op, max(1, stripes // 2), max(1, slices // 2))
+        assert fewer <= least_cycles(npu, op, stripes, slices)

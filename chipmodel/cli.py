@@ -16,6 +16,8 @@ import click
 
 from chipmodel import __version__
 from chipmodel.cli_compare import compare
+from chipmodel.cli_diff import diff
+from chipmodel.cli_export import export
 from chipmodel.cli_options import (
     DEFAULT_CHIP,
     all_of,
@@ -26,6 +28,9 @@ from chipmodel.cli_options import (
 )
 from chipmodel.cli_pack import check_packing, is_packing, pack
 from chipmodel.cli_paths import path_word, sample_options, weighed_run
+from chipmodel.cli_report import report
+from chipmodel.cli_study import study
+from chipmodel.cli_texts import html_text, json_text, plan_text, trace_text
 from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, ChipmodelError
 from chipmodel.progress import stage
 
@@ -133,16 +138,16 @@ def simulate(
     outputs: list[tuple[str, Callable[[], str]]] = []
     if plan_file:
         named = (workload, chip_name or DEFAULT_CHIP, overrides)
-        outputs.append((plan_file, lambda: _plan_text(result, *named)))
+        outputs.append((plan_file, lambda: plan_text(result, *named)))
     if trace_file:
-        outputs.append((trace_file, lambda: _trace_text(result)))
+        outputs.append((trace_file, lambda: trace_text(result)))
     if html_file:
-        outputs.append((html_file, lambda: _html_text(result)))
+        outputs.append((html_file, lambda: html_text(result, packer)))
     if json_file and json_file != "-":
-        outputs.append((json_file, lambda: _json_text(result)))
+        outputs.append((json_file, lambda: json_text(result)))
     _write_all(outputs)
     if json_file == "-":
-        click.echo(_json_text(result), nl=False)
+        click.echo(json_text(result), nl=False)
     else:
         from rich.console import Console
 
@@ -172,31 +177,6 @@ def _write_all(outputs: list[tuple[str, Callable[[], str]]]) -> None:
         texts = [(Path(name), text()) for name, text in outputs]
         for path, text in texts:
             write_whole(path, text)
-
-
-def _json_text(result: Result) -> str:
-    from reports.document import document
-
-    return json.dumps(document(result), indent=2) + "\n"
-
-
-def _trace_text(result: Result) -> str:
-    from reports.chrome_trace import chrome_trace
-
-    return json.dumps(chrome_trace(result)) + "\n"
-
-
-def _html_text(result: Result) -> str:
-    from reports.page import render_page
-
-    return render_page(result)
-
-
-def _plan_text(result: Result, workload: str, chip_name: str, overrides: tuple[str, ...]) -> str:
-    from chipmodel.plan_file import write_plan
-    from chipmodel.plan_of import plan_of
-
-    return write_plan(plan_of(result, workload, chip_name, overrides))
 
 
 @commands.command()
@@ -352,6 +332,10 @@ def _base_of(chip: str, output: Path) -> str:
 
 commands.add_command(pack)
 commands.add_command(compare)
+commands.add_command(study)
+commands.add_command(report)
+commands.add_command(diff)
+commands.add_command(export)
 
 
 @commands.command()

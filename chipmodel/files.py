@@ -9,21 +9,23 @@ from pathlib import Path
 from chipmodel.errors import BadInput, Place
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` beside ``path`` and move it there in one step. Raises BadInput where it cannot.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write ``content``, a text as UTF-8, beside ``path`` and move it there in one step.
 
+    Raises BadInput where it cannot.
     What is there and no file or folder, such as a pipe or ``/dev/null``, is written to, not replaced.
     """
+    raw = content.encode() if isinstance(content, str) else content
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_text(text, encoding="utf-8", newline="\n")
+            path.write_bytes(raw)
             return
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:32]}.")
     except OSError as error:
         raise _refused(path, error) from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
         os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
         os.replace(temporary, path)  # noqa: PTH105
     except OSError as error:

@@ -63,7 +63,8 @@ def plan(
 ) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
-    ``limits`` are for the packer, its own if None; their seconds are for all rounds together. Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
+    ``limits`` are for a packer that searches, its own if None; their seconds are for all rounds together.
+    Raises DoesNotFit where no schedule is found at all, and, with ``spill`` off, where no plan fits:
     that message names the smallest capacity that would do.
     """
     try:

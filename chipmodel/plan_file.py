@@ -67,6 +67,8 @@ class PlanFile:
     commands: tuple[Command, ...]
     cores: tuple[PlannedCore, ...] = ()
     """By number, where there are several; then ``buffers`` and ``commands`` are empty."""
+    alignment: int = 1
+    """What every offset is a multiple of."""
 
 
 def write_plan(plan: PlanFile) -> str:
@@ -80,6 +82,7 @@ def write_plan(plan: PlanFile) -> str:
         "streamer": plan.streamer,
         "capacity_bytes": plan.capacity_bytes,
         "peak_bytes": plan.peak_bytes,
+        "alignment": plan.alignment,
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     if plan.cores:
@@ -146,6 +149,7 @@ def _plan(root: _Node) -> PlanFile:
         buffers=() if many else root.at("buffers").each(_buffer),
         commands=() if many else root.at("commands").each(_command),
         cores=cores,
+        alignment=root.at("alignment").number() if root.has("alignment") else 1,
     )
 
 

@@ -28,6 +28,7 @@ def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) 
         buffers=() if cores else _buffers(result.problem, result.solved),
         commands=() if cores else lower(result.schedule, result.solved.plan),
         cores=cores,
+        alignment=result.chip.shared_memory.alignment,
     )
 
 

@@ -64,6 +64,9 @@ class Result:
     """The same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None
     """What all paths cost; None without an ``if`` or ``loop``, or where nobody asked."""
+    unmerged: Solved | None = None
+    """``problem`` packed with a block for every arm (``--merge none``), to show merging against; None where
+    nobody asked."""
 
     def on_core(self, core: int) -> Result:
         """What core number ``core`` did: its plan, and the events of its NPU and of its transfers."""
@@ -78,6 +81,7 @@ class Result:
             attempts=plan.attempts,
             trace=replace(self.trace, events=events),
             cores=(),
+            unmerged=None,
         )
 
     @property

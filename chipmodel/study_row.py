@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "failed"]
-"""``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan, proven
-or not; ``unknown`` within the limits; ``failed`` with an ``error``."""
+"""``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan
+within the capacity, proven or not; ``unknown`` within the limits; ``failed`` with an ``error``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,14 @@ class Row:
     total_cycles: int | None = None
     lower_bound_cycles: int | None = None
     sync_cycles: int | None = None
+    """Of the same program with every load waited for; None where that was not simulated."""
     npu_busy_cycles: int | None = None
     dma_busy_cycles: int | None = None
     milliseconds: float | None = None
     """``total_cycles`` in the chip's clock."""
     trajectory: tuple[Improved, ...] = field(default=())
     error: str = ""
-    """What, where, the value and how to mend it; of a ``failed`` point."""
+    """What, where, the value and how to mend it; of a ``failed`` point, and where no schedule fits."""
 
     @property
     def peak_gap(self) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from chipmodel.result import Result
 from chipmodel.trace import Event, Unit
 
-MOST_BARS = 12_000
+MOST_BARS = 6_000
 """More than this many bars take a browser seconds to draw."""
 
 
@@ -31,6 +31,8 @@ class Bar:
     """Cycles in which it stood still at work."""
     core: int = 0
     """Whose NPU it is, or whose memory the transfer was of."""
+    index: int = -1
+    """Of its (first) event in the trace."""
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
@@ -40,7 +42,8 @@ def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
         *(("npu", 0, core) for core in range(result.trace.cores)),
         *(("dma", channel, None) for channel in range(result.trace.channels)),
     ]
-    found = [_bar(e) for row in rows for e in result.trace.of(*row)]
+    indices = {id(event): index for index, event in enumerate(result.trace.events)}
+    found = [_bar(e, indices[id(e)]) for row in rows for e in result.trace.of(*row)]
     resolution = max(1, result.trace.cycles // most)
     shown = found
     while len(shown) > most and resolution < 2 * result.trace.cycles:
@@ -54,7 +57,7 @@ def category(event: Event) -> str:
     return event.cause or event.kind
 
 
-def _bar(event: Event) -> Bar:
+def _bar(event: Event, index: int) -> Bar:
     held = sum(wait.cycles for wait in event.waits)
     span = event.start, event.stop
     return Bar(
@@ -67,6 +70,7 @@ def _bar(event: Event) -> Bar:
         channel=event.channel,
         held=held,
         core=event.core,
+        index=index,
     )
 
 

@@ -1,7 +1,7 @@
 """The trace as Chrome trace events, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
 Format: "Trace Event Format", Google, 2016: metadata events "M", complete events "X" with ``ts`` and
-``dur`` in microseconds, counters "C".
+``dur`` in microseconds, flows "s" to "f" with ``bp`` "e", each end inside of a complete event, counters "C".
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from math import nextafter
 
 from chipmodel.result import Result
 from chipmodel.trace import Event, Unit
+from reports.bandwidth import rates
+from reports.dependencies import needs
 from reports.lifetimes import alive_bytes, lifetimes
 from reports.words import CAUSES, dma_name, npu_name
 
@@ -21,7 +23,8 @@ UNITS: tuple[Unit, ...] = ("npu", "dma")
 def chrome_trace(result: Result) -> dict[str, object]:
     """``result`` as the JSON object form of the format; one process, a thread per unit (and core).
 
-    The clock is the core's: one microsecond is ``core_mhz`` cycles. Exact cycles are in ``args``.
+    The clock is the core's: one microsecond is ``core_mhz`` cycles. Exact cycles are in ``args``. Arrows lead
+    from each transfer to the step that needed it, and from each step to the store of what it made.
     """
     return {
         "displayTimeUnit": "ns",
@@ -32,7 +35,13 @@ def chrome_trace(result: Result) -> dict[str, object]:
             "streamer": result.schedule.streamer,
             "packer": result.solved.planner,
         },
-        "traceEvents": [*_names(result), *_units(result), *_memory(result)],
+        "traceEvents": [
+            *_names(result),
+            *_units(result),
+            *_flows(result),
+            *_memory(result),
+            *_bandwidth(result),
+        ],
     }
 
 
@@ -59,6 +68,10 @@ def _units(result: Result) -> list[dict[str, object]]:
     return [_complete(event, mhz, cores) for unit in UNITS for event in result.trace.of(unit)]
 
 
+def _thread(event: Event, cores: int) -> int:
+    return 1 + event.core if event.unit == "npu" else 1 + cores + event.channel
+
+
 def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
     start = float(event.start / mhz)
     return {
@@ -66,11 +79,48 @@ def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
         "name": CAUSES[event.cause] if event.cause else event.name,
         "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
         "pid": PROCESS,
-        "tid": 1 + event.core if event.unit == "npu" else 1 + cores + event.channel,
+        "tid": _thread(event, cores),
         "ts": start,
         "dur": _length(start, float(event.stop / mhz), float(event.cycles / mhz)),
         "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
     }
+
+
+def _flows(result: Result) -> list[dict[str, object]]:
+    """Arrows between the NPU and the DMA; those between steps would say little more than their order."""
+    events = result.trace.events
+    pairs = [
+        (events[other], event)
+        for event, needed in zip(events, needs(result), strict=True)
+        if not event.cause
+        for other in needed
+        if events[other].unit != event.unit
+    ]
+    return [end for number, pair in enumerate(pairs, 1) for end in _flow(result, number, *pair)]
+
+
+def _flow(result: Result, number: int, source: Event, target: Event) -> list[dict[str, object]]:
+    """Both ends of an arrow, each at the start of its event."""
+    cores, mhz = result.trace.cores, result.chip.core_mhz
+    shared = {"cat": "needs", "name": "needs", "id": number, "pid": PROCESS}
+    return [
+        {"ph": "s", **shared, "tid": _thread(source, cores), "ts": float(source.start / mhz)},
+        {"ph": "f", "bp": "e", **shared, "tid": _thread(target, cores), "ts": float(target.start / mhz)},
+    ]
+
+
+def _bandwidth(result: Result) -> list[dict[str, object]]:
+    return [
+        {
+            "ph": "C",
+            "name": "Psram MB/s",
+            "pid": PROCESS,
+            "tid": 0,
+            "ts": float(cycle / result.chip.core_mhz),
+            "args": {kind: round(rate, 3) for kind, rate in by_kind.items()},
+        }
+        for cycle, by_kind in rates(result)
+    ]
 
 
 def _length(start: float, stop: float, exact: float) -> float:

@@ -9,6 +9,9 @@ from reports.digest import Digest, Met, OpTotals, digest
 from reports.paths import paths_document
 from reports.words import ratio
 
+FORMAT = "chipmodel-result/1"
+"""``chipmodel diff`` reads documents of this format; a key that changes its meaning makes it another."""
+
 
 def document(result: Result) -> dict[str, object]:
     """``result`` as JSON values. Sizes in bytes, times in cycles of the core clock unless a key says
@@ -19,9 +22,11 @@ def document(result: Result) -> dict[str, object]:
     """
     sums = digest(result)
     return {
+        "format": FORMAT,
         "workload": result.program.name,
         "source": result.program.source,
         "chip": result.chip.name,
+        "chip_fields": {path: figure.value for path, figure in result.chip.figures.items()},
         "core_mhz": float(result.chip.core_mhz),
         "packer": result.solved.planner,
         "merge": result.merge,

@@ -14,9 +14,10 @@ from chipmodel.result import Result
 from reports.bars import MOST_BARS
 from reports.cores import CoreTotals, core_of_ops, core_totals, speed_up
 from reports.digest import Digest, OpTotals, digest
-from reports.figures import EVENTS, Category, Chart, memory_map, timeline
+from reports.figures import EVENTS, Category
 from reports.lateness import late_ops
 from reports.limits import bound_words, psram_words
+from reports.page_charts import charts_data, of_merging, of_work, over_time
 from reports.paths import part_lines, path_lines
 from reports.template import render, static
 from reports.words import (
@@ -25,7 +26,6 @@ from reports.words import (
     duration,
     headline,
     magnitude,
-    mhz,
     peak_gap,
     percent,
     ratio,
@@ -35,6 +35,8 @@ from reports.words import (
 
 MOST_MET = 25
 """Rows of the table of meetings; there may be thousands."""
+MOST_ROWS = 400
+"""Rows of the table of ops that are there from the start; the others are made once they are asked for."""
 MOST_LATE = 25
 """Rows of the table of ops whose weights come too late."""
 
@@ -102,8 +104,10 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
     sums = digest(result)
     late = late_ops(result.schedule)
     on = core_of_ops(result)
-    maps = {f"memory-{p.core}": memory_map(result.on_core(p.core), most_bars) for p in result.cores}
-    charts = {"timeline": timeline(result, most_bars)} | (maps or {"memory": memory_map(result, most_bars)})
+    columns = _columns(result, sums)
+    rows = [_row(index, op, sums, on[op.name]) for index, op in enumerate(sums.ops, 1)]
+    timed, work = over_time(result, most_bars), of_work(result, sums)
+    saved, merged = of_merging(result)
     return {
         "result": result,
         "verdict": verdict(result),
@@ -111,11 +115,15 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "cards": _cards(result, sums),
         "cores": core_totals(result),
         "core_causes": _core_causes(core_totals(result)),
-        "charts": charts,
-        "clock": mhz(result.chip.core_mhz),
+        "timed": timed,
+        "waterfall": work[0],
+        "roofline": work[1],
+        "merged": merged,
+        "saved": saved,
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
-        "columns": _columns(result, sums),
-        "rows": [_row(index, op, sums, on[op.name]) for index, op in enumerate(sums.ops, 1)],
+        "columns": columns,
+        "rows": rows[:MOST_ROWS],
+        "number_of_rows": len(rows),
         "facts": _facts(result, sums),
         "path_lines": path_lines(result),
         "path_parts": part_lines(result.paths) if result.paths else [],
@@ -125,15 +133,21 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "late_more": len(late[MOST_LATE:]),
         "chip_figures": _chip_figures(result.chip.figures),
         "names": {"spilled": result.schedule.spilled, "striped": result.schedule.striped},
-        "data": Markup(script_json(_data(result, charts))),
+        "data": Markup(
+            script_json(
+                {
+                    "cycles": result.trace.cycles,
+                    "numeric": [column.numeric for column in columns],
+                    "rows": [[row[column.key] for column in columns] for row in rows[MOST_ROWS:]],
+                    "idle": [row["index"] for row in rows[MOST_ROWS:] if not row["runs"]],
+                    **charts_data((*timed, *work, *merged)),
+                }
+            )
+        ),
         "style": Markup(static("page.css")),
-        "script": Markup(static("page.js")),
+        "script": Markup(static("timeline.js") + static("page.js")),
         "plotly": Markup(plotly_script()),
     }
-
-
-def _data(result: Result, charts: Mapping[str, Chart]) -> dict[str, object]:
-    return {"cycles": result.trace.cycles, "charts": {name: c.figure for name, c in charts.items()}}
 
 
 def _cards(result: Result, sums: Digest) -> list[Card]:

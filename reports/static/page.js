@@ -8,19 +8,23 @@
   };
   const FONT = getComputedStyle(document.body).fontFamily;
   const charts = Object.keys(data.charts).map((id) => document.getElementById(id));
+  const linked = charts.filter((chart) => data.linked.includes(chart.id));
   const narrow = () => window.innerWidth < 720;
 
   const toned = (trace, theme) => {
     const copy = { ...trace };
     if (copy.line) copy.line = { ...copy.line, color: copy.line.color === "ink" ? theme.ink : copy.line.color };
     if (copy.marker) copy.marker = { ...copy.marker, line: { ...copy.marker.line, color: theme.paper } };
+    if (copy.textfont?.color === "ink") copy.textfont = { ...copy.textfont, color: theme.ink };
     return copy;
   };
-  const axis = (theme) => ({
-    gridcolor: theme.rule, linecolor: theme.rule, tickcolor: theme.rule, automargin: true, nticks: narrow() ? 5 : 10,
+  const axis = (theme, given) => ({
+    gridcolor: theme.rule, linecolor: theme.rule, tickcolor: theme.rule, automargin: true,
+    nticks: given.categoryarray ? 0 : narrow() ? 5 : 10,
     tickfont: { color: theme.soft, size: 12 },
   });
-  const laidOut = (layout, theme) => {
+  const ruled = (shape, theme) => (shape.line?.color === "rule" ? { ...shape, line: { ...shape.line, color: theme.soft } } : shape);
+  const laidOut = (layout, theme, id) => {
     const titled = (a) => ({ ...(a.title ?? {}), standoff: 10, font: { color: theme.soft, size: 12 } });
     return {
       ...layout,
@@ -30,8 +34,13 @@
       font: { family: FONT, color: theme.ink },
       hoverlabel: { bgcolor: theme.panel, bordercolor: theme.soft, font: { color: theme.ink, family: FONT, size: 13 }, align: "left" },
       modebar: { color: theme.soft, activecolor: theme.ink, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: { ...layout.xaxis, ...axis(theme), title: titled(layout.xaxis), minallowed: 0, maxallowed: data.cycles },
-      yaxis: { ...layout.yaxis, ...axis(theme), title: titled(layout.yaxis) },
+      shapes: (layout.shapes ?? []).map((shape) => ruled(shape, theme)),
+      xaxis: {
+        ...layout.xaxis, ...axis(theme, layout.xaxis), title: titled(layout.xaxis),
+        ...(narrow() && layout.meta?.narrow ? { range: layout.meta.narrow } : {}),
+        ...(data.linked.includes(id) ? { minallowed: 0, maxallowed: data.cycles } : {}),
+      },
+      yaxis: { ...layout.yaxis, ...axis(theme, layout.yaxis), title: titled(layout.yaxis) },
     };
   };
   // Named one by one, so that no plotly version adds a button that would leave the page.
@@ -42,12 +51,12 @@
     const { data: traces, layout } = data.charts[chart.id];
     const shown = chart.data ? chart.data.map((t) => t.visible) : [];
     const kept = chart.layout ? { x: [...chart.layout.xaxis.range], y: [...chart.layout.yaxis.range] } : null;
-    const next = laidOut(layout, theme);
+    const next = laidOut(layout, theme, chart.id);
     if (kept) {
       next.xaxis = { ...next.xaxis, range: kept.x };
       next.yaxis = { ...next.yaxis, range: kept.y };
     }
-    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, CONFIG);
+    return Plotly.react(chart, traces.map((t, i) => ({ ...toned(t, theme), visible: shown[i] ?? true })), next, { ...CONFIG, displayModeBar: layout.dragmode !== false && "hover" });
   }));
   const preferred = () => THEMES[dark.matches ? "dark" : "light"];
 
@@ -65,20 +74,20 @@
     return undefined;
   };
 
-  // Both charts show the same cycles.
+  // All charts over time show the same cycles.
   let following = false;
   const follow = (source) => async () => {
     if (following) return;
     following = true;
     const range = [...source.layout.xaxis.range];
-    const others = charts.filter((c) => c !== source && String(c.layout.xaxis.range) !== String(range));
+    const others = linked.filter((c) => c !== source && String(c.layout.xaxis.range) !== String(range));
     await Promise.all(others.map((c) => Plotly.relayout(c, { "xaxis.range": range })));
-    await Promise.all(charts.map(separate));
+    await Promise.all(linked.map(separate));
     const whole = range[0] <= 0 && range[1] >= data.cycles;
     for (const button of document.querySelectorAll("[data-reset]")) button.hidden = whole;
     following = false;
   };
-  const reset = () => charts.forEach((c) => Plotly.relayout(c, {
+  const reset = () => linked.forEach((c) => Plotly.relayout(c, {
     "xaxis.range": [0, data.cycles], "yaxis.range": data.charts[c.id].layout.yaxis.range ?? [-0.5, 1.5],
   }));
 
@@ -94,7 +103,26 @@
     const cell = row.cells[column];
     return numeric ? Number(cell.textContent.replaceAll(",", "")) : cell.textContent;
   };
+  // Thousands of rows take long to lay out: those beyond the first are made when somebody scrolls, sorts or filters.
+  let missing = data.rows;
+  const made = (values) => {
+    const row = document.createElement("tr");
+    if (data.idle.includes(values[0])) row.className = "idle";
+    values.forEach((value, i) => {
+      const cell = document.createElement(i === 1 ? "th" : "td");
+      if (i === 1) cell.scope = "row";
+      if (data.numeric[i]) cell.className = value ? "num" : "num zero";
+      cell.textContent = data.numeric[i] ? value.toLocaleString("en") : value;
+      row.append(cell);
+    });
+    return row;
+  };
+  const complete = () => {
+    if (missing.length) body.append(...missing.map(made));
+    missing = [];
+  };
   const sort = (head, numeric) => {
+    complete();
     const first = numeric ? "descending" : "ascending";
     const second = numeric ? "ascending" : "descending";
     const order = head.getAttribute("aria-sort") === first ? second : first;
@@ -108,6 +136,7 @@
     body.append(...rows.map((r) => r[2]));
   };
   const filter = (text) => {
+    complete();
     const wanted = text.trim().toLowerCase();
     let shown = 0;
     for (const row of body.rows) {
@@ -127,17 +156,25 @@
   for (const button of document.querySelectorAll("[data-trace]")) button.addEventListener("click", () => legend(button));
   for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);
   dark.addEventListener("change", () => draw(preferred()));
+  table.parentElement.addEventListener("scroll", (event) => {
+    const box = event.currentTarget;
+    if (box.scrollTop + 2 * box.clientHeight > box.scrollHeight) complete();
+  });
   window.addEventListener("beforeprint", () => {
+    complete();
     for (const folded of document.querySelectorAll("details")) folded.open = true;
     draw(THEMES.light);
     charts.forEach((c) => Plotly.relayout(c, { width: 690 }));
   });
   window.addEventListener("afterprint", () => draw(preferred()));
 
-  draw(preferred()).then(() => Promise.all(charts.map(separate))).then(() => {
-    for (const chart of charts) {
+  draw(preferred()).then(() => Promise.all(linked.map(separate))).then(() => {
+    for (const chart of linked) {
       chart.on("plotly_relayout", follow(chart));
       chart.on("plotly_doubleclick", () => { reset(); return false; });
+    }
+    for (const [id, needs] of Object.entries(data.needs)) {
+      linkTimeline(document.getElementById(id), needs);
     }
     document.documentElement.dataset.ready = "1";
   });

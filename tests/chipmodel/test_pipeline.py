@@ -123,7 +123,7 @@ def test_the_twin_takes_the_same_path() -> None:
 
 
 def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(problem: Problem, nesting: Section, packer: str, merge: str) -> Solved:
+    def wrong(problem: Problem, nesting: Section, packer: str, merge: str, limits: object) -> Solved:
         return Solved(Plan({b.name: 0 for b in problem.buffers}), "optimal", 0, 0, 0.0, packer)
 
     monkeypatch.setattr(pipeline, "merge_arms", wrong)

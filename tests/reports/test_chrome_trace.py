@@ -22,6 +22,8 @@ REQUIRED = {
     "M": {"name", "pid", "args"},
     "X": {"name", "cat", "pid", "tid", "ts", "dur"},
     "C": {"name", "ts", "args"},
+    "s": {"name", "cat", "id", "pid", "tid", "ts"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
 }
 
 
@@ -83,7 +85,49 @@ def test_busy_and_stall_are_told_apart() -> None:
 
 
 def test_the_counter_shows_the_bytes_alive() -> None:
-    counters = [e for e in events(sample()) if e["ph"] == "C"]
+    found = [e for e in events(sample()) if e["ph"] == "C"]
+    counters = [e for e in found if e["name"] == "SharedMemory bytes alive"]
     assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
     assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
     assert counters[-1]["args"] == {"bytes": 0}
+
+
+@pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7)])
+def test_both_ends_of_an_arrow_lie_in_a_slice_of_their_thread(mhz: Fraction) -> None:
+    result = replace(sample(), chip=replace(chip(), core_mhz=mhz))
+    found = events(result)
+    slices: defaultdict[tuple[int, float], list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "X":
+            slices[event["tid"], event["ts"]].append(event)
+    starts = {e["id"]: e for e in found if e["ph"] == "s"}
+    ends = [e for e in found if e["ph"] == "f"]
+    assert len(starts) == len(ends) > 10
+    for end in ends:
+        start = starts[end["id"]]
+        (source,), (target,) = slices[start["tid"], start["ts"]], slices[end["tid"], end["ts"]]
+        assert (start["name"], start["cat"], end["bp"]) == (end["name"], end["cat"], "e")
+        assert source["cat"][:4] == target["cat"][:4] == "busy"
+        assert source["tid"] != target["tid"]
+        assert source["args"]["start_cycle"] + source["args"]["cycles"] <= target["args"]["start_cycle"]
+
+
+def test_arrows_lead_from_loads_to_steps_and_from_steps_to_stores() -> None:
+    found = events(sample())
+    names = {(e["tid"], e["ts"]): e["name"] for e in found if e["ph"] == "X"}
+    starts = {e["id"]: names[e["tid"], e["ts"]] for e in found if e["ph"] == "s"}
+    arrows = {(starts[e["id"]], names[e["tid"], e["ts"]]) for e in found if e["ph"] == "f"}
+    assert {("load audio", "stem"), ("load stem", "stem"), ("softmax", "store softmax")} <= arrows
+
+
+def test_the_bandwidth_counter_integrates_to_the_bytes_moved() -> None:
+    result = sample()
+    counters = [e for e in events(result) if e["ph"] == "C" and e["name"] == "Psram MB/s"]
+    assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
+    moved = dict.fromkeys(counters[0]["args"], 0.0)
+    for now, later in pairwise(counters):
+        for kind, rate in now["args"].items():
+            moved[kind] += rate * (later["ts"] - now["ts"])
+    assert not any(counters[-1]["args"].values())
+    wanted = {k: sum(e.bytes for e in result.trace.of("dma") if e.kind == k and not e.cause) for k in moved}
+    assert {k: pytest.approx(v, rel=1e-5) for k, v in wanted.items()} == moved

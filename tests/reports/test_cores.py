@@ -16,7 +16,8 @@ from reports.chrome_trace import chrome_trace
 from reports.compare import unused_bytes
 from reports.cores import core_of_ops, core_totals, cores_document, speed_up
 from reports.document import document
-from reports.figures import EVENTS, memory_map, timeline
+from reports.figures import EVENTS, timeline
+from reports.memory_map import memory_map
 from reports.page import render_page
 from reports.summary import print_summary
 from tests.support import LUNA_LIKE
@@ -67,7 +68,8 @@ def test_every_core_has_rows_of_its_own() -> None:
     names = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}  # type: ignore[attr-defined]
     assert names == {"NPU 0": 1, "NPU 1": 2, "DMA": 3}
     counters = {e["name"] for e in events if e["ph"] == "C"}  # type: ignore[attr-defined]
-    assert counters == {"SharedMemory bytes alive of core 0", "SharedMemory bytes alive of core 1"}
+    alive = {"SharedMemory bytes alive of core 0", "SharedMemory bytes alive of core 1"}
+    assert counters == {*alive, "Psram MB/s"}
 
 
 def test_the_memory_map_of_a_core_holds_its_buffers_alone() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.figures import Chart, memory_map, timeline
+from reports.figures import Chart, timeline
 from tests.reports.sample import EVIL, large, sample
 
 
@@ -39,30 +39,31 @@ def test_too_many_events_are_merged_and_it_is_said() -> None:
 
 
 def test_names_are_escaped_for_plotly_which_reads_html() -> None:
-    text = str(timeline(sample()).figure) + str(memory_map(sample()).figure)
+    text = str(timeline(sample()).figure)
     assert EVIL not in text
     assert "dw&lt;script&gt;" in text
 
 
-def test_boxes_lie_at_their_addresses() -> None:
-    boxes: dict[str, tuple[float, float]] = {}
-    for trace in traces(memory_map(sample())):
-        if trace["type"] == "bar":
-            boxes |= {
-                c[0]: (y, w) for c, y, w in zip(trace["customdata"], trace["y"], trace["width"], strict=True)
-            }
-    assert boxes["relu.stripe"] == (16.0, 32.0)
-    assert boxes["w.even"] == (44 + 5, 10.0)
+def test_needs_name_the_marks_of_other_bars() -> None:
+    chart = timeline(sample())
+    listed = traces(chart)
+
+    def name(trace: int, point: int) -> str:
+        return str(listed[trace]["customdata"][point][0])
+
+    assert [len(points) for points in chart.needs] == [len(t["x"]) for t in listed]
+    found: dict[str, set[str]] = {}
+    for data, flat in zip(listed[0]["customdata"], chart.needs[0], strict=True):
+        needed = {name(a, b) for a, b in zip(flat[::2], flat[1::2], strict=True)}
+        assert set(data[5].removeprefix("<br>needed ").split(", ")) - {""} == needed
+        found[data[0]] = needed
+    assert listed[0]["name"] == "compute"
+    assert found["stem"] == {"load stem", "load audio"}
+    assert found["refine.b"] == {"refine.a", "load refine.b"}
 
 
-def test_a_low_plan_is_not_squashed_under_the_capacity() -> None:
-    chart = memory_map(large(10))
-    assert [c.label for c in chart.legend] == ["tensors", "weights", "bytes alive"]
-    assert "lies above the chart" in chart.remark
-    assert "capacity 64.0 KiB" in [c.label for c in memory_map(sample()).legend]
-
-
-def test_too_many_trips_become_one_box_per_buffer() -> None:
-    chart = memory_map(sample(), most=5)
-    assert "one box from its first to its last use" in chart.remark
-    assert chart.marks == len(sample().problem.buffers)
+def test_merged_bars_need_nothing() -> None:
+    chart = timeline(large(100), most=50)
+    for trace, points in zip(traces(chart), chart.needs, strict=True):
+        for data, flat in zip(trace["customdata"], points, strict=True):
+            assert not (flat and " events, the first" in data[0])

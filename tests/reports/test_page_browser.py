@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from reports.page import render_page
+from chipmodel.plan import Plan
+from chipmodel.program import ops
+from chipmodel.result import Result
+from reports.page import MOST_ROWS, render_page
 from tests.reports.sample import EVIL, large, sample, write
 
 ColorScheme = Literal["light", "dark"]
@@ -25,6 +28,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+MOST_BYTES = 12_000_000
+MOST_SECONDS = 3
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
 
@@ -53,7 +58,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("page"), "sample.html", render_page(sample()))
+    return write(tmp_path_factory.mktemp("page"), "sample.html", render_page(merged()))
+
+
+def merged() -> Result:
+    """The sample, with a plan before merging that differs from its own."""
+    result = sample()
+    offsets = {**result.solved.plan.offsets, "chosen": 65536}
+    plan = replace(result.solved, plan=Plan(offsets), peak=65536 + 8192)
+    return replace(result, unmerged=plan)
 
 
 def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:
@@ -110,7 +123,75 @@ def test_hover_names_the_event_as_text(opened: Visit) -> None:
     assert opened.complaints == []
 
 
-def test_zoom_moves_both_charts_and_can_be_undone(opened: Visit) -> None:
+def test_hover_shows_what_a_step_needed_and_what_needs_it(opened: Visit) -> None:
+    page = opened.page
+    box = page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
+    page.wait_for_selector("#timeline .hovertext")
+    assert "needed load dw" in (page.locator("#timeline .hovertext").text_content() or "")
+    # It needs its weights and the op before, and the three stripes of the op behind need it.
+    assert page.locator("#timeline .links line:not([stroke-dasharray])").count() == 2
+    assert page.locator("#timeline .links line[stroke-dasharray]").count() == 3
+    boxes = page.locator("#timeline .links rect")
+    assert boxes.count() == 6
+    self = boxes.first.bounding_box()
+    assert self is not None
+    assert self["x"] == pytest.approx(box["x"], abs=2)
+    assert self["width"] == pytest.approx(box["width"], abs=3)
+    for index in range(2):
+        line = page.locator("#timeline .links line").nth(index)
+        ends = [float(line.get_attribute(name) or "") for name in ("x1", "x2")]
+        assert ends == sorted(ends)
+    page.mouse.move(5, 5)
+    page.wait_for_selector("#timeline .links rect", state="detached")
+    assert opened.complaints == []
+
+
+def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
+    page = opened.page
+    page.focus("#timeline")
+    said = page.locator("#timeline-said")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(50)
+    expect(said).to_contain_text("compute: stem, 23,600 cycles")
+    page.wait_for_selector("#timeline .hovertext")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("load weights")
+    assert page.locator("#timeline .links line").count() > 0
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#timeline .links rect", state="detached")
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("chart", "marks", "unit"),
+    [
+        ("bandwidth", ".scatterlayer .trace", "MB/s"),
+        ("waterfall", ".barlayer .point path", "cycles"),
+        ("roofline", ".scatterlayer .points path", "GMAC/s"),
+        ("merging-before", ".barlayer .point path", "B at"),
+        ("merging-after", ".barlayer .point path", "B at"),
+    ],
+)
+def test_each_chart_has_marks_and_hover_with_units(opened: Visit, chart: str, marks: str, unit: str) -> None:
+    page = opened.page
+    shown = page.locator(f"#{chart} {marks}")
+    assert shown.count() > 1
+    page.locator(f"#{chart}").scroll_into_view_if_needed()
+    box = page.locator(f"#{chart} .nsewdrag").first.bounding_box()
+    assert box is not None
+    curve = page.evaluate(
+        f"document.getElementById('{chart}').data.findIndex((t) => t.customdata || t.type === 'bar')"
+    )
+    page.evaluate(f"Plotly.Fx.hover('{chart}', [{{ curveNumber: {curve}, pointNumber: 0 }}])")
+    page.wait_for_selector(f"#{chart} .hovertext")
+    assert unit in (page.locator(f"#{chart} .hovertext").first.text_content() or "")
+    assert opened.complaints == []
+
+
+def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> None:
     page = opened.page
     reset = page.locator("#timeline-section [data-reset]")
     assert not reset.is_visible()
@@ -121,10 +202,10 @@ def test_zoom_moves_both_charts_and_can_be_undone(opened: Visit) -> None:
     page.mouse.move(box["x"] + 300, box["y"] + 42, steps=4)
     page.mouse.up()
     reset.wait_for(state="visible")
-    ranges = [
-        page.evaluate(f"document.getElementById('{c}').layout.xaxis.range") for c in ("timeline", "memory")
-    ]
-    assert ranges[0] == ranges[1]
+    charts = ("timeline", "bandwidth", "memory")
+    ranges = [page.evaluate(f"document.getElementById('{c}').layout.xaxis.range") for c in charts]
+    assert ranges[0] == ranges[1] == ranges[2]
+    assert page.evaluate("document.getElementById('roofline').layout.xaxis.range")[1] < 10
     assert 0 < ranges[0][0] < ranges[0][1] < sample().trace.cycles
     reset.click()
     reset.wait_for(state="hidden")
@@ -202,3 +283,47 @@ def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> Non
     assert 1000 < found.marks("timeline") <= 2500
     assert found.complaints == []
     found.page.context.close()
+
+
+def test_rows_beyond_the_first_are_made_when_they_are_asked_for(browser: Browser, tmp_path: Path) -> None:
+    result = large(1000)
+    file = write(tmp_path, "large.html", render_page(result, most_bars=500))
+    for ask in ("sort", "filter", "scroll"):
+        found = visit(browser, file)
+        assert len(found.cells(2)) == MOST_ROWS
+        assert found.page.inner_text("#shown") == "1,000 ops"
+        if ask == "sort":
+            found.page.locator("#ops thead button").nth(1).click()
+        elif ask == "filter":
+            found.page.fill("#filter", "block99.")
+            assert found.page.inner_text("#shown") == "10 of 1,000 ops"
+            assert found.cells(1) == [f"{i:,}" for i in range(991, 1001)]
+            found.page.fill("#filter", "")
+        else:
+            found.page.evaluate("document.querySelector('.tall').scrollTop = 1e6")
+            found.page.wait_for_selector("#ops tbody tr:nth-child(1000)", state="attached")
+        assert sorted(found.cells(2)) == sorted(op.name for op in ops(result.program.body))
+        table = "document.getElementById('ops')"
+        heads = found.page.evaluate(f"[...{table}.tHead.rows[0].cells].map((c) => c.className)")
+        for row in (0, 999):
+            cells = f"[...{table}.tBodies[0].rows[{row}].cells]"
+            assert found.page.evaluate(f"{cells}.map((c) => c.classList[0] ?? '')") == heads
+        assert found.complaints == []
+        found.page.context.close()
+
+
+def test_twenty_thousand_events_draw_within_three_seconds(browser: Browser, tmp_path: Path) -> None:
+    """Of the page's own CPU time, as others work on the machine as well."""
+    result = large(6_700)
+    assert len(result.trace.events) > 20_000
+    text = render_page(result)
+    assert len(text.encode()) < MOST_BYTES
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    session: Any = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(write(tmp_path, "large.html", text).as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    answer: Any = session.send("Performance.getMetrics")
+    metrics: dict[str, float] = {m["name"]: m["value"] for m in answer["metrics"]}
+    page.close()
+    assert 0.1 < metrics["TaskDuration"] < MOST_SECONDS

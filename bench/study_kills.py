@@ -1,0 +1,255 @@
+"""A study that is killed again and again ends with every point stored once, with the rows of one left alone.
+
+    python bench/study_kills.py                       # 1,000 points, 20 times SIGKILL
+    python bench/study_kills.py --processes 2         # two runs of one study at once
+    python bench/study_kills.py --dask                # workers of a LocalCluster are killed
+
+Each kill comes at a random number of stored rows and some random milliseconds later; it takes the command
+alone, or its workers as well. The store logs, by a trigger of this file's own, every claim and whether the
+point had a row then. The commands run on a copy of the code: an edit meanwhile would make all points others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from chipmodel.study_export import csv_bytes
+from chipmodel.study_store import read_rows
+
+STUDY = """
+workloads: [zoo:ds_cnn, zoo:resnet8, zoo:autoencoder, zoo:mobilenetv1_025]
+chips: [luna-arcs, esp32s3, stm32n6, gap9, luna-csk6]
+packers: [large-first, short-first, greedy-best-fit, conflict-first, free-list]
+streamers: [sync, ping-pong]
+set:
+  shared_memory.bytes: [128KiB, 192KiB, 256KiB, 384KiB, 512KiB]
+"""
+LIMIT_SECONDS = 120.0
+PATIENCE_SECONDS = 10.0
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
+LOG = """
+CREATE TABLE claim_log (key TEXT, had_row INTEGER);
+CREATE TRIGGER log_claims AFTER INSERT ON claims BEGIN
+  INSERT INTO claim_log VALUES (NEW.key, (SELECT count(*) FROM rows WHERE key = NEW.key));
+END;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was found in the store at the end."""
+
+    points: int
+    rows: int
+    kills: int
+    claims: int
+    claimed_after_stored: int
+    """Claims on points that had a row."""
+    most_answers: int
+    """How often the point that was answered most often was answered."""
+    failed: int
+    table: bytes
+    """All rows, without times."""
+
+    @property
+    def sound(self) -> bool:
+        return self.rows == self.points and not self.claimed_after_stored and self.most_answers == 1
+
+
+def frozen(folder: Path) -> Path:
+    """A copy of the code: an edit meanwhile would make every point another one."""
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / "code" / package)
+    return folder / "code"
+
+
+def command(study: Path, store: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "chipmodel", "study", str(study), "--store", str(store), *options]
+
+
+def prepare(study: Path, store: Path) -> int:
+    """A store that logs its claims; the number of points."""
+    store.unlink(missing_ok=True)
+    subprocess.run(command(study, store, "--status"), check=False, stdout=subprocess.DEVNULL, cwd=code(study))
+    with sqlite3.connect(store) as link:
+        link.executescript(LOG)
+    return read_rows(store)[0].points
+
+
+def code(study: Path) -> Path:
+    """Where the commands run: beside the study, if code was copied there."""
+    beside = study.parent / "code"
+    return beside if beside.is_dir() else ROOT
+
+
+def stored(store: Path) -> int:
+    link = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=60)
+    try:
+        return int(link.execute("SELECT count(*) FROM rows").fetchone()[0])
+    finally:
+        link.close()
+
+
+class Runs:
+    """As many commands at once as asked, started again whenever one has ended before all is done."""
+
+    def __init__(self, study: Path, store: Path, number: int, options: Sequence[str]) -> None:
+        self.arguments, self.code = command(study, store, *options), code(study)
+        self.running: list[subprocess.Popen[bytes]] = []
+        self.number = number
+
+    def keep(self) -> None:
+        self.running = [each for each in self.running if each.poll() is None]
+        while len(self.running) < self.number:
+            self.running.append(self._started())
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.arguments, stdout=subprocess.DEVNULL, cwd=self.code, start_new_session=True
+        )
+
+    def kill(self, random: Random) -> None:
+        victim = random.choice(self.running)
+        if random.random() < 0.5:
+            os.killpg(victim.pid, signal.SIGKILL)
+        else:
+            victim.kill()
+        victim.wait()
+
+    def end(self) -> list[int]:
+        return [each.wait(LIMIT_SECONDS) for each in self.running]
+
+
+def killed(
+    study: Path, store: Path, kills: int, processes: int, seed: int, options: Sequence[str] = ()
+) -> Outcome:
+    """Run the study with so many SIGKILLs."""
+    points = prepare(study, store)
+    random = Random(seed)
+    runs = Runs(study, store, processes, options)
+    for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
+        runs.keep()
+        wait_for(store, threshold)
+        time.sleep(random.random() * 0.05)
+        runs.keep()
+        runs.kill(random)
+    runs.keep()
+    codes = runs.end()
+    assert set(codes) == {0}, codes
+    return outcome(store, kills)
+
+
+def wait_for(store: Path, rows: int) -> None:
+    began = time.monotonic()
+    while stored(store) < rows:
+        time.sleep(0.003)
+        assert time.monotonic() - began < LIMIT_SECONDS, "the study does not go on"
+
+
+def outcome(store: Path, kills: int) -> Outcome:
+    header, rows = read_rows(store)
+    with sqlite3.connect(store) as link:
+        most = link.execute("SELECT max(attempts) FROM rows").fetchone()[0]
+        claims, late = link.execute("SELECT count(*), total(had_row) FROM claim_log").fetchone()
+    failed = sum(row.status == "failed" for row in rows)
+    return Outcome(
+        header.points, stored(store), kills, claims, int(late), most, failed, csv_bytes(rows, False)
+    )
+
+
+@contextmanager
+def cluster(workers: int) -> Generator[Any]:
+    """A LocalCluster in separate processes."""
+    from distributed import LocalCluster
+
+    start: Any = LocalCluster
+    with start(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+        yield made
+
+
+def workers_killed(study: Path, store: Path, kills: int, workers: int, seed: int) -> Outcome:
+    """Run the study on a LocalCluster and kill workers; their nannies start others."""
+    points = prepare(study, store)
+    random = Random(seed)
+    with cluster(workers) as made:
+        asked = command(study, store, "--dask", made.scheduler_address)
+        run = subprocess.Popen(asked, stdout=subprocess.DEVNULL, cwd=code(study))
+        for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
+            wait_for(store, threshold)
+            os.kill(living(made, workers, random), signal.SIGKILL)
+        ended = run.wait(LIMIT_SECONDS)
+    assert ended == 0, ended
+    return outcome(store, kills)
+
+
+def living(made: Any, workers: int, random: Random) -> int:
+    """The pid of a worker that is at work, once all are if that is soon. A nanny whose worker dies while it
+    starts gives up; then another one is hired."""
+    began = time.monotonic()
+    while time.monotonic() - began < LIMIT_SECONDS:
+        known = {address: nanny.pid for nanny in made.workers.values() if (address := nanny.worker_address)}
+        pids = [pid for address, pid in known.items() if pid and address in made.scheduler.workers]
+        if len(pids) == workers or (pids and time.monotonic() - began > PATIENCE_SECONDS):
+            return int(random.choice(pids))
+        if len(made.worker_spec) < workers:
+            made.scale(workers)
+        time.sleep(0.01)
+    raise AssertionError("the workers do not come back")
+
+
+def undisturbed(study: Path, store: Path) -> bytes:
+    """The table of the same study, left alone."""
+    store.unlink(missing_ok=True)
+    subprocess.run(command(study, store), check=True, stdout=subprocess.DEVNULL, cwd=code(study))
+    return csv_bytes(read_rows(store)[1], False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dask", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        study = folder / "kills.yaml"
+        study.write_text(STUDY)
+        os.chdir(frozen(folder))
+        os.environ["PYTHONPATH"] = str(Path.cwd())
+        began = time.monotonic()
+        if asked.dask:
+            found = workers_killed(study, folder / "killed.sqlite", asked.kills, 2, asked.seed)
+        else:
+            found = killed(study, folder / "killed.sqlite", asked.kills, asked.processes, asked.seed)
+        took = time.monotonic() - began
+        opened_again = folder / "alone.sqlite"
+        same = undisturbed(study, opened_again) == found.table
+    print(
+        f"{found.points} points, {found.kills} kills, {took:.0f} s: {found.rows} rows, {found.failed} failed"
+    )
+    print(f"{found.claims} claims, {found.claimed_after_stored} of them of points with a row")
+    print(f"most answers to one point: {found.most_answers}; table as of a run left alone: {same}")
+    if not (found.sound and same):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"use strict";
+(() => {
+  const { data } = window.study;
+  const { columns, cells, values } = data.table;
+  const PAGE = 500;
+  const byId = (id) => document.getElementById(id);
+  const body = byId("rows").tBodies[0], more = byId("more"), shown = byId("shown"), search = byId("filter");
+  const keys = new Map(data.points.map((point, row) => [point.key, row]));
+  const STATUS = columns.findIndex(([key]) => key === "status");
+  const LINK = 0;
+  const texts = cells.map((row) => row.join(" ").toLowerCase());
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  let order = cells.map((_, row) => row);
+  let found = order;
+  const off = new Set();
+
+  const element = (name, text = "", classes = "") => {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (classes) made.className = classes;
+    return made;
+  };
+  const link = (row, text, id) => {
+    const made = element("a", text);
+    made.href = `#point-${data.points[row].key}`;
+    if (id) made.id = `row-${data.points[row].key}`;
+    return made;
+  };
+  const line = (row, id) => {
+    const made = element("tr");
+    cells[row].forEach((text, column) => {
+      const cell = element(column === LINK ? "th" : "td", column === LINK || column === STATUS ? "" : text, columns[column][2] ? "num" : "");
+      if (column === LINK) {
+        cell.scope = "row";
+        cell.append(link(row, text, id));
+      }
+      if (column === STATUS) cell.append(element("span", text, `status ${text.replaceAll(" ", "-")}`));
+      made.append(cell);
+    });
+    return made;
+  };
+
+  const total = cells.length;
+  const points = (count) => `${count.toLocaleString("en")} point${count === 1 ? "" : "s"}`;
+  const append = (count) => {
+    const from = body.rows.length;
+    body.append(...found.slice(from, from + count).map((row) => line(row, true)));
+    const left = found.length - body.rows.length;
+    more.hidden = left <= 0;
+    more.textContent = `Show ${Math.min(left, 4 * PAGE).toLocaleString("en")} more of ${left.toLocaleString("en")}`;
+  };
+  const list = () => {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    found = order.filter((row) => !off.has(cells[row][STATUS]) && wanted.every((word) => texts[row].includes(word)));
+    body.replaceChildren();
+    append(PAGE);
+    shown.textContent = found.length === total ? points(total) : `${found.length.toLocaleString("en")} of ${points(total)}`;
+  };
+
+  const sort = (head) => {
+    const column = head.cellIndex, numeric = columns[column][2];
+    const [one, two] = numeric ? ["descending", "ascending"] : ["ascending", "descending"];
+    const direction = head.getAttribute("aria-sort") === one ? two : one;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", direction);
+    const sign = direction === "ascending" ? 1 : -1;
+    const value = numeric ? (row) => values[column][row] : (row) => cells[row][column] || null;
+    const compare = numeric ? (a, b) => a - b : collator.compare;
+    order.sort((a, b) => {
+      const [x, y] = [value(a), value(b)];
+      // Points without the figure stay last in both directions.
+      if (x === null || y === null) return (x === null) - (y === null) || a - b;
+      return sign * compare(x, y) || a - b;
+    });
+    list();
+  };
+
+  for (const button of byId("rows").tHead.querySelectorAll("button")) {
+    button.addEventListener("click", () => sort(button.parentElement));
+  }
+  search.addEventListener("input", list);
+  more.addEventListener("click", () => append(4 * PAGE));
+  for (const button of document.querySelectorAll("[data-status]")) {
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(on));
+      if (on) off.delete(button.dataset.status); else off.add(button.dataset.status);
+      list();
+    });
+  }
+
+  // A point's own page: #point-KEY.
+  const overview = byId("overview"), page = byId("point");
+  const TITLE = document.title;
+  let scrolled = 0;
+  const rowsTable = (rows, current) => {
+    const made = element("table"), head = element("tr"), lines = element("tbody");
+    head.append(...columns.map(([, label, numeric]) => Object.assign(element("th", label, numeric ? "num" : ""), { scope: "col" })));
+    lines.append(...rows.map((row) => {
+      const each = line(row, false);
+      if (row === current) each.setAttribute("aria-current", "true");
+      return each;
+    }));
+    made.append(element("thead"), lines);
+    made.tHead.append(head);
+    return made;
+  };
+  const facts = (point) => {
+    for (const [label, text] of point.facts) {
+      const each = element("div");
+      each.append(element("dt", label), element("dd", text));
+      byId("point-facts").append(each);
+    }
+  };
+  const steps = (point) => {
+    const rows = (point.steps ?? []).map((step) => {
+      const made = element("tr");
+      made.append(...step.map((text) => element("td", text, "num")));
+      return made;
+    });
+    byId("point-steps").replaceChildren(...rows);
+    byId("point-steps-part").hidden = rows.length === 0;
+  };
+  const fill = (row) => {
+    const point = data.points[row];
+    const others = data.points.flatMap((each, k) => (each.case === point.case ? [k] : []));
+    byId("point-title").textContent = cells[row][LINK];
+    byId("point-planner").textContent = point.facts.filter(([label]) => ["Packer", "Merger", "Streamer"].includes(label)).map(([, text]) => text).join(" · ");
+    byId("point-status").textContent = cells[row][STATUS];
+    byId("point-status").className = `status ${cells[row][STATUS].replaceAll(" ", "-")}`;
+    byId("point-command").textContent = point.command;
+    byId("point-note").textContent = point.note ?? "";
+    byId("point-error").textContent = point.error ?? "";
+    byId("point-error").hidden = !point.error;
+    byId("point-facts").replaceChildren();
+    facts(point);
+    steps(point);
+    byId("point-others").replaceChildren(rowsTable(others, row));
+    byId("point-others-part").hidden = others.length < 2;
+    byId("point-back").href = `#row-${point.key}`;
+    for (const [id, next] of [["point-before", row - 1], ["point-after", row + 1]]) {
+      byId(id).hidden = !data.points[next];
+      if (data.points[next]) byId(id).href = `#point-${data.points[next].key}`;
+    }
+    document.title = `${cells[row][LINK]}, ${TITLE}`;
+  };
+  const show = () => {
+    const row = keys.get(location.hash.replace(/^#point-/, ""));
+    const single = location.hash.startsWith("#point-") && row !== undefined;
+    if (single && page.hidden) scrolled = window.scrollY;
+    if (single) fill(row);
+    const was = !page.hidden;
+    page.hidden = !single;
+    overview.hidden = single;
+    if (single) {
+      window.scrollTo(0, 0);
+      byId("point-title").focus({ preventScroll: true });
+    } else if (was) {
+      document.title = TITLE;
+      window.study.resize();
+      window.scrollTo(0, scrolled);
+      byId(location.hash.slice(1))?.focus({ preventScroll: scrolled > 0 });
+    }
+  };
+  window.addEventListener("hashchange", show);
+  page.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") location.hash = byId("point-back").hash;
+  });
+  list();
+  show();
+})();

@@ -1,0 +1,58 @@
+"""The command line that asks one point of a study again."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from chipmodel.study_row import Point
+
+
+def command_line(point: Point) -> str:
+    """What to type for the same plan, from the folder of the study file."""
+    plain, options = _split(point)
+    words = ["chipmodel", "simulate" if point.chip else "pack", _file(plain)]
+    if point.chip:
+        words += [*options, "--chip", quote(point.chip)]
+        words += [word for name, value in point.overrides for word in ("--set", quote(f"{name}={value}"))]
+        words += ["--packer", quote(point.packer), "--merge", quote(point.merge)]
+        return " ".join([*words, "--streamer", quote(point.streamer)])
+    words += ["--packer", quote(point.packer), *_limits(point)]
+    return " ".join(words)
+
+
+def command_note(point: Point) -> str:
+    """What the study set that the command cannot say, in a sentence; empty if nothing."""
+    limits = _limits(point)
+    if not (point.chip and limits):
+        return ""
+    return f"The study also set {' '.join(limits)}, which simulate does not take: its plan may differ."
+
+
+def _limits(point: Point) -> list[str]:
+    words = [] if point.time_limit is None else ["--time-limit", f"{point.time_limit:g}"]
+    words += [] if point.node_limit is None else ["--node-limit", str(point.node_limit)]
+    return words + (["--seed", str(point.seed)] if point.seed else [])
+
+
+def _split(point: Point) -> tuple[str, list[str]]:
+    """The workload without what a study may write behind its ``?``, and that as options of simulate."""
+    plain, _, query = point.workload.partition("?")
+    own: list[str] = []
+    options: list[str] = []
+    for part in query.split("&") if query else ():
+        key, _, value = part.partition("=")
+        kind, _, name = key.partition(".")
+        if kind == "dtype":
+            options += ["--dtype", quote(value)]
+        elif kind in ("shape", "trips") and name:
+            options += [f"--{kind}", quote(f"{name}={value}")]
+        elif key != "capacity":
+            own.append(part)
+    return plain + (f"?{'&'.join(own)}" if own else ""), options
+
+
+def _file(plain: str) -> str:
+    kind, _, name = plain.partition(":")
+    if kind == "minimalloc":
+        return f'"$CHIPMODEL_MINIMALLOC"/{quote(name)}.*.csv'
+    return quote(plain)

@@ -1,0 +1,101 @@
+"""``chipmodel diff`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chipmodel.cli import main
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one call in this process."""
+    argv = sys.argv
+    sys.argv = ["chipmodel", *map(str, arguments)]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = argv
+    printed = capsys.readouterr()
+    code = ended.value.code
+    assert "Traceback" not in printed.err
+    return code if isinstance(code, int) else 0, printed.out, printed.err
+
+
+def run(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> Path:
+    code, _, err = call(capsys, "simulate", "zoo:resnet8", "--json", file, *options)
+    assert code == 0, err
+    return file
+
+
+def difference(capsys: pytest.CaptureFixture[str], a: Path, b: Path) -> dict[str, Any]:
+    code, out, err = call(capsys, "diff", a, b, "--json", "-")
+    assert (code, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--set", "psram.clock_mhz=60"),
+        ("--streamer", "sync"),
+        ("--set", "core_mhz=100"),
+        ("--set", "cores=2"),
+        ("--set", "shared_memory.bytes=48KiB"),
+        ("--chip", "gap9"),
+    ],
+)
+def test_real_runs_are_explained_without_remainder(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = run(capsys, tmp_path / "a.json"), run(capsys, tmp_path / "b.json", *options)
+    found = difference(capsys, a, b)
+    change = json.loads(b.read_text())["total_cycles"] - json.loads(a.read_text())["total_cycles"]
+    assert change == found["change_cycles"]
+    for key in ("parts", "causes"):
+        assert sum(part["cycles"] for part in found[key]) == change
+    assert sum(op["cycles"] for op in found["ops"]) + found["rest_cycles"] == change
+    assert found["settings"]
+
+
+def test_the_terminal_says_what_was_asked_then_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = run(capsys, tmp_path / "a.json")
+    b = run(capsys, tmp_path / "b.json", "--set", "psram.clock_mhz=60")
+    code, out, err = call(capsys, "diff", a, b)
+    assert (code, err) == (0, "")
+    assert out.index("psram.clock_mhz") < out.index("slower: ") < out.index("Totals")
+    assert "more waiting for weights" in out
+
+
+def test_a_run_is_equal_to_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = run(capsys, tmp_path / "a.json"), run(capsys, tmp_path / "b.json")
+    assert "A and B are the same run" in call(capsys, "diff", a, b)[1]
+    assert difference(capsys, a, b)["parts"] == []
+
+
+def test_broken_files_are_named_with_line_and_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, bad = run(capsys, tmp_path / "a.json"), tmp_path / "bad.json"
+    bad.write_text('{"format": "chipmodel-result/1",\n  "total_cycles": }')
+    code, out, err = call(capsys, "diff", a, bad)
+    assert (code, out) == (2, "")
+    assert f"{bad}:2:19: not JSON" in err
+    assert call(capsys, "diff", tmp_path / "none.json", a)[0] == 2
+
+
+def test_what_is_compared_is_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = run(capsys, tmp_path / "a.json"), run(capsys, tmp_path / "b.json")
+    before = a.read_text()
+    assert call(capsys, "diff", a, b, "--json", a)[0] == 2
+    assert a.read_text() == before
+    assert call(capsys, "diff", a, b, "--json", tmp_path / "d.json")[0] == 0
+    assert json.loads((tmp_path / "d.json").read_text())["change_cycles"] == 0

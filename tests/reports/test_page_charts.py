@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from reports.digest import digest
+from reports.page_charts import charts_data, of_merging, of_work, over_time
+from tests.reports.sample import sample
+from tests.reports.test_cores import result as two_cores
+from tests.reports.test_merging import result as merged
+
+
+def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
+    timed = over_time(sample(), 1000)
+    assert [s.id for s in timed] == ["timeline", "bandwidth", "memory"]
+    others = [*of_work(sample(), digest(sample())), *of_merging(merged())[1]]
+    assert [s.id for s in others] == ["waterfall", "roofline", "merging-before", "merging-after"]
+    data: Any = charts_data([*timed, *others])
+    assert data["linked"] == [s.id for s in timed]
+    assert list(data["charts"]) == [s.id for s in (*timed, *others)]
+    assert list(data["needs"]) == ["timeline"]
+
+
+def test_each_core_with_buffers_has_a_memory() -> None:
+    result = two_cores()
+    assert [s.id for s in over_time(result, 1000)][2:] == ["memory-0", "memory-1"]
+    idle = replace(result.cores[1], problem=replace(result.cores[1].problem, buffers=()))
+    alone = replace(result, cores=(result.cores[0], idle))
+    assert [s.id for s in over_time(alone, 1000)][2:] == ["memory-0"]
+
+
+def test_nothing_is_said_of_merging_where_nothing_was_merged() -> None:
+    assert of_merging(sample()) == ("", [])

@@ -1,0 +1,60 @@
+"""The command line of a point: what a shell and chipmodel itself make of it."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+import pytest
+
+from chipmodel.cli import commands
+from chipmodel.study_row import Point
+from reports.study_command import command_line, command_note
+from tests.reports.study_sample import EVIL
+
+NETWORK = Point(
+    "zoo:resnet18?input=64&dtype=int16&classes=10",
+    "my chip.yaml",
+    "large-first",
+    "conflict",
+    "exact:20000",
+    3,
+    (("psram.clock_mhz", "100"), ("dma.arbitration", "round robin")),
+    node_limit=1000,
+)
+
+
+def test_a_networks_command() -> None:
+    assert command_line(NETWORK) == (
+        "chipmodel simulate 'zoo:resnet18?input=64&classes=10' --dtype int16 --chip 'my chip.yaml' "
+        "--set psram.clock_mhz=100 --set 'dma.arbitration=round robin' --packer large-first --merge conflict "
+        "--streamer exact:20000"
+    )
+    assert command_note(NETWORK).startswith("The study also set --node-limit 1000 --seed 3, which simulate")
+    shaped = Point("net.onnx?shape.x=1,3,8,8&trips.l=2", "c", "p", "m", "s", 0)
+    assert "net.onnx --shape x=1,3,8,8 --trips l=2 --chip c" in command_line(shaped)
+    assert command_note(shaped) == ""
+
+
+def test_a_packings_command_leaves_out_the_capacity_that_is_only_compared_with() -> None:
+    point = Point("guillotine:n=60,seed=3?capacity=30KiB", "", "exact", "", "", 2, (), 2.5)
+    assert command_line(point) == (
+        "chipmodel pack guillotine:n=60,seed=3 --packer exact --time-limit 2.5 --seed 2"
+    )
+    assert command_note(point) == ""
+    known = Point("minimalloc:A", "", "exact", "", "", 0)
+    assert command_line(known) == 'chipmodel pack "$CHIPMODEL_MINIMALLOC"/A.*.csv --packer exact'
+
+
+@pytest.mark.parametrize("point", [NETWORK, Point(EVIL, "", "pool:0.25", "", "", 1, (), None, 7)])
+def test_every_word_is_one_that_chipmodel_takes(point: Point) -> None:
+    _, name, *words = shlex.split(command_line(point))
+    command = commands.commands[name]
+    context = command.make_context(name, words, resilient_parsing=False)
+    assert context.params["packer"] == point.packer
+    assert isinstance(context, click.Context)
+
+
+def test_hostile_names_stay_one_word() -> None:
+    point = Point("a b; rm -rf $HOME.csv", "", "exact", "", "", 0)
+    assert shlex.split(command_line(point))[2] == "a b; rm -rf $HOME.csv"

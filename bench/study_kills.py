@@ -2,7 +2,7 @@
 
     python bench/study_kills.py                       # 1,000 points, 20 times SIGKILL
     python bench/study_kills.py --processes 2         # two runs of one study at once
-    python bench/study_kills.py --dask                # workers of a LocalCluster are killed
+    python bench/study_kills.py --dask                # a scheduler's workers are killed
 
 Each kill comes at a random number of stored rows and some random milliseconds later; it takes the command
 alone, or its workers as well. The store logs, by a trigger of this file's own, every claim and whether the
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,6 @@ set:
   shared_memory.bytes: [128KiB, 192KiB, 256KiB, 384KiB, 512KiB]
 """
 LIMIT_SECONDS = 120.0
-PATIENCE_SECONDS = 10.0
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 LOG = """
@@ -154,9 +153,10 @@ def killed(
     return outcome(store, kills)
 
 
-def wait_for(store: Path, rows: int) -> None:
+def wait_for(store: Path, rows: int, meanwhile: Callable[[], None] = lambda: None) -> None:
     began = time.monotonic()
     while stored(store) < rows:
+        meanwhile()
         time.sleep(0.003)
         assert time.monotonic() - began < LIMIT_SECONDS, "the study does not go on"
 
@@ -182,34 +182,50 @@ def cluster(workers: int) -> Generator[Any]:
         yield made
 
 
-def workers_killed(study: Path, store: Path, kills: int, workers: int, seed: int) -> Outcome:
-    """Run the study on a LocalCluster and kill workers; their nannies start others."""
+class Workers:
+    """Processes that work for a scheduler, others in the place of those that have ended."""
+
+    def __init__(self, address: str, number: int, folder: Path) -> None:
+        module = [sys.executable, "-m", "distributed.cli.dask_worker", address]
+        self.arguments = [*module, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        self.number, self.folder = number, folder
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def keep(self) -> None:
+        self.running = [each for each in self.running if each.poll() is None]
+        while len(self.running) < self.number:
+            quiet = subprocess.DEVNULL
+            self.running.append(subprocess.Popen(self.arguments, stderr=quiet, stdout=quiet, cwd=self.folder))
+
+    def kill(self, random: Random) -> None:
+        victim = random.choice(self.running)
+        victim.kill()
+        victim.wait()
+        self.keep()
+
+    def end(self) -> None:
+        for each in self.running:
+            each.kill()
+            each.wait()
+
+
+def workers_killed(study: Path, store: Path, kills: int, number: int, seed: int) -> Outcome:
+    """Run the study with a scheduler and kill its workers, also while they start."""
     points = prepare(study, store)
     random = Random(seed)
-    with cluster(workers) as made:
+    with cluster(0) as made:
+        workers = Workers(made.scheduler_address, number, code(study))
         asked = command(study, store, "--dask", made.scheduler_address)
         run = subprocess.Popen(asked, stdout=subprocess.DEVNULL, cwd=code(study))
         for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
-            wait_for(store, threshold)
-            os.kill(living(made, workers, random), signal.SIGKILL)
+            wait_for(store, threshold, workers.keep)
+            time.sleep(random.random())
+            workers.kill(random)
+        wait_for(store, points, workers.keep)
         ended = run.wait(LIMIT_SECONDS)
+        workers.end()
     assert ended == 0, ended
     return outcome(store, kills)
-
-
-def living(made: Any, workers: int, random: Random) -> int:
-    """The pid of a worker that is at work, once all are if that is soon. A nanny whose worker dies while it
-    starts gives up; then another one is hired."""
-    began = time.monotonic()
-    while time.monotonic() - began < LIMIT_SECONDS:
-        known = {address: nanny.pid for nanny in made.workers.values() if (address := nanny.worker_address)}
-        pids = [pid for address, pid in known.items() if pid and address in made.scheduler.workers]
-        if len(pids) == workers or (pids and time.monotonic() - began > PATIENCE_SECONDS):
-            return int(random.choice(pids))
-        if len(made.worker_spec) < workers:
-            made.scale(workers)
-        time.sleep(0.01)
-    raise AssertionError("the workers do not come back")
 
 
 def undisturbed(study: Path, store: Path) -> bytes:

@@ -4,7 +4,7 @@
 
 The study: the networks of MLPerf Tiny x chips x sizes of SharedMemory x heuristic packers x streamers. Each
 figure is the best of the repeats, from the first to the last stored row; starting is told beside it.
-What the machine does meanwhile counts, so leave it alone.
+What the machine does meanwhile counts, so leave it alone; points a second of processor time hardly do.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Clock:
         self.began = perf_counter()
         self.first = self.last = 0.0
         self.early = self.rows = 0
+        self.processor = 0.0
 
     def __call__(self, rows: Sequence[Row]) -> None:
         if not rows:
@@ -54,6 +55,12 @@ class Clock:
         return (self.rows - self.early) / (self.last - self.first)
 
 
+def processor_seconds(pid: int) -> float:
+    """Of a process so far, its start included (proc(5), fields 14 and 15 of stat)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(tasks: tuple[Task, ...], workers: int, folder: Path) -> Clock:
     path = folder / f"{workers}.sqlite"
     path.unlink(missing_ok=True)
@@ -62,6 +69,7 @@ def measured(tasks: tuple[Task, ...], workers: int, folder: Path) -> Clock:
         keys = [task.key for task in tasks]
         store.ask(StudyHeader("throughput", "", "", STUDY, "", 0), keys, keys)
         work(store, {task.key: task for task in tasks}, crew, clock, Stop())
+        clock.processor = sum(map(processor_seconds, crew.pids))
     assert clock.rows == len(tasks)
     return clock
 
@@ -85,7 +93,8 @@ def main() -> None:
                 start = clock.first - clock.began
                 print(
                     f"{workers} worker{'s'[: workers - 1]}, run {repeat + 1}: {len(tasks)} points, "
-                    f"{clock.rate:.1f}/s, first row after {start:.2f} s, load {os.getloadavg()[0]:.1f}",
+                    f"{clock.rate:.1f}/s, {len(tasks) / clock.processor:.1f} a second of processor time, "
+                    f"first row after {start:.2f} s, load {os.getloadavg()[0]:.1f}",
                     flush=True,
                 )
     print(f"best: {best[1]:.1f}/s with one worker, {best[2]:.1f}/s with two: {best[2] / best[1]:.2f} times")

@@ -2,8 +2,8 @@
 
 It holds for every plan in which, while an op runs, each of its tensors lies whole in SharedMemory or passes
 through in stripes, as all plans here do; the bound of ``windows`` allows any bytes to stay. All cycles and
-bytes are the least that a plan may have: one set-up for all that a touch reads, no halo, one row or one output
-channel at a time.
+bytes are the least that a plan may have: one set-up for all that a touch reads, no halo, one row or one
+output channel at a time.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MOST_VISITS = 400
 def residency_bound(
     program: Program, chip: Chip, path: Mapping[str, str], nodes: int = NODES
 ) -> TimeBound | None:
-    """Cycles that no plan beats along ``path``, in seconds; None where this bound says nothing: several cores, a
-    very long run, or tensors that are read or made slice by slice."""
+    """Cycles that no plan beats along ``path``, in seconds; None where this bound says nothing: several
+    cores, a very long run, or tensors that are read or made slice by slice."""
     problem = residency_problem(program, chip, path)
     if problem is None:
         return None

@@ -1,8 +1,8 @@
 """Ways in which tensors may pass through SharedMemory during an op, each with the least that it costs.
 
 A way stands for all cuts into so many stripes of rows and slices of channels: it takes the bytes of the
-smallest of those, and the transfers and NPU cycles of the fewest. So whatever a plan does, one of them needs no
-more, and costs no more.
+smallest of those, and the transfers and NPU cycles of the fewest. So whatever a plan does, one of them needs
+no more, and costs no more.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def ways(program: Program, chip: Chip, op: Op, kept: frozenset[str], room: int) 
         if way.bytes <= room and not any(w.npu <= way.npu and w.moved <= way.moved for w in front):
             front.append(way)
     while len(front) > MOST:
-        pairs = enumerate(pairwise(front))
-        at = min(pairs, key=lambda pair: _lost(*pair[1], room))[0]
+        losses = [_lost(a, b, room) for a, b in pairwise(front)]
+        at = losses.index(min(losses))
         front[at : at + 2] = [_both(front[at], front[at + 1])]
     return front or found[:1]
 

@@ -192,8 +192,9 @@ class MemoryState:
         return name in self.psram
 
     def can_load(self, part: Part) -> bool:
-        """Whether ``part`` is completely in Psram: of its newest definition, of which other parts may still be
-        on their way there, or, while the tensor is being updated, of the value that this share had before."""
+        """Whether ``part`` is completely in Psram: of its newest definition, of which other parts may still
+        be on their way there, or, while the tensor is being updated, of the value that this share had
+        before."""
         if part.name in self.psram:
             return True
         renewed = self.renewed.get(part.name)

@@ -113,8 +113,8 @@ def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: i
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An op cut in so many ``stripes`` of rows by so many ``slices`` of channels, or more; each of ``groups`` of
-    channels has a pass of its own."""
+    """An op cut in so many ``stripes`` of rows by so many ``slices`` of channels, or more; each of ``groups``
+    of channels has a pass of its own."""
 
     stripes: int = 1
     slices: int = 1
@@ -149,7 +149,8 @@ def least_beside(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Parts
     together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
     apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
     slices = parts.stripes * (parts.slices - 1) * first
-    return more * (later if run.depthwise else later + load) + max(apart, (parts.stripes - 1) * stripe) + slices
+    every_pass = more * (later if run.depthwise else later + load)
+    return every_pass + max(apart, (parts.stripes - 1) * stripe) + slices
 
 
 def _run_of(work: Conv | Pool, depthwise: bool) -> Run:

@@ -1,8 +1,8 @@
 """A study's answers: one SQLite file, a row for each point, keyed by what decides the answer.
 
 The file is in WAL mode, so that readers never wait, and a process that is killed at any moment leaves all
-that it has stored. A point is worked on by whoever has claimed it; claims of a process that has ended are void.
-Rows of older code or of an older study file stay, and are there again when the code or the file is.
+that it has stored. A point is worked on by whoever has claimed it; claims of a process that has ended are
+void. Rows of older code or of an older study file stay, and are there again when the code or the file is.
 """
 
 from __future__ import annotations

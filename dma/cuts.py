@@ -126,6 +126,11 @@ def _last(op: Op, tiling: Tiling) -> Interval:
     return Interval(op.work.channels - tiling.channels, op.work.channels)
 
 
+def slices_cycles(chip: Chip, op: Op, width: int) -> int:
+    """NPU cycles of ``op`` in slices of ``width`` output channels."""
+    return _npu(chip, op, Tiling(op.work.rows, width))
+
+
 def _npu(chip: Chip, op: Op, tiling: Tiling) -> int:
     stripes, odd_rows = divmod(op.work.rows, tiling.rows)
     slices, odd_channels = divmod(op.work.channels, tiling.channels)

@@ -16,8 +16,8 @@ from dma.policy import Issued, Room
 
 
 class Early:
-    """Of the decisions ``issued``: ``fixed`` ones, and ``needs`` of which the position is open. ``take`` asks for
-    bytes at a position, and says whether they were free."""
+    """Of the decisions ``issued``: ``fixed`` ones, and ``needs`` of which the position is open. ``take`` asks
+    for bytes at a position, and says whether they were free."""
 
     def __init__(
         self, room: Room, emission: Emission, issued: list[Issued], take: Callable[[int, int], bool]

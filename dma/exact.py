@@ -19,7 +19,7 @@ from chipmodel.errors import BadInput
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
 from dma import ping_pong, sync, weight_pipeline
-from dma.cuts import best_cut
+from dma.cuts import best_cut, slices_cycles
 from dma.early import Early
 from dma.emit import Emission, Need
 from dma.forecast import Move
@@ -28,6 +28,7 @@ from dma.policy import Decider, Issued, Policy, Room
 from dma.residency import Reserve
 from dma.sync import least_weights
 from dma.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
+from dma.timing import transfer_cycles
 from dma.weight_pipeline import stretches
 from dma.weight_region import Stretch, issue_positions
 from solvers.outcome import Limits
@@ -45,6 +46,8 @@ MOST_PLACES = 100_000
 PARTS = (8, 64)
 """Ways to share the memory, as ``stream.PARTS_FOR_WEIGHTS``."""
 DECIDERS: tuple[Decider, ...] = ("greedy", "tiers", "joint")
+FITTING = (1, 2, 3, 4, 6)
+MUCH = 0.9
 PIECES = (1, 2, 4, 8)
 """Ways to cut: this many slices of a block fit at once."""
 
@@ -127,8 +130,11 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
     channels: dict[str, int] = {}
     depths: dict[str, int] = {}
     for op, claim, through in zip(ops(program.body), room.claims, room.residency.through, strict=True):
-        limit = max(least_weights(program, op, room.keep), (room.budget - claim) // pieces)
+        left = room.budget - claim
+        limit = max(least_weights(program, op, room.keep), left // pieces)
         channels[op.name] = sliced(program, op, limit, room.granule) or 1
+        if program.block_bytes(op) > left:
+            channels[op.name] = _quickest(room, op, left, channels[op.name])
         tiling = _cut(room, op, room.budget - through) if op.name in room.residency.striped else None
         if tiling is not None:
             channels[op.name] = tiling.channels
@@ -136,9 +142,26 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
     return channels, lambda op: slice_bytes(program, op, channels[op.name]) * depths.get(op.name, 1)
 
 
+def _quickest(room: Room, op: Op, left: int, width: int) -> int:
+    """Output channels a slice: ``width``, or what is much quicker, by what loading and computing take one
+    beside the other where two slices fit, and else one after the other."""
+    program = room.program
+    load = transfer_cycles(room.chip, "load", program.block_bytes(op))
+
+    def cycles(channels: int) -> int:
+        npu, size = slices_cycles(room.chip, op, channels), slice_bytes(program, op, channels)
+        first = transfer_cycles(room.chip, "load", size)
+        return max(npu, load - first) + first if 2 * size <= left else npu + load
+
+    widths = [sliced(program, op, left // pieces, room.granule) for pieces in FITTING]
+    fits = [w for w in (*widths, room.granule) if w and slice_bytes(program, op, w) <= left]
+    best = min((width, *fits), key=cycles)
+    return best if cycles(best) < MUCH * cycles(width) else width
+
+
 def _cut(room: Room, op: Op, left: int) -> Tiling | None:
     cut = best_cut(room.program, room.chip, op, left, room.residency.kept.get(op.name, NONE_KEPT))
-    return cut and cut.tiling
+    return None if cut is None else cut.tiling
 
 
 def _issue(

@@ -7,18 +7,20 @@ tiers, so the way from there to segments is the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from chipmodel.chip import Chip
+from chipmodel.in_place import left_to_move
 from chipmodel.npu import op_cycles
 from chipmodel.program import Program
 from dma.joint_options import menu
-from dma.residency import Reserve, Residency, decide
+from dma.residency import Reserve, Residency, absorbed, decide
 from dma.tier_segments import SHARED
 from dma.tiers import PSRAM, Asked
 from dma.timing import transfer_cycles
 from solvers.residency_exact import solve_residency
-from solvers.residency_problem import Item, Overlay, ResidencyFound, ResidencyProblem, Step
+from solvers.residency_problem import Item, Joined, Overlay, ResidencyFound, ResidencyProblem, Step
 from solvers.state_search_problem import State, Stay
 
 THRIFT = 0.1
@@ -36,10 +38,17 @@ def decide_jointly(
     if not spill:
         return decide(program, budget, reserve, spill=False)
     asked = Asked(program, chip, budget, reserve)
-    found = solve_residency(_Question(asked).problem(), NODES, thrift=THRIFT)
+    question = _Question(asked).problem()
+    found = solve_residency(question, NODES, thrift=THRIFT)
     if found.cycles is None:
         return asked.residency(asked.found().state)
     asked.fetches = False
+    asked.absorbed = {
+        asked.names[part]: asked.names[join.whole]
+        for join, made in zip(question.joins, found.joined, strict=True)
+        if made
+        for part in join.parts
+    }
     return asked.residency(_state(asked, found))
 
 
@@ -66,7 +75,29 @@ class _Question:
         )
         items = (*tensors, *weights)
         options = tuple(menu(asked, items))
-        return ResidencyProblem(tuple(steps), items, asked.budget, overlays, options)
+        joins = tuple(self._joins())
+        return ResidencyProblem(tuple(steps), items, asked.budget, overlays, options, joins)
+
+    def _joins(self) -> Iterator[Joined]:
+        """Concats all of whose inputs that may be made in the output die there, and are made once."""
+        asked = self.asked
+        places = absorbed(asked.program, asked.overwrites)
+        for step, op in enumerate(asked.table.ops):
+            names = [n for n in op.absorbs if places.get(n) == op.outputs[0]]
+            parts = [asked.index[name] for name in names]
+            whole = op.outputs[0]
+            if not parts or not asked.mobile(whole) or not all(self._may_join(i, step) for i in parts):
+                continue
+            left = left_to_move(asked.program, op, frozenset(names))
+            cycles = op_cycles(asked.chip.npu, op, op.work.rows, op.work.channels)
+            rest = 0 if left is None else op_cycles(asked.chip.npu, left, left.work.rows, left.work.channels)
+            yield Joined(step, tuple(parts), asked.index[whole], cycles - rest)
+
+    def _may_join(self, index: int, step: int) -> bool:
+        asked = self.asked
+        name, block = asked.names[index], asked.problem.blocks[index]
+        alone = not block.overwrites and not asked.table.ops[block.start].absorbs
+        return alone and asked.mobile(name) and touches_of(asked, index)[-1] == step
 
     def _tensor(self, index: int) -> Item:
         asked = self.asked

@@ -11,8 +11,10 @@ from itertools import combinations
 
 from chipmodel.npu import op_cycles
 from chipmodel.program import Op
-from dma.cuts import Cut, cuts
+from dma.cuts import Cut, cuts, slices_cycles
 from dma.tiers import Asked
+from dma.tiling import slice_bytes
+from dma.timing import transfer_cycles
 from solvers.residency_problem import Item, Option
 
 SMALL = 8
@@ -28,6 +30,8 @@ def menu(asked: Asked, items: Sequence[Item]) -> Iterator[Option]:
     for step, op in enumerate(asked.table.ops):
         if op.allocates or op.sliced is not None:
             continue
+        if items_weights(items, step):
+            yield from _sliced(asked, items, step, op)
         operands = [
             asked.index[n] for n in dict.fromkeys((*op.inputs, *op.outputs)) if items[asked.index[n]].bytes
         ]
@@ -60,9 +64,42 @@ def _ways(
         yield Option(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
 
 
+def _sliced(asked: Asked, items: Sequence[Item], step: int, op: Op) -> Iterator[Option]:
+    """Slices of weights beside tensors that all lie there: two of them in turn, and what the NPU loses."""
+    whole = op_cycles(asked.chip.npu, op, op.work.rows, op.work.channels)
+    least = _passing_weights(items, step)
+    granule = asked.chip.npu.array[1]
+    widths = sorted(
+        {
+            min(w, op.work.channels)
+            for w in (1, granule // 4, granule // 2, granule, 4 * granule, op.work.channels)
+            if w
+        }
+    )
+    best: int | None = None
+    for width in widths:
+        pieces = -(-op.work.channels // width)
+        lost = slices_cycles(asked.chip, op, width) - whole
+        size = slice_bytes(asked.program, op, width) * min(2, pieces)
+        if best is None or lost < best:
+            best = lost
+            yield Option(step, (), max(0, size - least), max(0, lost), _set_ups(asked, op, pieces))
+
+
+def _set_ups(asked: Asked, op: Op, pieces: int) -> int:
+    size = asked.program.block_bytes(op)
+    once = transfer_cycles(asked.chip, "load", size)
+    return max(0, pieces * transfer_cycles(asked.chip, "load", -(-size // pieces)) - once)
+
+
 def _once(item: Item, step: int) -> int:
     touch = item.touches.index(step)
     return int(item.loads[touch]) if touch or not item.made else int(item.store)
+
+
+def items_weights(items: Sequence[Item], step: int) -> bool:
+    """Whether the op at ``step`` has weights."""
+    return any(not item.whole and item.touches[0] == step for item in items)
 
 
 def _weights(items: Sequence[Item], step: int) -> int:

@@ -29,14 +29,14 @@ class _Group:
 
 
 class Segments:
-    """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram: they pass in stripes, or
-    are fetched whole where there is room and ``asked.fetches``."""
+    """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram: they pass in stripes,
+    or are fetched whole where there is room and ``asked.fetches``."""
 
     def __init__(self, asked: Asked, state: State) -> None:
         self.asked, self.state = asked, state
         self.program, self.table = asked.program, asked.table
         self.index = asked.index
-        self.storage, _ = storages(self.program, self._overwrites(), {})
+        self.storage, self.within = storages(self.program, self._overwrites(), asked.absorbed)
         self.slow = [self._slow(position, op) for position, op in enumerate(self.table.ops)]
         self.fast_segments = self._stays()
 
@@ -71,6 +71,7 @@ class Segments:
             striped=striped,
             through=tuple(self.table.through(ordered)),
             spilled=tuple(sorted(spilled - set(self.program.inputs))),
+            within=self.within,
             kept=kept,
         )
 
@@ -120,11 +121,11 @@ class Segments:
         return list(self.table.resident(root, names))
 
     def _mobile(self, root: str, names: list[str]) -> list[Segment]:
-        """One segment for each stay; where one tensor overwrites another, both share the stay."""
+        """One segment for each stay; where one tensor overwrites another or lies in it, both share the stay."""
         joined: list[list[_Group]] = []
         for name in names:
             groups = list(self._groups(name))
-            if name != root and groups and joined:
+            if groups and joined and (name != root or self.within.keys() & set(names)):
                 joined[-1].append(groups.pop(0))
             joined += [[group] for group in groups]
         return [self._segment(root, groups) for groups in joined]

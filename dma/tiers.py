@@ -63,6 +63,8 @@ class Asked:
         """Everything resident that may be, each tensor in a memory of its own."""
         self.fetches = True
         """Whether what an op finds in Psram is fetched whole where there is room for it."""
+        self.absorbed: dict[str, str] = {}
+        """Inputs of a concat that are made in its output."""
         self.homed = self._always_in_psram(state.homed)
         self.names = [n for n in program.tensors if self.table.touches[n]]
         self.index = {name: index for index, name in enumerate(self.names)}

@@ -12,20 +12,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from solvers.residency_problem import Item, Option, Overlay, ResidencyFound, ResidencyProblem
-
-if TYPE_CHECKING:
-    from ortools.linear_solver import pywraplp
+from solvers.residency_problem import Item, Joined, Option, Overlay, ResidencyFound, ResidencyProblem
 
 NODES = 2_000
 """Nodes of branch and bound."""
 UNITS = 100_000
 """All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
-"""What bounds within 0.05 % is good enough, and more rounds of cuts at the root cost more than they save: 5.6 s
+"""What bounds within 0.05 % is good enough, and more rounds of cuts at the root cost more than they save: 5.6
 instead of 19 s on ShuffleNetV1 with 145,664 B of luna-arcs, the slowest of many."""
 TOLERANCE = 1e-6
 """SCIP's own, for feasibility; the bound is lowered by as much."""
@@ -37,8 +35,8 @@ def solve_residency(
     """The least cycles over all residencies, within so many ``nodes``.
 
     ``relaxed`` lets items lie there in parts, which takes milliseconds and bounds from below all the same.
-    With ``thrift`` each cycle of the DMA engine counts that part of a cycle more, whoever hides it: what is to
-    be planned leaves the engine idle where it may; the bound is then none of the cycles.
+    With ``thrift`` each cycle of the DMA engine counts that part of a cycle more, whoever hides it: what is
+    to be planned leaves the engine idle where it may; the bound is then none of the cycles.
     """
     return _Model(problem, relaxed, thrift).solved(nodes)
 
@@ -47,11 +45,9 @@ class _Model:
     """Variables are shares of an item from 0 to 1, and time in units of ``unit`` cycles."""
 
     def __init__(self, problem: ResidencyProblem, relaxed: bool, thrift: float) -> None:
-        from ortools.linear_solver import pywraplp
-
         self.problem = problem
         self.relaxed = relaxed
-        self.solver: Any = pywraplp.Solver.CreateSolver("GLOP" if relaxed else "SCIP")
+        self.solver = _solver("GLOP" if relaxed else "SCIP")
         self.infinity = self.solver.infinity()
         self.unit = _unit(problem)
         count = len(problem.steps)
@@ -66,12 +62,14 @@ class _Model:
         self.options: defaultdict[int, list[tuple[Option, Any]]] = defaultdict(list)
         for option in problem.options:
             self.options[option.step].append((option, self._either()))
+        self.saved: defaultdict[int, list[tuple[int, Any]]] = defaultdict(list)
         self.there: list[list[Any]] = []
         self.kept: list[list[Any]] = []
         for index, item in enumerate(problem.items):
             self._item(index, item)
         for step in self.options:
             self._optional(step)
+        self.joined = [self._join(join) for join in problem.joins]
         self._overlaid()
         self.durations = [self._duration(step) for step in range(count)]
         self.durations.append(self._after())
@@ -181,9 +179,11 @@ class _Model:
     # -- steps ---------------------------------------------------------------------------------
 
     def _optional(self, step: int) -> None:
-        """Ensures that exactly the items of one option pass, with its bytes and its transfers; none without."""
+        """Ensures that exactly the items of one option pass, with its bytes and transfers; none without."""
         options = self.options[step]
-        self.solver.Add(sum(chosen for _, chosen in options) <= 1)
+        total = sum(chosen for _, chosen in options)
+        every = any(not option.passing for option, _ in options)
+        self.solver.Add(total == 1 if every else total <= 1)
         for index, item in enumerate(self.problem.items):
             if step in item.touches and item.whole:
                 passing = sum(chosen for option, chosen in options if index in option.passing)
@@ -192,6 +192,22 @@ class _Model:
             self.held[step].append((option.bytes, chosen))
             if option.moved:
                 self.moved[step].append((Fraction(option.moved), chosen))
+
+    def _join(self, join: Joined) -> Any:
+        """Ensures that parts made in their whole stay until it is there, and take its bytes from the first on."""
+        items = self.problem.items
+        chosen = self._either()
+        for part in join.parts:
+            for variable in (*self.there[part], *self.kept[part][1:]):
+                self.solver.Add(variable >= chosen)
+        self.solver.Add(self.there[join.whole][0] >= chosen)
+        made = {part: items[part].touches[0] for part in join.parts}
+        for step in range(min(made.values()), join.step):
+            alive = sum(items[part].bytes for part, first in made.items() if first <= step)
+            self.held[step].append((items[join.whole].bytes - alive, chosen))
+        self.held[join.step].append((-sum(items[part].bytes for part in join.parts), chosen))
+        self.saved[join.step].append((join.saved, chosen))
+        return chosen
 
     def _overlaid(self) -> None:
         """Ensures that items in place of one another take the bytes of the larger side."""
@@ -217,7 +233,8 @@ class _Model:
         duration = self.solver.NumVar(0, self.infinity, "")
         waited = self._time(self.waited[step])
         more = sum(float(option.cycles / self.unit) * chosen for option, chosen in self.options.get(step, ()))
-        self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit + more)
+        less = sum(float(cycles / self.unit) * chosen for cycles, chosen in self.saved.get(step, ()))
+        self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit + more - less)
         self.solver.Add(duration >= self._time(self.moved[step]))
         return duration
 
@@ -255,6 +272,7 @@ class _Model:
         return ResidencyFound(
             bound * float(self.unit) * (1 - TOLERANCE),
             objective.Value() * float(self.unit),
+            tuple(_yes(v) for v in self.joined),
             tuple(tuple(_yes(v) for v in values) for values in self.there),
             tuple(tuple(_yes(v) for v in values) for values in self.kept),
             tuple(d.solution_value() * float(self.unit) for d in self.durations),
@@ -262,7 +280,12 @@ class _Model:
         )
 
 
-def _yes(variable: pywraplp.Variable | int) -> bool:
+def _solver(name: str) -> Any:
+    pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
+    return pywraplp.Solver.CreateSolver(name)
+
+
+def _yes(variable: Any) -> bool:
     return not isinstance(variable, int) and variable.solution_value() > 0.5
 
 

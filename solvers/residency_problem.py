@@ -49,6 +49,16 @@ class Overlay(NamedTuple):
     over: int
 
 
+class Joined(NamedTuple):
+    """At ``step`` the items ``parts``, which die there, may have been made where they lie in the item ``whole``:
+    then all of its bytes are taken from the first of them on, and the NPU has ``saved`` cycles less to do."""
+
+    step: int
+    parts: tuple[int, ...]
+    whole: int
+    saved: int
+
+
 class Step(NamedTuple):
     """``cycles`` of the NPU, ``times`` over."""
 
@@ -57,8 +67,8 @@ class Step(NamedTuple):
 
 
 class Option(NamedTuple):
-    """A way to run ``step`` with some of its items ``passing``; a step with options runs in one of them, or with
-    all of its items in SharedMemory."""
+    """A way to run ``step`` with some of its items ``passing``; a step with options runs in one of them, or
+    with all of its items in SharedMemory."""
 
     step: int
     passing: tuple[int, ...]
@@ -84,6 +94,7 @@ class ResidencyProblem:
     capacity: int
     overlays: tuple[Overlay, ...] = ()
     options: tuple[Option, ...] = ()
+    joins: tuple[Joined, ...] = ()
 
     def __post_init__(self) -> None:
         for item in self.items:
@@ -106,6 +117,8 @@ class ResidencyFound:
 
     bound: float
     cycles: float | None
+    joined: tuple[bool, ...] = ()
+    """Of each of the problem's ``joins``, whether it is made so."""
     there: tuple[tuple[bool, ...], ...] = ()
     kept: tuple[tuple[bool, ...], ...] = ()
     durations: tuple[float, ...] = ()

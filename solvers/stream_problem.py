@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 
 class StreamSlice(NamedTuple):
-    """``bytes`` that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be issued from step
-    ``since`` on."""
+    """``bytes`` that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be issued from
+    step ``since`` on."""
 
     bytes: int
     first: int

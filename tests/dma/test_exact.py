@@ -19,6 +19,7 @@ from dma.forecast import Move
 from dma.prefetch_race import Forecasts
 from dma.stream import policies, policy_named
 from dma.weight_region import Slice, Stretch
+from solvers.stream_problem import StreamSlice
 from workloads.zoo import build
 
 
@@ -74,5 +75,5 @@ def test_a_stretch_begins_at_0() -> None:
     stretch = Stretch(7, (3, 4), (50, 60), [Slice(10, 8, 8, 5)], [Move("store", 7, 8, 2)])
     problem = stream_problem(stretch)
     assert (problem.computes, problem.room) == ((3, 4), (50, 60))
-    assert tuple(problem.slices) == ((10, 1, 1, 5),)
+    assert problem.slices == (StreamSlice(10, 1, 1, 5),)
     assert tuple(problem.fixed) == (("store", 0, 1, 2),)

@@ -115,7 +115,9 @@ class _Run:
         touched = [i for i in self.touched[visit] if items[i].whole]
         named = {self.tensors[i].name: i for i in touched}
         if len(named) == len(touched):
-            yield from options(self.program, self.chip, visit, op, named, sizes)
+            blocks = [items[i] for i in self.touched[visit] if not items[i].whole]
+            once = all(len(block.touches) == 1 for block in blocks)
+            yield from options(self.program, self.chip, visit, op, named, sizes, once)
 
     def _reads(self, visit: int, op: Op) -> None:
         for name in dict.fromkeys(op.inputs):

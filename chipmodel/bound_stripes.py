@@ -30,7 +30,8 @@ MOST_PASSING = 3
 
 
 class Way(NamedTuple):
-    """``bytes`` for all that passes, weights included; what the NPU and the DMA engine do more at least."""
+    """``bytes`` for all that passes, and for weights beyond one channel's; what the NPU and the DMA engine do
+    more at least."""
 
     bytes: int
     npu: int
@@ -38,10 +39,17 @@ class Way(NamedTuple):
 
 
 def options(
-    program: Program, chip: Chip, step: int, op: Op, items: dict[str, int], sizes: Sequence[int]
+    program: Program,
+    chip: Chip,
+    step: int,
+    op: Op,
+    items: dict[str, int],
+    sizes: Sequence[int],
+    weights: bool = True,
 ) -> Iterator[Option]:
     """Of an op at ``step``: for each set of its tensors that may pass, ``items`` by name, ways within
-    SharedMemory. ``sizes`` are bytes by item. None for an op whose tensors cannot all be told apart."""
+    SharedMemory. ``sizes`` are bytes by item. None for an op whose tensors cannot all be told apart.
+    Without ``weights`` the ways say nothing of them: they may be there since a visit before."""
     if len(items) > MOST_PASSING or op.absorbs or not op.work.rows:
         return
     for count in range(1, len(items) + 1):
@@ -50,14 +58,16 @@ def options(
             room = chip.shared_memory.bytes
             if op.overwrites is None:
                 room -= sum(sizes[items[name]] for name in kept)
-            for way in ways(program, chip, op, kept, room):
+            for way in ways(program, chip, op, kept, room, weights):
                 yield Option(step, tuple(items[n] for n in names), way.bytes, way.npu, way.moved)
 
 
-def ways(program: Program, chip: Chip, op: Op, kept: frozenset[str], room: int) -> list[Way]:
+def ways(
+    program: Program, chip: Chip, op: Op, kept: frozenset[str], room: int, weights: bool = True
+) -> list[Way]:
     """At most ``MOST`` ways within ``room`` bytes; of neighbours one stands for both, with the least of each.
     Where there is none, one that does not fit."""
-    found = sorted(_ways(_Case(program, chip, op, kept)))
+    found = sorted(_ways(_Case(program, chip, op, kept, weights)))
     front: list[Way] = []
     for way in found:
         if way.bytes <= room and not any(w.npu <= way.npu and w.moved <= way.moved for w in front):
@@ -82,13 +92,14 @@ def _lost(a: Way, b: Way, room: int) -> float:
 class _Case:
     """An op, and what it costs to cut it."""
 
-    def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> None:
+    def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str], weights: bool) -> None:
         self.program, self.chip, self.op, self.kept = program, chip, op, kept
         self.costs = Costs(chip)
         self.rows, self.channels = op.work.rows, op.work.channels
         self.loads = [n for n in dict.fromkeys(op.inputs) if n not in kept and program.tensors[n].bytes]
         self.stores = [n for n in op.outputs if n not in kept and program.tensors[n].bytes]
-        self.weights = program.block_bytes(op)
+        self.weights = program.block_bytes(op) if weights else 0
+        self.one_channel = -(-self.weights // max(1, self.channels))
         self.least = least_cycles(chip.npu, op)
 
     def stripes_alike(self, name: str) -> bool:
@@ -118,6 +129,11 @@ class _Case:
         least = min((max(0, a.stop - b.start) for a, b in pairwise(each)), default=0)
         return self.program.tensors[name].bytes * least // work.window.in_h
 
+    def beside(self, slices: int) -> int:
+        """Bytes of a slice of weights of so many, but for one channel's."""
+        channels = -(-self.channels // slices)
+        return 0 if not self.weights else slice_bytes(self.program, self.op, channels) - self.one_channel
+
     def bytes(self, stripes: int, slices: int) -> int:
         """Of the smallest stripe buffers with so many parts at most."""
         tiling = Tiling(-(-self.rows // stripes), -(-self.channels // slices), striped=True)
@@ -137,12 +153,12 @@ def _ways(case: _Case) -> Iterator[Way]:
             held = case.bytes(most_stripes, most_slices)
             npu = least_cycles(case.chip.npu, case.op, stripes, slices) - case.least
             moved = _setups(case, stripes, slices) + halo * (stripes - 1)
-            slice_ = slice_bytes(case.program, case.op, -(-case.channels // most_slices))
-            yield Way(held + case.weights, npu, int(moved))
+            yield Way(held + case.beside(1), npu, int(moved))
             if case.weights and most_slices > 1:
-                yield Way(held + slice_, npu, int(moved + weights * (stripes - 1)))
+                held += case.beside(most_slices)
+                yield Way(held, npu, int(moved + weights * (stripes - 1)))
                 more = again * (slices - 1) if stripes > 1 else 0
-                yield Way(held + slice_, npu, int(moved + more))
+                yield Way(held, npu, int(moved + more))
 
 
 def _counts(total: int) -> Iterator[tuple[int, int]]:

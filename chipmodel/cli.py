@@ -22,12 +22,15 @@ from chipmodel.cli_options import (
     DEFAULT_CHIP,
     all_of,
     chip_options,
+    effort,
+    effort_options,
     inputs,
     plan_options,
     workload_options,
 )
 from chipmodel.cli_pack import check_packing, is_packing, pack
 from chipmodel.cli_paths import path_word, sample_options, weighed_run
+from chipmodel.cli_plan import plan
 from chipmodel.cli_report import report
 from chipmodel.cli_study import study
 from chipmodel.cli_texts import html_text, json_text, plan_text, trace_text
@@ -94,6 +97,7 @@ _table_options = all_of(
 @click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
 @click.option("--streamer", default="ping-pong", show_default=True, help="Planner of transfers.")
 @plan_options
+@effort_options
 @sample_options
 @click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document.")
 @click.option("--plan", "plan_file", metavar="FILE", help="Offsets and commands, for chipmodel check.")
@@ -113,6 +117,8 @@ def simulate(
     in_place: InPlace,
     merge: str,
     choices: tuple[str, ...],
+    time_limit: float | None,
+    gap: float | None,
     samples: int | None,
     seed: int,
     json_file: str | None,
@@ -129,9 +135,15 @@ def simulate(
     program = reuse(program, in_place)
 
     def run(choices: Mapping[str, str]) -> Result:
-        with stage(f"planning and simulating {program.name}"):
+        with stage(f"planning and simulating {program.name}") as say:
+            limits, stop = effort(time_limit, gap, say)
             return pipeline.run(
-                program, chip, packer, streamer, spill=not no_spill, choices=choices, merge=merge
+                *(program, chip, packer, streamer),
+                spill=not no_spill,
+                choices=choices,
+                merge=merge,
+                limits=limits,
+                stop=stop,
             )
 
     result = weighed_run(run, word, path, samples, seed)
@@ -331,6 +343,7 @@ def _base_of(chip: str, output: Path) -> str:
 
 
 commands.add_command(pack)
+commands.add_command(plan)
 commands.add_command(compare)
 commands.add_command(study)
 commands.add_command(report)

@@ -28,7 +28,7 @@ _limit_options = all_of(
         "--time-limit",
         metavar="S",
         type=float,
-        help=f"Seconds, for each packer that searches. [{DEFAULT_SECONDS:g}; none with --node-limit]",
+        help=f"Seconds, for each planner that searches. [{DEFAULT_SECONDS:g}; none with --node-limit]",
     ),
     click.option("--node-limit", metavar="N", type=int, help="Nodes of search: the same plans every time."),
     click.option("--seed", metavar="N", type=int, default=0, help="Another order of search. [0]"),
@@ -110,7 +110,13 @@ def compare(
         arms = _merger_names(merges or "")
         fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
         program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-        setting = Setting(reuse(program, in_place), chip, *fixed, not no_spill, path_choices(choices), merge)
+        setting = Setting(
+            *(reuse(program, in_place), chip, *fixed),
+            spill=not no_spill,
+            choices=path_choices(choices),
+            merge=merge,
+            seconds=limits.seconds,
+        )
         comparison = compare_program(setting, wanted, names, limits, arms)
     _write(comparison, json_file, html_file)
 

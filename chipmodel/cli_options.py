@@ -14,6 +14,8 @@ from chipmodel.progress import stage
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
     from chipmodel.program import Program
+    from dma.stop import Stop
+    from solvers.outcome import Limits
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 DEFAULT_CHIP = "luna-arcs"
@@ -80,7 +82,22 @@ chip_options = all_of(
     ),
 )
 
-plan_options = all_of(
+effort_options = all_of(
+    click.option(
+        "--time-limit",
+        metavar="S",
+        type=click.FloatRange(min=0),
+        help="Seconds for a packer, and for a streamer, that search. [each its own]",
+    ),
+    click.option(
+        "--gap",
+        metavar="PERCENT",
+        type=click.FloatRange(min=0),
+        help="Streamer exact ends once its forecast is so near to the bound. [0.05]",
+    ),
+)
+
+spill_options = all_of(
     click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole."),
     click.option(
         "--in-place",
@@ -97,6 +114,9 @@ plan_options = all_of(
         show_default=True,
         help="How the arms of branches share memory: none, unified-block, conflict or exact.",
     ),
+)
+plan_options = all_of(
+    spill_options,
     click.option(
         "--path",
         "choices",
@@ -105,6 +125,17 @@ plan_options = all_of(
         help="Arm of an if, or trips of a loop: gate=face,decode=3. Else the first arm and the loop's trips.",
     ),
 )
+
+
+def effort(
+    time_limit: float | None, gap: float | None, say: Callable[[object], None]
+) -> tuple[Limits | None, Stop]:
+    """What ``effort_options`` say to packers and to streamers, who tell ``say`` how far they are."""
+    from dma.stop import GAP, Stop
+    from solvers.outcome import Limits
+
+    limits = None if time_limit is None else Limits(seconds=time_limit)
+    return limits, Stop(time_limit, GAP if gap is None else gap / 100, report=say)
 
 
 def inputs(

@@ -55,8 +55,9 @@ def study(
 
     \b
       name, title   what it is called, and what it asks
-      workloads     zoo:NAME, files (relative to STUDY.yaml), guillotine:n=60,
-                    minimalloc:NAME; * stands for anything. [MLPerf Tiny]
+      workloads     zoo:NAME, onnx:NAME, files (relative to STUDY.yaml),
+                    guillotine:n=60, minimalloc:NAME; * stands for anything.
+                    [MLPerf Tiny]
                     Options: model.onnx?dtype=int16&shape.x=1,3,64,64&trips.l=3
       chips         presets and chip files, or all. [luna-arcs]
       packers       names, or all. [large-first]; also merges [conflict] and

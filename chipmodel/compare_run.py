@@ -32,6 +32,8 @@ class Setting:
     spill: bool
     choices: Mapping[str, str]
     merge: str = "conflict"
+    seconds: float | None = None
+    """For each streamer that tries many ways."""
 
 
 def compare_packing(table: PackingTable, source: str, packers: Sequence[str], limits: Limits) -> Comparison:
@@ -87,7 +89,7 @@ def compare_program(
         streamer=setting.streamer,
         packer=setting.packer,
         packed=_packed(PackingTable(problem, (), (), {}), program.name, packers, limits),
-        streamed=tuple(_streamed(setting, name) for name in streamers),
+        streamed=_all_streamed(setting, streamers),
         merged=tuple(merged),
     )
 
@@ -118,7 +120,7 @@ def _compare_on_cores(
         streamer=setting.streamer,
         packer=setting.packer,
         packed=tuple(pack_cores(problems, program.name, name, limits) for name in packers),
-        streamed=tuple(_streamed(setting, name) for name in streamers),
+        streamed=_all_streamed(setting, streamers),
         merged=tuple(merge_cores(found, merge, packer, limits) for merge, packer in pairs),
     )
 
@@ -182,8 +184,16 @@ def merge_problem(problem: Problem, nesting: Section, merge: str, packer: str, l
     return Merged(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
 
 
+def _all_streamed(setting: Setting, names: Sequence[str]) -> tuple[Streamed, ...]:
+    """All against the best bound that one of them has looked for."""
+    rows = [_streamed(setting, name) for name in names]
+    best = max((row.lower_bound for row in rows if row.lower_bound is not None), default=None)
+    return tuple(row if row.lower_bound is None else replace(row, lower_bound=best) for row in rows)
+
+
 def _streamed(setting: Setting, name: str) -> Streamed:
     from chipmodel import pipeline
+    from dma.stop import Stop
 
     began = perf_counter()
     try:
@@ -196,6 +206,7 @@ def _streamed(setting: Setting, name: str) -> Streamed:
                 spill=setting.spill,
                 choices=setting.choices,
                 merge=setting.merge,
+                stop=Stop(setting.seconds),
             )
     except DoesNotFit as refusal:
         return Streamed(name, refused=refusal.what)

@@ -19,13 +19,15 @@ from chipmodel.lower import lower
 from chipmodel.partition import assigned
 from chipmodel.plan import Problem, Solved
 from chipmodel.plan_sweep import check_fast
-from chipmodel.program import Program
+from chipmodel.program import Op, Program
 from chipmodel.result import Attempt, Result
 from chipmodel.schedule import Schedule, steps
 from chipmodel.simulate import simulate
 from chipmodel.skipped import refuse_skipped_results
+from chipmodel.time_bound import TimeBound
 from chipmodel.trace import Trace
 from dma.prefetch_race import Race
+from dma.stop import Stop
 from dma.stream import policy_named
 from solvers.branch_merge import DEFAULT_MERGE, merge_arms, merger_named
 from solvers.outcome import Limits
@@ -46,6 +48,8 @@ class Planned:
     problem: Problem
     solved: Solved
     attempts: tuple[Attempt, ...]
+    bound: TimeBound | None = None
+    """Cycles that no plan beats, where the streamer needed to know."""
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -60,6 +64,7 @@ def plan(
     spill: bool = True,
     merge: str = DEFAULT_MERGE,
     limits: Limits | None = None,
+    stop: Stop | None = None,
 ) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
@@ -68,7 +73,7 @@ def plan(
     that message names the smallest capacity that would do.
     """
     try:
-        planned = _rounds(program, chip, packer, streamer, spill, merge, limits)
+        planned = _rounds(program, chip, packer, streamer, spill, merge, limits, stop)
     except DoesNotFit as refusal:
         if spill:
             raise
@@ -140,10 +145,14 @@ def _rounds(
     spill: bool,
     merge: str,
     limits: Limits | None = None,
+    stop: Stop | None = None,
 ) -> Planned:
     began = perf_counter()
     capacity = chip.shared_memory.bytes
-    race = Race(program, chip, policy_named(streamer), capacity, spill, packer_named(packer).tiers)
+    policy = policy_named(streamer)
+    bound = one_path_bound(program, chip, True) if policy.squeezes else None
+    stop = replace(stop or Stop(), bound=bound.cycles if bound else 0)
+    race = Race(program, chip, policy, capacity, spill, packer_named(packer).tiers, stop)
     best: Planned | None = None
     attempts: list[Attempt] = []
     while len(attempts) < ROUNDS * race.rounds:
@@ -166,7 +175,13 @@ def _rounds(
     faults = check_fast(Problem(best.problem.buffers), best.solved.plan)
     if faults:
         raise AssertionError(f"packer {packer} made a wrong plan: {faults[0]}")
-    return Planned(best.schedule, best.problem, best.solved, tuple(attempts))
+    return Planned(best.schedule, best.problem, best.solved, tuple(attempts), bound)
+
+
+def one_path_bound(program: Program, chip: Chip, residency: bool) -> TimeBound | None:
+    """``bound.time_bound`` of a program that has one path; None of one with branches or loops."""
+    one_path = all(isinstance(node, Op) for node in program.body)
+    return time_bound(program, chip, {}, residency) if one_path else None
 
 
 def _packed(schedule: Schedule, chip: Chip, packer: str, merge: str, limits: Limits | None) -> Planned:
@@ -184,8 +199,11 @@ def run(
     spill: bool = True,
     choices: Mapping[str, str] | None = None,
     merge: str = DEFAULT_MERGE,
+    limits: Limits | None = None,
+    stop: Stop | None = None,
 ) -> Result:
-    """Plan and simulate ``program``, and its synchronous twin beside it.
+    """Plan and simulate ``program``, and its synchronous twin beside it. ``limits`` are for the packer, and
+    ``stop`` for a streamer that tries many ways; on several cores neither plays a part.
 
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
@@ -196,7 +214,7 @@ def run(
 
         return run_cores(program, chip, packer, streamer, spill=spill, choices=choices, merge=merge)
     assigned(program, chip.cores)
-    planned = plan(program, chip, packer, streamer, spill, merge)
+    planned = plan(program, chip, packer, streamer, spill, merge, limits, stop)
     trace = simulate(planned.commands, chip, choices)
     return Result(
         program=program,
@@ -206,7 +224,7 @@ def run(
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
-        bound=time_bound(program, chip, trace.path, policy_named(streamer).squeezes),
+        bound=planned.bound or time_bound(program, chip, trace.path, policy_named(streamer).squeezes),
         attempts=planned.attempts,
         merge=merge,
     )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from chipmodel.chip import Chip
 from chipmodel.lower import lower
+from chipmodel.pipeline import Planned
 from chipmodel.plan import Problem, Solved
 from chipmodel.plan_file import PlanFile, PlannedBuffer, PlannedCore
 from chipmodel.result import Result
@@ -17,18 +20,26 @@ def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) 
         PlannedCore(core.solved.peak, _buffers(core.problem, core.solved), core.commands)
         for core in result.cores
     )
+    planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
+    file = plan_of_planned(planned, result.chip, workload, chip, overrides)
+    return replace(file, buffers=(), commands=(), cores=cores) if cores else file
+
+
+def plan_of_planned(
+    planned: Planned, chip: Chip, workload: str, chip_name: str, overrides: Sequence[str]
+) -> PlanFile:
+    """The offsets and commands of a plan for one core of ``chip``."""
     return PlanFile(
         workload=workload,
-        chip=chip,
+        chip=chip_name,
         overrides=tuple(overrides),
-        packer=result.solved.planner,
-        streamer=result.schedule.streamer,
-        capacity_bytes=result.capacity,
-        peak_bytes=result.solved.peak,
-        buffers=() if cores else _buffers(result.problem, result.solved),
-        commands=() if cores else lower(result.schedule, result.solved.plan),
-        cores=cores,
-        alignment=result.chip.shared_memory.alignment,
+        packer=planned.solved.planner,
+        streamer=planned.schedule.streamer,
+        capacity_bytes=chip.shared_memory.bytes,
+        peak_bytes=planned.solved.peak,
+        buffers=_buffers(planned.problem, planned.solved),
+        commands=lower(planned.schedule, planned.solved.plan),
+        alignment=chip.shared_memory.alignment,
     )
 
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from chipmodel.study_row import Improved, Point, Row, Status
 
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
+    from chipmodel.plan import Problem
     from chipmodel.program import Program
     from chipmodel.study_task import Task
     from chipmodel.study_workload import Source
@@ -115,6 +117,7 @@ def _packed(task: Task, table: PackingTable) -> Row:
         peak_lower_bound_bytes=found.lower_bound,
         capacity_bytes=capacity,
         trajectory=_trajectory([(p.seconds, p.peak, p.lower_bound) for p in found.trajectory]),
+        problem=_digest(free.problem),
     )
 
 
@@ -127,17 +130,22 @@ def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Stat
 
 
 def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
-    """What ``chipmodel simulate`` answers, without the synchronous twin of every other streamer."""
+    """What ``chipmodel simulate`` answers, without the synchronous twin of every other streamer; and a packer
+    that searches does not stop at the first plan that fits, so that peaks can be compared."""
     from chipmodel.partition import assigned
     from chipmodel.pipeline import plan
     from chipmodel.simulate import simulate
+    from chipmodel.smallest_peak import with_smallest_peak
 
     if chip.cores > 1:
         return _on_cores(task, program, chip)
     point = task.point
     began = perf_counter()
     assigned(program, chip.cores)
-    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, _limits(point))
+    limits = _limits(point)
+    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, limits)
+    left = replace(limits, seconds=limits.left(began))
+    planned = with_smallest_peak(planned, point.packer, point.merge, left)
     solved = planned.solved
     row = Row(
         point=point,
@@ -148,6 +156,7 @@ def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
         peak_lower_bound_bytes=solved.lower_bound,
         capacity_bytes=chip.shared_memory.bytes,
         trajectory=_trajectory(solved.trajectory),
+        problem=_digest(planned.problem),
     )
     if not row.fits:
         return row
@@ -188,6 +197,10 @@ def _timed(row: Row, chip: Chip, trace: Trace, bound: int, twin: int | None) -> 
         dma_busy_cycles=trace.busy("dma"),
         milliseconds=chip.milliseconds(trace.cycles),
     )
+
+
+def _digest(problem: Problem) -> str:
+    return sha256(repr(replace(problem, capacity=None)).encode()).hexdigest()[:16]
 
 
 def _trajectory(steps: Sequence[tuple[float, int | None, int]]) -> tuple[Improved, ...]:

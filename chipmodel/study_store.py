@@ -21,7 +21,7 @@ from chipmodel.study_row import Row
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 1
+FORMAT = 2
 MARKS = ("application_id", "user_version")
 BUSY_SECONDS = 60.0
 

@@ -1,7 +1,7 @@
 """A workload as a study names it: what it is, a digest of its content, and the thing itself.
 
-``zoo:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files, relative to the
-study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224`` and ``trips.NODE=3`` for networks
+``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files, relative
+to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224`` and ``trips.NODE=3`` for networks
 and ``capacity=30KiB`` for packings, joined by ``&`` and beside a built-in network's own options.
 """
 
@@ -55,10 +55,14 @@ def matching(pattern: str, folder: Path) -> list[str]:
     """The workloads that a name with a ``*`` in it stands for, sorted; files are relative to ``folder``."""
     from fnmatch import fnmatchcase
 
+    from workloads.onnx_models import SCHEME, models
+
     if pattern.startswith("zoo:"):
         from workloads.zoo import networks
 
         return [name for n in networks() if fnmatchcase(name := f"zoo:{n.name}", pattern)]
+    if pattern.startswith(SCHEME):
+        return [name for model in models() if fnmatchcase(name := f"{SCHEME}{model}", pattern)]
     if pattern.startswith(MINIMALLOC):
         names = (f"{MINIMALLOC}{path.name.partition('.')[0]}" for path in _minimalloc_folder().glob("*.csv"))
         return sorted(name for name in set(names) if fnmatchcase(name, pattern))
@@ -76,11 +80,20 @@ def source_of(name: str, folder: Path) -> Source:
         build(*parse_zoo_url(plain))
     if plain.startswith(MADE):
         return Source(name, "", sha256(name.encode()).hexdigest())
-    path = _minimalloc(plain) if plain.startswith(MINIMALLOC) else folder / plain
+    path = _file(plain, folder)
     if path.suffix.lower() not in SUFFIXES:
-        mend = f"give zoo:NAME, guillotine:n=60, {MINIMALLOC}NAME, or a file: {', '.join(SUFFIXES)}"
+        named = f"zoo:NAME, onnx:NAME, guillotine:n=60, {MINIMALLOC}NAME"
+        mend = f"give {named}, or a file: {', '.join(SUFFIXES)}"
         raise BadInput(f"{shown(plain)} is no workload of a known kind", mend=mend)
     return Source(name, str(path), _digest(path))
+
+
+def _file(plain: str, folder: Path) -> Path:
+    from workloads.onnx_models import SCHEME, model_file
+
+    if plain.startswith(MINIMALLOC):
+        return _minimalloc(plain)
+    return model_file(plain) if plain.startswith(SCHEME) else folder / plain
 
 
 def load_workload(source: Source) -> Program | PackingTable:

@@ -45,10 +45,10 @@ MOST_PLACES = 100_000
 """Slices times steps of a stretch that is searched; a longer one keeps the loads of ``dma.weight_region``."""
 PARTS = (8, 64)
 """Ways to share the memory, as ``stream.PARTS_FOR_WEIGHTS``."""
-DECIDERS: tuple[Decider, ...] = ("greedy", "tiers", "joint")
+DECIDERS: tuple[Decider, ...] = ("joint", "tiers", "greedy")
 FITTING = (1, 2, 3, 4, 6)
 MUCH = 0.9
-PIECES = (1, 2, 4, 8)
+PIECES = (4, 2, 8, 1)
 """Ways to cut: this many slices of a block fit at once."""
 
 
@@ -133,7 +133,7 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
         left = room.budget - claim
         limit = max(least_weights(program, op, room.keep), left // pieces)
         channels[op.name] = sliced(program, op, limit, room.granule) or 1
-        if program.block_bytes(op) > left:
+        if program.block_bytes(op) > max(0, left):
             channels[op.name] = _quickest(room, op, left, channels[op.name])
         tiling = _cut(room, op, room.budget - through) if op.name in room.residency.striped else None
         if tiling is not None:
@@ -179,7 +179,10 @@ def _issue(
 
 
 def _policy(name: str, nodes: int) -> Policy:
-    ways = [_way(decider, part, pieces, nodes) for decider in DECIDERS for part in PARTS for pieces in PIECES]
+    ways = [
+        _way(decider, part, pieces, nodes) for part in PARTS for pieces in PIECES for decider in DECIDERS
+    ]
+    heuristics = (sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY)
     return Policy(
         name=name,
         title="when to load, searched for many ways to cut; exact:20000 looks at more",
@@ -188,7 +191,8 @@ def _policy(name: str, nodes: int) -> Policy:
         reserve=_least,
         channels=sync.POLICY.channels,
         issue=sync.POLICY.issue,
-        rivals=(sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY, *ways),
+        rivals=(*heuristics, *ways),
+        sure=len(heuristics),
         squeezes=True,
     )
 

@@ -80,5 +80,7 @@ class Policy:
     rivals: tuple[Policy, ...] = ()
     """Policies of which the quickest schedule is taken (``dma.prefetch_race``). A rival may have rivals of
     its own: they begin with as much memory as a packer left to it."""
+    sure: int = 0
+    """How many of the first rivals are always tried, whatever ``stop.Stop`` says."""
     leaner: Policy | None = None
     """What decides alike but holds less memory at once, for where a packer finds no room."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import inf
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from chipmodel.chip import Chip
@@ -23,9 +25,13 @@ from dma.forecast import transfer_times
 from dma.ping_pong_across import odds_of
 from dma.ping_pong_across_forecast import Expectation, Load
 from dma.policy import Policy
+from dma.stop import Standing, Stop
 
 if TYPE_CHECKING:
     from dma.stream import Known
+
+
+NEVER = Stop(gap=-1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +51,17 @@ class Entry:
 
 class Race:
     """The rivals of ``policy``, or it alone where it has none; the first schedules are for ``budget`` bytes.
-    ``spill`` and ``tiers`` are those of ``dma.stream.stream``."""
+    ``spill`` and ``tiers`` are those of ``dma.stream.stream``; ``stop`` says when there are enough."""
 
     def __init__(
-        self, program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool
+        self,
+        program: Program,
+        chip: Chip,
+        policy: Policy,
+        budget: int,
+        spill: bool,
+        tiers: bool,
+        stop: Stop = NEVER,
     ) -> None:
         self.program, self.chip, self.policy = program, chip, policy
         self.spill, self.tiers = spill, tiers
@@ -58,8 +71,14 @@ class Race:
         self.waiting: list[tuple[bool, float, int, Entry]] = []
         self.entered = 0
         self.refusal: DoesNotFit | None = None
-        for rival in policy.rivals or (policy,):
-            self._enter(rival, budget, first=bool(rival.rivals))
+        self.began, self.budget, self.stop = perf_counter(), budget, stop
+        self.left = list(reversed(policy.rivals or (policy,)))
+        self._try_more()
+
+    @property
+    def least(self) -> float:
+        """The quickest forecast that waits."""
+        return min((entry.cycles for *_, entry in self.waiting), default=inf)
 
     @property
     def rounds(self) -> int:
@@ -89,6 +108,19 @@ class Race:
                 self._enter(entry.rival, budget, first=entry.first)
         elif entry.rival.leaner:
             self._enter(entry.rival.leaner, entry.budget, second=True)
+        self._try_more()
+
+    def _try_more(self) -> None:
+        """Rivals that have not been tried, until there are enough."""
+        ways = len(self.policy.rivals or (self.policy,))
+        while self.left:
+            tried = ways - len(self.left)
+            if tried >= self.policy.sure and self.stop.enough(self.least, perf_counter() - self.began):
+                return
+            rival = self.left.pop()
+            self._enter(rival, self.budget, first=bool(rival.rivals))
+            if self.stop.report and self.waiting:
+                self.stop.report(Standing(tried + 1, ways, self.least, self.stop.bound))
 
     def _enter(self, rival: Policy, budget: int, first: bool = False, second: bool = False) -> None:
         from dma.stream import stream_one

@@ -187,8 +187,8 @@ def merge_problem(problem: Problem, nesting: Section, merge: str, packer: str, l
 def _all_streamed(setting: Setting, names: Sequence[str]) -> tuple[Streamed, ...]:
     """All against the best bound that one of them has looked for."""
     rows = [_streamed(setting, name) for name in names]
-    best = max((row.lower_bound for row in rows if row.lower_bound is not None), default=None)
-    return tuple(row if row.lower_bound is None else replace(row, lower_bound=best) for row in rows)
+    best = max((row.lower_bound for row in rows), default=0)
+    return tuple(row if row.cycles is None else replace(row, lower_bound=best) for row in rows)
 
 
 def _streamed(setting: Setting, name: str) -> Streamed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from chipmodel.chip import Chip
 from chipmodel.lower import lower
@@ -20,9 +19,22 @@ def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) 
         PlannedCore(core.solved.peak, _buffers(core.problem, core.solved), core.commands)
         for core in result.cores
     )
-    planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
-    file = plan_of_planned(planned, result.chip, workload, chip, overrides)
-    return replace(file, buffers=(), commands=(), cores=cores) if cores else file
+    if not cores:
+        planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
+        return plan_of_planned(planned, result.chip, workload, chip, overrides)
+    return PlanFile(
+        workload=workload,
+        chip=chip,
+        overrides=tuple(overrides),
+        packer=result.solved.planner,
+        streamer=result.schedule.streamer,
+        capacity_bytes=result.capacity,
+        peak_bytes=result.solved.peak,
+        buffers=(),
+        commands=(),
+        cores=cores,
+        alignment=result.chip.shared_memory.alignment,
+    )
 
 
 def plan_of_planned(

@@ -65,11 +65,12 @@ class Early:
             need.last < at <= after and _meet(need.part.share, load.part.share)
             for at, load in self.loads.get(need.part.name, ())
         )
-        if read or self.emission_reuses(need) or not self.take(after, need.bytes):
+        size = self.emission.buffers[need.buffer].bytes
+        if read or self._reused(need) or not self.take(after, size):
             return decision
         return replace(decision, due=after)
 
-    def emission_reuses(self, need: Need) -> bool:
+    def _reused(self, need: Need) -> bool:
         """Whether a later stripe is made in the same buffer at the next step."""
         return any(
             other.buffer == need.buffer and other.first == need.last + 1 for other in self.emission.needs

@@ -85,7 +85,7 @@ def _hint(needs: Sequence[Need], stretch: Stretch) -> list[int]:
     room, fixed = list(stretch.room), list(stretch.fixed)
     for need, each in zip(needs, stretch.slices, strict=True):
         if need.kind != "weights":
-            room[need.first - stretch.first] -= need.bytes
+            room[need.first - stretch.first] -= each.bytes
             fixed.append(Move("load", need.first, need.first, each.cycles))
     alone = replace(stretch, room=room, fixed=fixed, slices=[stretch.slices[i] for i in weights])
     for index, position in zip(weights, issue_positions(alone), strict=True):

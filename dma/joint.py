@@ -25,6 +25,8 @@ from solvers.state_search_problem import State, Stay
 
 THRIFT = 0.1
 """What is hidden behind compute as if time had no steps may show: less of it is better."""
+MOST_OPS = 160
+"""Of a longer program S1's search decides: pairs of a load and a step grow with the square."""
 NODES = 500
 """Nodes of branch and bound: well under a second."""
 
@@ -38,6 +40,8 @@ def decide_jointly(
     if not spill:
         return decide(program, budget, reserve, spill=False)
     asked = Asked(program, chip, budget, reserve)
+    if len(asked.table.ops) > MOST_OPS:
+        return asked.residency(asked.found().state)
     question = _Question(asked).problem()
     found = solve_residency(question, NODES, thrift=THRIFT)
     if found.cycles is None:

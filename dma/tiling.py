@@ -82,7 +82,7 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] 
 
     An operand that every step needs in the same part has one buffer, whatever the depth.
     """
-    sampled = _sample(op, tiling)
+    sampled = samples(op, tiling)
     total = 0
     for index, name in enumerate(op.inputs):
         if name in kept:
@@ -175,7 +175,7 @@ def _fetched(program: Program, op: Op, name: str) -> int:
     return 0 if op.collects else size // op.slices
 
 
-def _sample(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
+def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     """A few tiles, a largest one among them: a halo is widest away from the image's edges, and from
     there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     total, size = op.work.rows, tiling.rows

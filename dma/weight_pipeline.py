@@ -100,8 +100,15 @@ def stretches(
         needs[emission.stretch[need.first]].append(need)
     there = Counter[int]()
     for need in others:
-        there[need.first] += need.bytes
+        there[need.first] += emission.buffers[need.buffer].bytes
     cycles = transfer_times(chip)
+
+    def taken(need: Need) -> Slice:
+        time = cycles("load", need.bytes)
+        if need.kind == "weights":
+            return Slice(need.bytes, need.first, need.last, time)
+        return Slice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
+
     moves: dict[int, list[Move]] = defaultdict(list)
     for decision in fixed:
         way, size = decision.need.direction, decision.need.bytes
@@ -114,12 +121,7 @@ def stretches(
                 first=inside[number][0].position,
                 computes=[step.cycles for step in inside[number]],
                 room=[free[step.op] + there[step.position] for step in inside[number]],
-                slices=[
-                    Slice(
-                        n.bytes, n.first, n.last if n.kind == "weights" else n.first, cycles("load", n.bytes)
-                    )
-                    for n in group
-                ],
+                slices=[taken(need) for need in group],
                 fixed=moves[number],
             ),
         )

@@ -1,0 +1,74 @@
+"""``chipmodel plan``, and ``--time-limit`` and ``--gap`` where a streamer searches."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from chipmodel.cli import main
+
+SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one call in this process."""
+    argv = sys.argv
+    sys.argv = ["chipmodel", *arguments]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = argv
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return int(ended.value.code or 0), printed.out, printed.err
+
+
+def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    alone, beside = str(tmp_path / "alone.json"), str(tmp_path / "beside.json")
+    code, out, err = call(capsys, "plan", "zoo:ds_cnn", "--streamer", "ping-pong", "-o", alone)
+    assert (code, out) == (0, "")
+    assert "ds_cnn on luna-arcs: peak " in err
+    assert ", gap " in err
+    assert call(capsys, "simulate", "zoo:ds_cnn", "--plan", beside)[0] == 0
+    assert Path(alone).read_text() == Path(beside).read_text()
+    assert call(capsys, "check", alone, "zoo:ds_cnn")[0] == 0
+
+
+def test_the_plan_stands_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "plan", "zoo:ds_cnn", "--time-limit", "0")
+    assert code == 0
+    assert json.loads(out)["streamer"] == "exact"
+
+
+def test_what_does_not_fit_and_what_has_cores(capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = ("zoo:ds_cnn", "--no-spill", "--set", "shared_memory.bytes=8KiB")
+    assert call(capsys, "plan", *tiny, "--streamer", "sync")[0] == 1
+    code, _, err = call(capsys, "plan", "zoo:ds_cnn", "--set", "cores=2")
+    assert code == 2
+    assert "simulate WORKLOAD --plan FILE" in err
+
+
+def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> None:
+    """No time: the heuristics alone. A wide gap: the first way that is so near. Never slower than they."""
+
+    def cycles(*options: str) -> int:
+        code, out, _ = call(capsys, "simulate", *SMALL, "--streamer", "exact", "--json", "-", *options)
+        assert code == 0
+        return int(json.loads(out)["total_cycles"])
+
+    hurried, near, full = cycles("--time-limit", "0"), cycles("--gap", "5"), cycles()
+    assert full <= near < hurried
+    _, out, _ = call(capsys, "simulate", *SMALL, "--streamer", "exact", "--json", "-")
+    answer = json.loads(out)
+    assert answer["lower_bound_cycles"] <= full <= 1.02 * answer["lower_bound_cycles"]
+
+
+@pytest.mark.parametrize("option", ["--time-limit", "--gap"])
+def test_no_less_than_nothing(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    code, _, err = call(capsys, "simulate", *SMALL, option, "-1")
+    assert code == 2
+    assert option in err

@@ -15,12 +15,11 @@ from itertools import groupby, islice
 from math import ceil
 
 from chipmodel.bound_ops import least_cycles, read_share, written_share
-from chipmodel.bound_stripes import options
+from chipmodel.bound_stripes import largest, last, options
 from chipmodel.bound_windows import Costs, run_of
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
 from chipmodel.time_bound import Binding, TimeBound
-from dma.tiling import least_stripe
 from solvers.residency_exact import NODES, solve_residency
 from solvers.residency_problem import Item, Option, Overlay, ResidencyFound, ResidencyProblem, Step
 
@@ -80,6 +79,7 @@ class _Tensor:
     loads: list[Fraction] = field(default_factory=list[Fraction])
     reads: list[int] = field(default_factory=list[int])
     passing: list[int] = field(default_factory=list[int])
+    ending: list[int] = field(default_factory=list[int])
     store: Fraction = Fraction(0)
     ends: bool = False
     absorbed: int | None = None
@@ -126,7 +126,7 @@ class _Run:
             if name not in self.current:
                 self._begin(name, made=False)
             size = int(self.program.tensors[name].bytes * read_share(op, name, 1))
-            self._touch(self.current[name], visit, size, self._passing(op, name))
+            self._touch(self.current[name], visit, size, *self._passing(op, name))
 
     def _weights(self, visit: int, op: Op) -> None:
         size = self.program.block_bytes(op)
@@ -137,7 +137,7 @@ class _Run:
             self.blocks[key] = len(self.tensors)
             self.tensors.append(_Tensor("weights of " + op.name, made=False))
         least = -(-size // max(1, op.work.channels))
-        self._touch(self.blocks[key], visit, size, least)
+        self._touch(self.blocks[key], visit, size, least, least)
 
     def _writes(self, visit: int, op: Op) -> None:
         under = [self.current[n] for n in dict.fromkeys((*op.absorbs, op.overwrites)) if n in self.current]
@@ -145,7 +145,7 @@ class _Run:
             if not self.program.tensors[name].bytes:
                 continue
             index = self._begin(name, made=True)
-            self._touch(index, visit, 0, self._passing(op, name))
+            self._touch(index, visit, 0, *self._passing(op, name))
             share = written_share(op, name, 1)
             self.tensors[index].store = self.costs.store(int(self.program.tensors[name].bytes * share))
         if under and op.outputs and op.outputs[0] in self.current:
@@ -158,7 +158,7 @@ class _Run:
         self.tensors.append(_Tensor(name, made))
         return self.current[name]
 
-    def _touch(self, index: int, visit: int, size: int, passing: int) -> None:
+    def _touch(self, index: int, visit: int, size: int, passing: int, ending: int) -> None:
         tensor = self.tensors[index]
         if tensor.touches and tensor.touches[-1] == visit:
             return
@@ -167,10 +167,11 @@ class _Run:
         tensor.reads.append(size)
         tensor.loads.append(self.costs.load(size) if size else Fraction(0))
         tensor.passing.append(passing)
+        tensor.ending.append(ending)
 
-    def _passing(self, op: Op, name: str) -> int:
-        others = frozenset((*op.inputs, *op.outputs)) - {name}
-        return least_stripe(self.program, op, others)
+    def _passing(self, op: Op, name: str) -> tuple[int, int]:
+        one = frozenset((name,))
+        return largest(self.program, op, one, 1, 1), last(self.program, op, one)
 
     def _output(self, index: int) -> None:
         self.tensors[index].ends = True
@@ -193,4 +194,5 @@ class _Run:
             tensor.ends,
             whole=not weights,
             absorbed=tensor.absorbed,
+            ending=tuple(tensor.ending),
         )

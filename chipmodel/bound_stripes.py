@@ -18,7 +18,7 @@ from chipmodel.chip import Chip
 from chipmodel.interval import Interval
 from chipmodel.program import Op, Program
 from chipmodel.work import Conv, Pool
-from dma.tiling import Tiling, slice_bytes, stripe_bytes
+from dma.tiling import Tiling, samples, slice_bytes
 from solvers.residency_problem import Option
 
 COUNTS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 129, 257, 513, 1025, 1 << 40)
@@ -55,11 +55,12 @@ def options(
     for count in range(1, len(items) + 1):
         for names in combinations(items, count):
             kept = frozenset(items) - frozenset(names)
+            ending = last(program, op, frozenset(names))
             room = chip.shared_memory.bytes
             if op.overwrites is None:
                 room -= sum(sizes[items[name]] for name in kept)
             for way in ways(program, chip, op, kept, room, weights):
-                yield Option(step, tuple(items[n] for n in names), way.bytes, way.npu, way.moved)
+                yield Option(step, tuple(items[n] for n in names), way.bytes, way.npu, way.moved, ending)
 
 
 def ways(
@@ -135,9 +136,33 @@ class _Case:
         return 0 if not self.weights else slice_bytes(self.program, self.op, channels) - self.one_channel
 
     def bytes(self, stripes: int, slices: int) -> int:
-        """Of the smallest stripe buffers with so many parts at most."""
-        tiling = Tiling(-(-self.rows // stripes), -(-self.channels // slices), striped=True)
-        return stripe_bytes(self.program, self.op, tiling, self.kept)
+        """Of the smallest stripes with so many parts at most, where they are largest."""
+        names = frozenset((*self.loads, *self.stores))
+        return largest(self.program, self.op, names, -(-self.rows // stripes), -(-self.channels // slices))
+
+
+def largest(program: Program, op: Op, names: frozenset[str], rows: int, channels: int) -> int:
+    """Bytes that ``names`` take while the largest tile runs, of so many rows and channels at least. Larger
+    stripes may see less of an image's padding, but not once the first one reads all rows of the kernel."""
+    window = op.work.window if isinstance(op.work, Conv | Pool) else None
+    beyond = 0 if window is None else -(-window.pad_top // window.stride_h)
+    return min(
+        max(tile_bytes(program, op, names, *tile) for tile in samples(op, Tiling(most, channels)))
+        for most in range(rows, min(op.work.rows, rows + beyond) + 1)
+    )
+
+
+def last(program: Program, op: Op, names: frozenset[str]) -> int:
+    """Bytes that ``names`` take at the end, the last tile being as small as can be."""
+    rows, channels = op.work.rows, op.work.channels
+    return tile_bytes(program, op, names, Interval(rows - 1, rows), Interval(channels - 1, channels))
+
+
+def tile_bytes(program: Program, op: Op, names: frozenset[str], rows: Interval, channels: Interval) -> int:
+    """Bytes of one tile's stripes of ``names``; of a tensor that is two operands each part once."""
+    shares = {(n, op.reads(i, rows, channels)) for i, n in enumerate(op.inputs) if n in names}
+    shares |= {(n, op.writes(n, rows, channels)) for n in op.outputs if n in names}
+    return sum(share.bytes(program.tensors[name].bytes) for name, share in shares)
 
 
 def _ways(case: _Case) -> Iterator[Way]:

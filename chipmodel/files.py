@@ -45,5 +45,7 @@ def _umask() -> int:
 def _refused(path: Path, error: OSError) -> BadInput:
     reason = error.strerror or str(error)
     return BadInput(
-        f"cannot write: {reason}", where=Place(str(path)), mend="name a file in a folder that exists"
+        f"cannot write: {reason}",
+        where=Place(str(path)),
+        mend="name a file in a folder that exists and may be written",
     )

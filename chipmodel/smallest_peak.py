@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 def with_smallest_peak(planned: Planned, packer: str, merge: str, limits: Limits | None = None) -> Planned:
     """``planned``, its schedule and so its packing problem the same, with the lowest peak that ``packer``
-    finds within ``limits``. What proves or asks nothing more is left as it is: an optimal plan, and that of a
-    packer that does not search, for which the capacity is no aim.
+    finds within ``limits``.
+
+    What asks nothing more is left as it is: an optimal plan, that of a packer that does not search, for which
+    the capacity is no aim, and of merge ``exact``, which did not stop there.
     """
     known = planned.solved
-    if known.status == "optimal" or packer_named(packer).search is None:
+    if known.status == "optimal" or packer_named(packer).search is None or merge == "exact":
         return planned
     free = replace(planned.problem, capacity=None)
     found = merge_arms(free, scopes(planned.schedule.body).section, packer, merge, limits)

@@ -1,8 +1,8 @@
 """A study's rows as a table: CSV or Parquet, the same bytes for the same rows.
 
 Columns: ``workload, chip``, one for each field under ``set``, ``packer, merge, streamer, seed, time_limit,
-node_limit, status``, bytes, cycles, ``milliseconds``, the gaps, ``problem`` (a digest: rows that share it packed
-the same buffers), ``error`` and, unless left out, ``seconds``.
+node_limit, status``, bytes, cycles, ``milliseconds``, the gaps, ``problem`` (rows in which it is the same
+packed the same buffers), ``error`` and, unless left out, ``seconds``.
 Rows are sorted by what was asked; what is not known is an empty cell.
 """
 

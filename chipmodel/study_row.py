@@ -63,7 +63,7 @@ class Row:
     """``total_cycles`` in the chip's clock."""
     trajectory: tuple[Improved, ...] = field(default=())
     problem: str = ""
-    """A digest of the packing problem, capacity aside: a bound that one row proved holds for all rows that have
+    """A digest of the packing problem, capacity aside: a bound that one row proved holds for all that have
     it. Empty where there is none, and on several cores, which have a problem each."""
     error: str = ""
     """What, where, the value and how to mend it; of a ``failed`` point, and where no schedule fits."""

@@ -16,6 +16,7 @@ from chipmodel.study_row import Improved, Point, Row, Status
 
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
+    from chipmodel.pipeline import Planned
     from chipmodel.plan import Problem
     from chipmodel.program import Program
     from chipmodel.study_task import Task
@@ -102,12 +103,10 @@ def _answer(task: Task, desk: Desk) -> Row:
 
 def _packed(task: Task, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then held against it."""
-    from chipmodel.pack_run import run
     from reports.packing import compile_seconds
 
     capacity = table.problem.capacity
-    free = replace(table, problem=replace(table.problem, capacity=None), hints={})
-    found = run(free, task.point.workload, task.point.packer, _limits(task.point))
+    found = pack_task(task, table)
     return Row(
         point=task.point,
         key=task.key,
@@ -117,8 +116,16 @@ def _packed(task: Task, table: PackingTable) -> Row:
         peak_lower_bound_bytes=found.lower_bound,
         capacity_bytes=capacity,
         trajectory=_trajectory([(p.seconds, p.peak, p.lower_bound) for p in found.trajectory]),
-        problem=_digest(free.problem),
+        problem=_digest(table.problem),
     )
+
+
+def pack_task(task: Task, table: PackingTable) -> Answer:
+    """The smallest peak that the point's packer finds, whatever the capacity."""
+    from chipmodel.pack_run import run
+
+    free = replace(table, problem=replace(table.problem, capacity=None), hints={})
+    return run(free, task.point.workload, task.point.packer, _limits(task.point))
 
 
 def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Status:
@@ -132,20 +139,13 @@ def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Stat
 def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
     """What ``chipmodel simulate`` answers, without the synchronous twin of every other streamer; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
-    from chipmodel.partition import assigned
-    from chipmodel.pipeline import plan
     from chipmodel.simulate import simulate
-    from chipmodel.smallest_peak import with_smallest_peak
 
     if chip.cores > 1:
         return _on_cores(task, program, chip)
     point = task.point
     began = perf_counter()
-    assigned(program, chip.cores)
-    limits = _limits(point)
-    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, limits)
-    left = replace(limits, seconds=limits.left(began))
-    planned = with_smallest_peak(planned, point.packer, point.merge, left)
+    planned = plan_task(task, program, chip)
     solved = planned.solved
     row = Row(
         point=point,
@@ -164,6 +164,19 @@ def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
     row = replace(row, status=solved.status, seconds=perf_counter() - began)
     twin = trace.cycles if point.streamer == "sync" else None
     return _timed(row, chip, trace, desk.bound(task, program, chip, trace.path).cycles, twin)
+
+
+def plan_task(task: Task, program: Program, chip: Chip) -> Planned:
+    """The plan of the point on one core, within the study's limits."""
+    from chipmodel.partition import assigned
+    from chipmodel.pipeline import plan
+    from chipmodel.smallest_peak import with_smallest_peak
+
+    point, limits, began = task.point, _limits(task.point), perf_counter()
+    assigned(program, chip.cores)
+    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, limits)
+    left = replace(limits, seconds=limits.left(began))
+    return with_smallest_peak(planned, point.packer, point.merge, left)
 
 
 def _on_cores(task: Task, program: Program, chip: Chip) -> Row:

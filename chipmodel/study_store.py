@@ -12,28 +12,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.study_link import linked, transaction
 from chipmodel.study_owner import Owner, is_alive, myself
 from chipmodel.study_record import COLUMNS, record_of, row_of
 from chipmodel.study_row import Row
-
-APPLICATION = 0x63686970
-"""SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 2
-MARKS = ("application_id", "user_version")
-BUSY_SECONDS = 60.0
-
-_SCHEMA = f"""
-CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE asked (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid INTEGER, started TEXT, beat REAL);
-CREATE TABLE claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {FORMAT};
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +65,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     if not path.is_file():
         mend = "run the study first: chipmodel study STUDY.yaml"
         raise BadInput("there is no store of a study", where=Place(str(path)), mend=mend)
-    with _opened(path, read_only=True) as link, _transaction(link, "DEFERRED"):
+    with linked(path, only_read=True) as link, transaction(link, "DEFERRED"):
         named = dict(link.execute("SELECT name, value FROM header"))
         points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
         texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
@@ -105,7 +89,7 @@ class Store:
     def ask(self, header: StudyHeader, keys: Sequence[str], turns: Iterable[str]) -> None:
         """Make ``keys`` (in the study's order) what the file is about, and ``turns``, the same keys, the
         order in which ``claim`` hands them out."""
-        with _transaction(self._link):
+        with transaction(self._link):
             texts = [(f.name, str(getattr(header, f.name))) for f in fields(header) if f.name != "points"]
             self._link.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", texts)
             if [key for (key,) in self._link.execute("SELECT key FROM asked ORDER BY position")] != [*keys]:
@@ -113,13 +97,13 @@ class Store:
                 self._link.executemany("INSERT INTO asked VALUES (?, ?)", enumerate(keys))
         self._link.execute("DROP TABLE IF EXISTS temp.wanted")
         self._link.execute("CREATE TEMP TABLE wanted (position INTEGER PRIMARY KEY, key TEXT NOT NULL)")
-        with _transaction(self._link):
+        with transaction(self._link):
             self._link.executemany("INSERT INTO temp.wanted VALUES (?, ?)", enumerate(turns))
 
     def claim(self, most: int) -> list[str]:
         """At most ``most`` keys that have no row and that nobody works on; they are the caller's now. Fewer
         where there are no more; others may still be at work (see ``open_points``)."""
-        with _transaction(self._link):
+        with transaction(self._link):
             owner = self._registered()
             found = self._free(most)
             if len(found) < most:
@@ -132,7 +116,7 @@ class Store:
     def save(self, rows: Iterable[Row]) -> None:
         """Store ``rows`` and give up the claims on them, all at once. A row that is there stays as it is,
         unless it was to be tried again."""
-        with _transaction(self._link):
+        with transaction(self._link):
             for row in rows:
                 self._link.execute(_ATTEMPT, (row.key,))
                 self._link.execute(_INSERT, record_of(row))
@@ -184,7 +168,7 @@ class Store:
         """Give up all claims."""
         if self._owner is None:
             return
-        with _transaction(self._link):
+        with transaction(self._link):
             self._link.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
             self._link.execute("DELETE FROM owners WHERE id = ?", (self._owner,))
         self._owner = None
@@ -236,57 +220,9 @@ def opened(path: Path) -> Generator[Store]:
 
     Raises BadInput where it cannot be opened, or is none of this version.
     """
-    with _opened(path) as link:
+    with linked(path) as link:
         store = Store(link)
         try:
             yield store
         finally:
             store.release()
-
-
-@contextmanager
-def _opened(path: Path, read_only: bool = False) -> Generator[sqlite3.Connection]:
-    address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
-    try:
-        link = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
-    except sqlite3.Error as error:
-        mend = "name a file in a folder that exists and may be written"
-        raise BadInput(f"the store cannot be opened: {error}", where=Place(str(path)), mend=mend) from None
-    try:
-        try:
-            if not read_only:
-                _prepare(link)
-            marks = [link.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS]
-        except sqlite3.DatabaseError as error:
-            raise _no_store(path, str(error)) from None
-        if marks != [APPLICATION, FORMAT]:
-            raise _no_store(path, f"or one of another version (format {marks[1]}, not {FORMAT})")
-        yield link
-    finally:
-        link.close()
-
-
-def _no_store(path: Path, why: str) -> BadInput:
-    mend = "name another file with --store, or move this one away"
-    return BadInput(f"this is no store of a study: {why}", where=Place(str(path)), mend=mend)
-
-
-def _prepare(link: sqlite3.Connection) -> None:
-    """Make the tables where there are none. Raises sqlite3.DatabaseError for another program's file."""
-    link.execute("PRAGMA journal_mode = WAL")
-    link.execute("PRAGMA synchronous = NORMAL")
-    with _transaction(link):
-        if not link.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                link.execute(statement)
-
-
-@contextmanager
-def _transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[Any]:
-    link.execute(f"BEGIN {kind}")
-    try:
-        yield
-    except BaseException:
-        link.execute("ROLLBACK")
-        raise
-    link.execute("COMMIT")

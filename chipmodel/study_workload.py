@@ -1,8 +1,9 @@
 """A workload as a study names it: what it is, a digest of its content, and the thing itself.
 
-``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files, relative
-to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224`` and ``trips.NODE=3`` for networks
-and ``capacity=30KiB`` for packings, joined by ``&`` and beside a built-in network's own options.
+``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files,
+relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224`` and
+``trips.NODE=3`` for networks and ``capacity=30KiB`` for packings, joined by ``&`` and beside a built-in
+network's own options.
 """
 
 from __future__ import annotations

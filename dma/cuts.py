@@ -93,7 +93,8 @@ def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
     program, chip, op, kept = asked.program, asked.chip, asked.op, asked.kept
     stripes = -(-op.work.rows // tiling.rows)
     slices = -(-op.work.channels // tiling.channels)
-    middle = Interval(tiling.rows * (stripes // 2), min(op.work.rows, tiling.rows * (stripes // 2 + 1)))
+    inner = tiling.rows * ((stripes - 1) // 2)  # never the last of several, which may be small
+    middle = Interval(inner, min(op.work.rows, inner + tiling.rows))
     channels = Interval(0, tiling.channels)
 
     def moved(direction: Direction, size: int) -> int:

@@ -121,7 +121,7 @@ class Segments:
         return list(self.table.resident(root, names))
 
     def _mobile(self, root: str, names: list[str]) -> list[Segment]:
-        """One segment for each stay; where one tensor overwrites another or lies in it, both share the stay."""
+        """One segment for each stay; where one tensor overwrites another or lies in it, they share it."""
         joined: list[list[_Group]] = []
         for name in names:
             groups = list(self._groups(name))

@@ -46,7 +46,7 @@ def _context(answer: Answer) -> dict[str, object]:
         "total": len(rows),
         "data": Markup(script_json(_data(answer, tight) | {"table": _table(columns, rows)})),
         "style": Markup(static("page.css") + static("packing.css")),
-        "script": Markup(static("packing.js")),
+        "script": Markup(static("sorting.js") + static("packing.js")),
     }
 
 

@@ -40,6 +40,8 @@ MOST_ROWS = 400
 MOST_LATE = 25
 """Rows of the table of ops whose weights come too late."""
 
+SCRIPTS = ("sorting.js", "timeline.js", "page.js")
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -145,7 +147,7 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
             )
         ),
         "style": Markup(static("page.css")),
-        "script": Markup(static("timeline.js") + static("page.js")),
+        "script": Markup("".join(static(name) for name in SCRIPTS)),
         "plotly": Markup(plotly_script()),
     }
 

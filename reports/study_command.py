@@ -6,6 +6,9 @@ from shlex import quote
 
 from chipmodel.study_row import Point
 
+SEARCHES = ("context-evolutionary", "context-rl", "hill-climb", "state-search", "exact", "search", "cp-sat")
+"""The packers that take limits."""
+
 
 def command_line(point: Point) -> str:
     """What to type for the same plan, from the folder of the study file."""
@@ -21,11 +24,11 @@ def command_line(point: Point) -> str:
 
 
 def command_note(point: Point) -> str:
-    """What the study set that the command cannot say, in a sentence; empty if nothing."""
-    limits = _limits(point)
-    if not (point.chip and limits):
+    """What the command does otherwise than the study, in a sentence; empty if nothing."""
+    if not point.chip or not (_limits(point) or point.packer in SEARCHES):
         return ""
-    return f"The study also set {' '.join(limits)}, which simulate does not take: its plan may differ."
+    within = f" within {' '.join(_limits(point))}" if _limits(point) else ""
+    return f"The study sought the smallest peak{within}; simulate stops at the first plan that fits."
 
 
 def _limits(point: Point) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from statistics import median
@@ -88,6 +88,8 @@ class Study:
     code: str = ""
     points: int = 0
     """Asked for, answered or not."""
+    pages: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where a point has a page of its plan: its key, and the link."""
 
     @cached_property
     def label(self) -> Callable[[Row], str]:
@@ -159,11 +161,11 @@ def _rank(standing: Standing) -> tuple[object, ...]:
 
 def _shares(metric: Metric, row: Row) -> object:
     """What a bound is of. Any plan of a packing; the cycles of any plan on a chip. The packing problem of a
-    network depends on its planners, so there each row has the bound of its own."""
+    network depends on its planners: rows share a bound where they packed the same buffers."""
     point = row.point
     if metric is CYCLES:
         return point.workload, point.chip, point.overrides
-    return row.key if point.chip else point.workload
+    return (row.problem or row.key) if point.chip else point.workload
 
 
 def case(row: Row) -> tuple[object, ...]:

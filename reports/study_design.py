@@ -180,9 +180,9 @@ def design_words(study: Study) -> str:
     return f"{format_bytes(most)} of SharedMemory bring {what} {near.replace('the', 'its')}{rest}."
 
 
-def setting_words(design: Design, without: str = "") -> str:
-    """A design's settings in words, but the one called ``without``."""
+def setting_words(design: Design, *without: str) -> str:
+    """A design's settings in words, but those called ``without``."""
     parts = [
-        value if name == CHIP else f"{name} {value}" for name, value in design.settings if name != without
+        value if name == CHIP else f"{name} {value}" for name, value in design.settings if name not in without
     ]
     return ", ".join(parts)

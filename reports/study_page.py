@@ -21,7 +21,7 @@ from reports.words import count, percent, ratio
 
 FIRST_ROWS = 500
 """Rows that are in the page from the start; the script adds more."""
-SCRIPTS = ("study_charts.js", "study.js")
+SCRIPTS = ("sorting.js", "study_charts.js", "study.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +191,7 @@ def _combined(study: Study, names: tuple[str, ...]) -> str:
 
 
 def _enough_cells(each: Enough, study: Study) -> dict[str, object]:
+    named = each.workload.endswith(f" on {each.smallest.value(CHIP)}")
     return {
         "workload": each.workload,
         "smallest": format_bytes(each.smallest.bytes),
@@ -198,7 +199,7 @@ def _enough_cells(each: Enough, study: Study) -> dict[str, object]:
         "above": "the best" if each.above == 0 else percent(each.above),
         "best": format_bytes(each.best.bytes),
         "best_ms": f"{each.best.milliseconds:,.3f}",
-        "settings": setting_words(each.smallest, MEMORY),
+        "settings": setting_words(each.smallest, MEMORY, *([CHIP] if named else [])),
         "least": format_bytes(each.least.bytes),
         "planner": "" if each.smallest.row is None else study.label(each.smallest.row),
         "key": "" if each.smallest.row is None else each.smallest.row.key,

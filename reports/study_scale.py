@@ -12,7 +12,7 @@ UNIT = 0.01
 """Below it the scale is nearly linear, above it nearly logarithmic."""
 LEAST, MOST = 0.01, 1000.0
 """Of the range that is shown: an axis never ends before 1%."""
-WIDE, HALF, NARROW = 0.06, 0.11, 0.17
+WIDE, HALF, NARROW = 0.06, 0.11, 0.22
 """Shares of the axis that lie between two labels at least."""
 _GAPS = (0.0, *(mantissa * 10.0**power for mantissa in (1, 5, 2) for power in (0, -1, -2, 1, 2, 3, -3)))
 """Labels in the order in which they are wanted."""

@@ -115,6 +115,7 @@ def details(study: Study) -> list[dict[str, object]]:
             "command": command_line(row.point),
             **({"note": note} if (note := command_note(row.point)) else {}),
             **({"error": row.error} if row.error else {}),
+            **({"page": page} if (page := study.pages.get(row.key)) else {}),
             **({"steps": steps} if (steps := _steps(row)) else {}),
         }
         for row in study.rows

@@ -57,8 +57,14 @@ class _Model:
         """Of those, what has to end before the step computes."""
         self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         """Bytes in SharedMemory at the end of each step's compute."""
+        self.through: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        """Bytes there all along the step."""
         self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
-        """Bytes that a step's own items take, by item."""
+        """Bytes that a step's own items take where they take most, by item."""
+        self.endings: list[dict[int, Any]] = [{} for _ in range(count)]
+        """The same at the end."""
+        self.shrinks: set[int] = {option.step for option in problem.options if option.ending is not None}
+        """Steps at whose end operands take less."""
         self.options: defaultdict[int, list[tuple[Option, Any]]] = defaultdict(list)
         for option in problem.options:
             self.options[option.step].append((option, self._either()))
@@ -93,9 +99,9 @@ class _Model:
         for touch, (stays, own) in enumerate(zip(there, kept, strict=True)):
             self._at_touch(index, item, touch, stays)
             if touch or not item.made:
-                self._brought(item, touch, stays, own)
+                self._brought(item, touch, there, own)
         if item.made and (item.ends or len(there) > 1):
-            self._stored(item, there[0], kept[1:])
+            self._stored(item, there, kept[1:])
 
     def _choice(self, item: Item) -> Any:
         if item.pinned is not None:
@@ -124,25 +130,39 @@ class _Model:
         step = item.touches[touch]
         inside = item.absorbed is not None and step > item.absorbed
         if not inside:
-            passing = 0 if step in self.options and item.whole else min(item.passing[touch], item.bytes)
-            self.operands[step][index] = passing + (item.bytes - passing) * stays
+            every = step in self.options and item.whole
+            passing, ending = (0 if every else min(p[touch], item.bytes) for p in _passing(item))
+            # Of what lies there in part only as much need be there before the end as passes.
+            self.operands[step][index] = passing + (item.bytes - passing) * (stays if item.whole else 0)
+            self.endings[step][index] = ending + (item.bytes - ending) * stays
+            if ending < passing:
+                self.shrinks.add(step)
             between = range(item.touches[touch - 1] + 1, step) if touch else range(0)
             for over in between:
                 if item.absorbed is None or over <= item.absorbed:
-                    self.held[over].append((item.bytes, self.kept[index][touch]))
+                    self._lies(over, item.bytes, self.kept[index][touch])
 
-    def _brought(self, item: Item, touch: int, stays: Any, kept: Any) -> None:
+    def _lies(self, step: int, size: int, share: Any) -> None:
+        self.held[step].append((size, share))
+        self.through[step].append((size, share))
+
+    def _brought(self, item: Item, touch: int, there: list[Any], kept: Any) -> None:
         """Ensures that a read finds everything: kept, loaded in an earlier interval, loaded while the step
-        waits, or, of what passes through or may lie there in part, while it computes."""
-        step, cycles = item.touches[touch], item.loads[touch]
+        waits, or, of what passes through or may lie there in part, while it computes. The earliest interval
+        is that of the touch before: what is made in stripes may come back while others are made."""
+        step, cycles, stays = item.touches[touch], item.loads[touch], there[touch]
         if not cycles:
             return
-        first = item.touches[touch - 1] + 1 if touch else 0
+        first = item.touches[touch - 1] if touch else 0
         early: Any = 0
         for interval in range(first, step):
-            held = self._share()
-            self.solver.Add(held <= early + self._load(interval, cycles))
+            held, load = self._share(), self._load(interval, cycles)
+            self.solver.Add(held == early + load)
+            if touch and interval == item.touches[0] and item.made:
+                self.solver.Add(load <= 1 - there[0])
             self.held[interval].append((item.reads[touch], held))
+            if interval > first:
+                self.through[interval].append((item.reads[touch], early))
             early = held
         own = self._load(step, cycles)
         self.waited[step].append((cycles, own))
@@ -156,20 +176,21 @@ class _Model:
         self.moved[interval].append((cycles, share))
         return share
 
-    def _stored(self, item: Item, stays: Any, kept: list[Any]) -> None:
+    def _stored(self, item: Item, there: list[Any], kept: list[Any]) -> None:
         """Ensures that an output, and what comes back, is in Psram by then: stored by its own step, where it
         passes through; in any interval behind; or while the step that has it come back waits. Of what was
-        made in stripes the last may be stored while the first come back."""
+        made in stripes the last may be stored while the first come back, where it comes in stripes too."""
         made = item.touches[0]
         last = len(self.problem.steps) if item.ends else item.touches[-1] - 1
         passed = self._load(made, item.store)
-        self.solver.Add(passed <= 1 - stays)
+        self.solver.Add(passed <= 1 - there[0])
         stored = {made: passed}
         for interval in range(made + 1, last + 1):
             stored[interval] = self._load(interval, item.store)
-        for back, each in zip(item.touches[1:], kept, strict=True):
+        for back, stays, each in zip(item.touches[1:], there[1:], kept, strict=True):
             own, beside = self._load(back, item.store), self._load(back, item.store)
             self.waited[back].append((item.store, own))
+            self.solver.Add(beside <= 1 - there[0])
             self.solver.Add(beside <= 1 - stays)
             before = sum(share for interval, share in stored.items() if interval < back)
             self.solver.Add(before + own + beside >= 1 - each)
@@ -189,12 +210,13 @@ class _Model:
                 passing = sum(chosen for option, chosen in options if index in option.passing)
                 self.solver.Add(self.there[index][item.touches.index(step)] == 1 - passing)
         for option, chosen in options:
-            self.held[step].append((option.bytes, chosen))
+            self.through[step].append((option.bytes, chosen))
+            self.held[step].append((option.bytes if option.ending is None else option.ending, chosen))
             if option.moved:
                 self.moved[step].append((Fraction(option.moved), chosen))
 
     def _join(self, join: Joined) -> Any:
-        """Ensures that parts made in their whole stay until it is there, and take its bytes from the first on."""
+        """Ensures that parts made in their whole stay until it is there, and take its bytes from then on."""
         items = self.problem.items
         chosen = self._either()
         for part in join.parts:
@@ -204,24 +226,24 @@ class _Model:
         made = {part: items[part].touches[0] for part in join.parts}
         for step in range(min(made.values()), join.step):
             alive = sum(items[part].bytes for part, first in made.items() if first <= step)
-            self.held[step].append((items[join.whole].bytes - alive, chosen))
-        self.held[join.step].append((-sum(items[part].bytes for part in join.parts), chosen))
+            self._lies(step, items[join.whole].bytes - alive, chosen)
+        self._lies(join.step, -sum(items[part].bytes for part in join.parts), chosen)
         self.saved[join.step].append((join.saved, chosen))
         return chosen
 
     def _overlaid(self) -> None:
         """Ensures that items in place of one another take the bytes of the larger side."""
         for overlay in self.problem.overlays:
-            sides = list(self._sides(overlay))
-            if len(sides) < 2:
-                continue
-            both = self.solver.NumVar(0, self.infinity, "")
-            for side in sides:
-                self.solver.Add(both >= side)
-            self.held[overlay.step].append((1, both))
+            for taken, lie in ((self.operands, self.through), (self.endings, self.held)):
+                sides = list(self._sides(overlay, taken[overlay.step]))
+                if len(sides) < 2:
+                    continue
+                both = self.solver.NumVar(0, self.infinity, "")
+                for side in sides:
+                    self.solver.Add(both >= side)
+                lie[overlay.step].append((1, both))
 
-    def _sides(self, overlay: Overlay) -> Iterator[Any]:
-        operands = self.operands[overlay.step]
+    def _sides(self, overlay: Overlay, operands: dict[int, Any]) -> Iterator[Any]:
         if overlay.over not in operands or not any(i in operands for i in overlay.under):
             return
         yield operands.pop(overlay.over)
@@ -247,16 +269,21 @@ class _Model:
         return sum(float(cycles / self.unit) * share for cycles, share in moves)
 
     def _room(self, step: int) -> None:
-        """Ensures that operands, what is kept for later and what is loaded already fit SharedMemory."""
+        """Ensures that operands, what is kept for later and what is loaded already fit SharedMemory: at the
+        end, and where the operands take most, which only matters where that is before the end."""
+        self._fits(self.held[step], self.endings[step])
+        if step in self.shrinks:
+            self._fits(self.through[step], self.operands[step])
+
+    def _fits(self, lie: list[tuple[int, Any]], operands: dict[int, Any]) -> None:
         capacity = self.problem.capacity
         summed: defaultdict[int, float] = defaultdict(float)
         variables: dict[int, Any] = {}
-        for size, share in self.held[step]:
+        for size, share in lie:
             variables[share.index()] = share
             summed[share.index()] += size / capacity
         total = sum(summed[i] * variables[i] for i in summed)
-        operands = sum(self.operands[step].values())
-        self.solver.Add(total + operands * (1 / capacity) <= 1)
+        self.solver.Add(total + sum(operands.values()) * (1 / capacity) <= 1)
 
     # -- answer --------------------------------------------------------------------------------
 
@@ -283,6 +310,11 @@ class _Model:
 def _solver(name: str) -> Any:
     pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
     return pywraplp.Solver.CreateSolver(name)
+
+
+def _passing(item: Item) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Bytes that pass where they are most, and at the end."""
+    return item.passing, item.ending or item.passing
 
 
 def _yes(variable: Any) -> bool:

@@ -39,6 +39,8 @@ class Item(NamedTuple):
     """In SharedMemory at every touch (True), or never (False)."""
     absorbed: int | None = None
     """The step from whose end on it may lie inside another item, and takes no bytes of its own."""
+    ending: tuple[int, ...] = ()
+    """What is left of ``passing`` at the end of each touch; as much where it is empty."""
 
 
 class Overlay(NamedTuple):
@@ -50,8 +52,9 @@ class Overlay(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """At ``step`` the items ``parts``, which die there, may have been made where they lie in the item ``whole``:
-    then all of its bytes are taken from the first of them on, and the NPU has ``saved`` cycles less to do."""
+    """At ``step`` the items ``parts``, which die there, may have been made where they lie in the item
+    ``whole``: then all of its bytes are taken from the first of them on, and the NPU has ``saved`` cycles
+    less to do."""
 
     step: int
     parts: tuple[int, ...]
@@ -78,6 +81,8 @@ class Option(NamedTuple):
     """Of the NPU, more than with all items there."""
     moved: int
     """Cycles of the DMA engine beside those of loading and storing each item once."""
+    ending: int | None = None
+    """What is left of ``bytes`` at the end; as much where it is None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,15 @@ from chipmodel.errors import BadInput
 from chipmodel.near import shown, suggest
 from chipmodel.program import Program
 from chipmodel.validate import validate_program
+from workloads.onnx_models import SCHEME, model_file
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"
 ZOO_SCHEME = "zoo:"
-ACCEPTED = "FILE.yaml (or .yml), FILE.onnx or zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448)"
+ACCEPTED = (
+    "FILE.yaml (or .yml), FILE.onnx, zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448) "
+    "or onnx:NAME (such as onnx:light_squeezenet)"
+)
 
 _SHAPE_OPTION = re.compile(r"(?P<name>.+)=(?P<sizes>[0-9]+(,[0-9]+)*)")
 
@@ -27,14 +31,16 @@ def load(
     strict: bool = False,
     trips: Mapping[str, int] | None = None,
 ) -> Program:
-    """The program that ``source`` names: a YAML or ONNX file, or ``zoo:NAME?key=value&...``.
+    """The program that ``source`` names: a YAML or ONNX file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a
+    model that the onnx package carries.
 
     ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of inputs of a
     file, ``trips`` says how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer
     would otherwise approximate and note; YAML and the built-in networks leave nothing to approximate.
     Raises ``BadInput`` for whatever is wrong.
     """
-    program = _load(source, dtype, shapes or {}, strict, trips or {})
+    file = str(model_file(source)) if source.startswith(SCHEME) else source
+    program = _load(file, dtype, shapes or {}, strict, trips or {})
     validate_program(program)
     return program
 

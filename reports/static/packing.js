@@ -358,9 +358,7 @@
     body.replaceChildren();
     shown = [];
     append(PAGE);
-    const all = NAMES.length;
-    document.getElementById("shown").textContent =
-      picked.length === all ? `${number(all)} buffers` : `${number(picked.length)} of ${number(all)} buffers`;
+    document.getElementById("shown").textContent = shownOf(picked.length, NAMES.length, "buffer");
   };
   const mark = (index, scroll) => {
     marked = index === marked ? -1 : index;
@@ -440,21 +438,11 @@
     });
   }
 
-  const collator = new Intl.Collator(undefined, { numeric: true });
-  const sort = (head) => {
-    const { numeric } = COLUMNS[head.cellIndex], values = data.table.values[head.cellIndex];
-    const [one, two] = numeric ? ["descending", "ascending"] : ["ascending", "descending"];
-    const direction = head.getAttribute("aria-sort") === one ? two : one;
-    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", direction);
-    const sign = direction === "ascending" ? 1 : -1;
-    const compare = numeric ? (a, b) => values[a] - values[b] : (a, b) => collator.compare(values[a], values[b]);
-    order.sort((a, b) => sign * compare(a, b) || a - b);
+  sortable(table, (column) => COLUMNS[column].numeric, (column, sign, compare) => {
+    const values = data.table.values[column];
+    order.sort((a, b) => sign * compare(values[a], values[b]) || a - b);
     list();
-  };
-  for (const button of table.tHead.querySelectorAll("button")) {
-    button.addEventListener("click", () => sort(button.parentElement));
-  }
+  });
   document.getElementById("filter").addEventListener("input", (event) => {
     wanted = event.target.value.trim().toLowerCase();
     list();

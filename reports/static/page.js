@@ -121,20 +121,13 @@
     if (missing.length) body.append(...missing.map(made));
     missing = [];
   };
-  const sort = (head, numeric) => {
+  sortable(table, (column) => data.numeric[column], (column, sign, compare) => {
     complete();
-    const first = numeric ? "descending" : "ascending";
-    const second = numeric ? "ascending" : "descending";
-    const order = head.getAttribute("aria-sort") === first ? second : first;
-    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", order);
-    const sign = order === "ascending" ? 1 : -1;
-    const column = head.cellIndex;
-    const compare = numeric ? (a, b) => a - b : (a, b) => a.localeCompare(b, undefined, { numeric: true });
-    const rows = [...body.rows].map((row) => [value(row, column, numeric), Number(row.cells[0].textContent.replaceAll(",", "")), row]);
+    const first = (row) => value(row, 0, true);
+    const rows = [...body.rows].map((row) => [value(row, column, data.numeric[column]), first(row), row]);
     rows.sort((a, b) => sign * compare(a[0], b[0]) || a[1] - b[1]);
     body.append(...rows.map((r) => r[2]));
-  };
+  });
   const filter = (text) => {
     complete();
     const wanted = text.trim().toLowerCase();
@@ -144,14 +137,9 @@
       row.hidden = !hit;
       shown += hit ? 1 : 0;
     }
-    const all = body.rows.length;
-    document.getElementById("shown").textContent =
-      shown === all ? `${all.toLocaleString("en")} ops` : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} ops`;
+    document.getElementById("shown").textContent = shownOf(shown, body.rows.length, "op");
   };
 
-  for (const button of table.tHead.querySelectorAll("button")) {
-    button.addEventListener("click", () => sort(button.parentElement, button.dataset.numeric === "1"));
-  }
   document.getElementById("filter").addEventListener("input", (event) => filter(event.target.value));
   for (const button of document.querySelectorAll("[data-trace]")) button.addEventListener("click", () => legend(button));
   for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);

@@ -9,7 +9,6 @@
   const STATUS = columns.findIndex(([key]) => key === "status");
   const LINK = 0;
   const texts = cells.map((row) => row.join(" ").toLowerCase());
-  const collator = new Intl.Collator(undefined, { numeric: true });
   let order = cells.map((_, row) => row);
   let found = order;
   const off = new Set();
@@ -26,13 +25,17 @@
     if (id) made.id = `row-${data.points[row].key}`;
     return made;
   };
+  const plan = (row) => {
+    const { page } = data.points[row];
+    return page ? [" ", Object.assign(element("a", "plan"), { href: page, title: "The page of this plan" })] : [];
+  };
   const line = (row, id) => {
     const made = element("tr");
     cells[row].forEach((text, column) => {
       const cell = element(column === LINK ? "th" : "td", column === LINK || column === STATUS ? "" : text, columns[column][2] ? "num" : "");
       if (column === LINK) {
         cell.scope = "row";
-        cell.append(link(row, text, id));
+        cell.append(link(row, text, id), ...plan(row));
       }
       if (column === STATUS) cell.append(element("span", text, `status ${text.replaceAll(" ", "-")}`));
       made.append(cell);
@@ -41,7 +44,6 @@
   };
 
   const total = cells.length;
-  const points = (count) => `${count.toLocaleString("en")} point${count === 1 ? "" : "s"}`;
   const append = (count) => {
     const from = body.rows.length;
     body.append(...found.slice(from, from + count).map((row) => line(row, true)));
@@ -54,18 +56,11 @@
     found = order.filter((row) => !off.has(cells[row][STATUS]) && wanted.every((word) => texts[row].includes(word)));
     body.replaceChildren();
     append(PAGE);
-    shown.textContent = found.length === total ? points(total) : `${found.length.toLocaleString("en")} of ${points(total)}`;
+    shown.textContent = shownOf(found.length, total, "point");
   };
 
-  const sort = (head) => {
-    const column = head.cellIndex, numeric = columns[column][2];
-    const [one, two] = numeric ? ["descending", "ascending"] : ["ascending", "descending"];
-    const direction = head.getAttribute("aria-sort") === one ? two : one;
-    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", direction);
-    const sign = direction === "ascending" ? 1 : -1;
-    const value = numeric ? (row) => values[column][row] : (row) => cells[row][column] || null;
-    const compare = numeric ? (a, b) => a - b : collator.compare;
+  sortable(byId("rows"), (column) => columns[column][2], (column, sign, compare) => {
+    const value = columns[column][2] ? (row) => values[column][row] : (row) => cells[row][column] || null;
     order.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       // Points without the figure stay last in both directions.
@@ -73,11 +68,7 @@
       return sign * compare(x, y) || a - b;
     });
     list();
-  };
-
-  for (const button of byId("rows").tHead.querySelectorAll("button")) {
-    button.addEventListener("click", () => sort(button.parentElement));
-  }
+  });
   search.addEventListener("input", list);
   more.addEventListener("click", () => append(4 * PAGE));
   for (const button of document.querySelectorAll("[data-status]")) {
@@ -130,6 +121,7 @@
     byId("point-status").className = `status ${cells[row][STATUS].replaceAll(" ", "-")}`;
     byId("point-command").textContent = point.command;
     byId("point-note").textContent = point.note ?? "";
+    byId("point-plan").replaceChildren(...(point.page ? [Object.assign(element("a", "The page of this plan"), { href: point.page })] : []));
     byId("point-error").textContent = point.error ?? "";
     byId("point-error").hidden = !point.error;
     byId("point-facts").replaceChildren();

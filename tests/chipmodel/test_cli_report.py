@@ -42,6 +42,14 @@ def test_it_prints_the_answer_of_the_study_or_its_store(study: Path) -> None:
     assert run(str(study.with_suffix(".sqlite"))).stdout == printed.stdout
 
 
+def test_a_store_elsewhere_is_named_with_the_study(study: Path, tmp_path: Path) -> None:
+    printed, store = run(str(study)).stdout, study.with_suffix(".sqlite")
+    kept = store.rename(tmp_path / "elsewhere.sqlite")
+    assert run(str(study), "--store", str(kept)).stdout == printed
+    with pytest.raises(BadInput, match="a store itself"):
+        run(str(kept), "--store", str(kept))
+
+
 def test_it_writes_the_same_page_each_time_and_prints_nothing(study: Path) -> None:
     pages: list[bytes] = []
     for name in ("one.html", "two.html"):

@@ -113,7 +113,7 @@ def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
         (["--status", "--retry-failed"], "--status answers no point"),
         (["--no-times"], "--export"),
         (["--export", "t.xlsx"], "FILE.csv or FILE.parquet"),
-        (["--store", "none/s.sqlite"], "cannot be opened"),
+        (["--store", "none/s.sqlite"], "cannot be used"),
         (["--store", "s.yaml"], "no store of a study"),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
+from chipmodel.study_link import APPLICATION, FORMAT
 from chipmodel.study_owner import LEASE_SECONDS, Owner, is_alive, myself
 from chipmodel.study_record import record_of, row_of
 from chipmodel.study_row import Row
@@ -214,23 +215,122 @@ def test_another_programs_file_is_refused_and_left_alone(path: Path, content: by
     assert path.read_bytes() == content
 
 
-def test_another_database_and_another_version_are_refused(path: Path) -> None:
+def test_another_database_is_refused_and_left_as_it_is(path: Path) -> None:
     with sqlite3.connect(path) as link:
         link.execute("CREATE TABLE mine (x)")
-    with pytest.raises(BadInput, match="no store of a study"):
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match="another program's database\n  mend: give STUDY"):
         read_rows(path)
-    newer = path.with_name("newer.sqlite")
-    with opened(newer):
+    with pytest.raises(BadInput, match="another program's database\n  mend: name another file"), opened(path):
         pass
-    with sqlite3.connect(newer) as link:
-        link.execute("PRAGMA user_version = 99")
-    with pytest.raises(BadInput, match="format 99"):
-        read_rows(newer)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_another_version_is_told(path: Path) -> None:
+    with opened(path):
+        pass
+    with sqlite3.connect(path) as link:
+        link.execute("PRAGMA user_version = 1")
+    for use in (lambda: read_rows(path), lambda: opened(path).__enter__()):
+        with pytest.raises(BadInput, match="format 1, not 2\n  mend: move it away, and run the study again"):
+            use()
+
+
+def test_an_empty_file_becomes_a_store_but_says_nothing(path: Path) -> None:
+    path.touch()
+    with pytest.raises(BadInput, match="the file is empty"):
+        read_rows(path)
+    with opened(path):
+        pass
+    assert read_rows(path)[1] == ()
+
+
+def test_nothing_is_left_beside_the_store(path: Path) -> None:
+    with opened(path) as store:
+        store.ask(HEADER, ["k1"], ["k1"])
+        store.claim(1)
+        store.save([row("k1")])
+    read_rows(path)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def connections(monkeypatch: pytest.MonkeyPatch, *statements: str) -> list[str]:
+    """What is asked of SQLite from now on; each connection begins with ``statements``."""
+    asked: list[str] = []
+    real = sqlite3.connect
+
+    def connect(address: str, timeout: float, isolation_level: None, uri: bool) -> sqlite3.Connection:
+        asked.append(address.rpartition("?")[2])
+        link = real(address, timeout, isolation_level=isolation_level, uri=uri)
+        for statement in statements:
+            link.execute(statement)
+        return link
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    return asked
+
+
+def test_a_store_is_read_where_nothing_may_be_written_beside_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Permissions do not stop root, so SQLite's complaint in such a folder is made here."""
+    with opened(path) as store:
+        store.ask(HEADER, ["k1"], ["k1"])
+        store.claim(1)
+        store.save([row("k1")])
+    refusals = [sqlite3.OperationalError("unable to open database file")]
+
+    def marks(link: sqlite3.Connection) -> tuple[int, int]:
+        if refusals:
+            raise refusals.pop()
+        return APPLICATION, FORMAT
+
+    monkeypatch.setattr("chipmodel.study_link._marks", marks)
+    asked = connections(monkeypatch)
+    assert [each.key for each in read_rows(path)[1]] == ["k1"]
+    assert asked == ["mode=rw", "mode=ro&immutable=1"]
+    refusals.append(sqlite3.OperationalError("unable to open database file"))
+    with pytest.raises(BadInput, match="cannot be used: unable to open"), opened(path):
+        pass
+
+
+def test_what_is_not_in_the_file_yet_is_not_overlooked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that lie in the log beside it, where that cannot be read."""
+    with opened(path):
+        pass
+    path.with_name(f"{path.name}-wal").write_bytes(b"rows")
+
+    def marks(link: sqlite3.Connection) -> tuple[int, int]:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr("chipmodel.study_link._marks", marks)
+    with pytest.raises(BadInput, match="cannot be used: unable to open"):
+        read_rows(path)
+
+
+def test_a_full_disk_is_told_and_what_was_stored_is_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as store:
+        store.ask(HEADER, ["k1"], ["k1"])
+    connections(monkeypatch, "PRAGMA max_page_count = 1")
+
+    def fill() -> None:
+        with opened(path) as store:
+            store.ask(HEADER, [f"k{n}" for n in range(9999)], [])
+
+    with pytest.raises(BadInput, match="cannot be used: database or disk is full"):
+        fill()
+    assert read_rows(path)[0].points == 1
 
 
 def test_a_store_that_is_not_there_and_a_folder_that_is_not(path: Path) -> None:
     with pytest.raises(BadInput, match="run the study first"):
         read_rows(path)
     assert not path.exists()
-    with pytest.raises(BadInput, match="cannot be opened"), opened(path.parent / "none" / "s.sqlite"):
+    with (
+        pytest.raises(BadInput, match=r"cannot be used.*\n  mend: it has to be in a folder that is there"),
+        opened(path.parent / "none" / "s.sqlite"),
+    ):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -266,3 +267,20 @@ def test_text_follows_a_change_of_scheme(opened: Visit) -> None:
     light = page.locator("#peak-gaps .xtick text").first.evaluate(fill)
     page.emulate_media(color_scheme="dark")
     assert page.locator("#peak-gaps .xtick text").first.evaluate(fill) != light
+
+
+def test_a_point_with_a_page_of_its_plan_leads_there(browser: Browser, tmp_path: Path) -> None:
+    study = small()
+    key = study.rows[0].key
+    (tmp_path / "plans").mkdir()
+    write(tmp_path / "plans", "one.html", "<title>the plan</title>")
+    found = visit(
+        browser, write(tmp_path, "s.html", render_study(replace(study, pages={key: "plans/one.html"})))
+    )
+    links = found.page.locator("#rows a", has_text="plan")
+    assert [each.get_attribute("href") for each in links.all()] == ["plans/one.html"]
+    found.page.locator(f"#rows a[href='#point-{key}']").click()
+    found.page.get_by_role("link", name="The page of this plan").click()
+    expect(found.page).to_have_title("the plan")
+    assert found.complaints == []
+    found.page.context.close()

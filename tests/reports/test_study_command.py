@@ -30,10 +30,22 @@ def test_a_networks_command() -> None:
         "--set psram.clock_mhz=100 --set 'dma.arbitration=round robin' --packer large-first --merge conflict "
         "--streamer exact:20000"
     )
-    assert command_note(NETWORK).startswith("The study also set --node-limit 1000 --seed 3, which simulate")
+    assert command_note(NETWORK).startswith(
+        "The study sought the smallest peak within --node-limit 1000 --seed 3;"
+    )
     shaped = Point("net.onnx?shape.x=1,3,8,8&trips.l=2", "c", "p", "m", "s", 0)
     assert "net.onnx --shape x=1,3,8,8 --trips l=2 --chip c" in command_line(shaped)
     assert command_note(shaped) == ""
+
+
+def test_a_packer_that_searches_stops_earlier_in_simulate() -> None:
+    from solvers.registry import packers
+
+    def note(packer: str) -> str:
+        return command_note(Point("zoo:resnet8", "luna-arcs", packer, "conflict", "sync", 0))
+
+    assert "simulate stops at the first plan that fits" in note("exact")
+    assert [name for name in packers() if note(name)] == [p.name for p in packers().values() if p.search]
 
 
 def test_a_packings_command_leaves_out_the_capacity_that_is_only_compared_with() -> None:

@@ -39,6 +39,19 @@ def test_a_networks_peak_keeps_the_bound_of_its_own_schedule() -> None:
     assert all((gap := study.gap(PEAK, row)) is not None and gap >= 0 for row in study.rows)
 
 
+def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
+    low = replace(network("n", 2000, packer="pool"), peak_bytes=120, peak_lower_bound_bytes=90, problem="p")
+    high = replace(
+        network("n", 2000, packer="exact"), peak_bytes=100, peak_lower_bound_bytes=100, problem="p"
+    )
+    other = replace(
+        network("n", 2000, packer="linear"), peak_bytes=80, peak_lower_bound_bytes=80, problem="q"
+    )
+    study = Study("three", (low, high, other))
+    assert [study.bound(PEAK, row) for row in study.rows] == [100, 100, 80]
+    assert study.gap(PEAK, low) == pytest.approx(0.2)
+
+
 def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
     rows = (
         network("n", 2000, 1000),

@@ -1,0 +1,326 @@
+"""What stays in SharedMemory: by hand, against every residency of small problems, and what physics says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers.residency_exact import solve_residency
+from solvers.residency_problem import Item, Joined, Option, Overlay, ResidencyProblem, Step
+from tests.solvers.residency_oracle import best_of_all, random_problem
+
+SEEDS = st.integers(0, 10**6)
+GAP = 0.0006
+"""A little more than what SCIP is asked for."""
+
+
+def item(
+    name: str,
+    size: int,
+    *touches: int,
+    loads: int = 0,
+    passing: int | None = None,
+    made: bool = False,
+    store: int = 0,
+    ends: bool = False,
+    whole: bool = True,
+    moves: bool = True,
+    pinned: bool | None = None,
+    absorbed: int | None = None,
+    ending: tuple[int, ...] = (),
+) -> Item:
+    """``loads`` cycles at each touch, ``passing`` bytes or all of them."""
+    count = len(touches)
+    each = size if passing is None else passing
+    return Item(
+        name,
+        size,
+        touches,
+        (Fraction(loads),) * count,
+        (size,) * count,
+        (each,) * count,
+        made,
+        Fraction(store),
+        ends,
+        whole,
+        moves,
+        pinned,
+        absorbed,
+        ending,
+    )
+
+
+def problem(computes: tuple[int, ...], *items: Item, capacity: int = 100) -> ResidencyProblem:
+    return ResidencyProblem(tuple(Step(cycles) for cycles in computes), items, capacity)
+
+
+def cycles(asked: ResidencyProblem) -> float | None:
+    """The answer, of which the bound says the same."""
+    found = solve_residency(asked)
+    if found.cycles is None:
+        assert not found.bound
+        return None
+    assert found.bound == pytest.approx(found.cycles, rel=GAP)
+    assert found.bound <= found.cycles
+    assert (
+        sum(t.times * d for t, d in zip(asked.steps, found.durations, strict=False)) <= found.cycles * 1.001
+    )
+    return round(found.cycles, 3)
+
+
+def test_without_items_steps_follow_one_another() -> None:
+    asked = ResidencyProblem((Step(5), Step(7, times=3)), (), 10)
+    assert cycles(asked) == 5 + 3 * 7
+
+
+def test_what_lies_there_is_waited_for_and_what_passes_comes_beside() -> None:
+    """60 cycles of loading before 10 of compute, or beside them."""
+    assert cycles(problem((10,), item("x", 50, 0, loads=60, pinned=True))) == 60 + 10
+    assert cycles(problem((10,), item("x", 50, 0, loads=60, pinned=False))) == 60
+    assert cycles(problem((10,), item("weights", 50, 0, loads=60, whole=False))) == 60
+
+
+def test_loading_hides_behind_compute_where_there_is_room() -> None:
+    """Step 1 waits for 50 bytes that take 60 cycles. Beside 50 bytes of step 0 all of them come meanwhile;
+    beside 80 only 20 of 50, so 24 cycles of 60, and 36 are waited for."""
+    x = item("x", 50, 1, loads=60, pinned=True)
+    assert cycles(problem((100, 10), item("y", 50, 0, made=True, pinned=True), x)) == 100 + 10
+    assert cycles(problem((100, 10), item("y", 80, 0, made=True, pinned=True), x)) == 100 + 36 + 10
+    assert cycles(problem((40, 10), item("y", 50, 0, made=True, pinned=True), x)) == 40 + 20 + 10
+
+
+def test_a_tensor_leaves_for_one_step_and_comes_back() -> None:
+    """y (60 B) is made at step 0 and read at step 2; z takes 60 of 100 bytes at step 1. While step 1 computes
+    for 50 cycles y is stored (30) and 40 of its 60 bytes come back (20); 10 cycles are left to wait for."""
+    y = item("y", 60, 0, 2, loads=30, made=True, store=30, pinned=True)
+    z = item("z", 60, 1, made=True, pinned=True)
+    found = solve_residency(problem((10, 50, 10), y, z))
+    assert found.cycles == pytest.approx(10 + 50 + 10 + 10, rel=GAP)
+    assert found.there == ((True, True), (True,))
+    assert found.kept == ((False, False), (False,))
+    roomy = solve_residency(problem((10, 50, 10), y, z, capacity=120))
+    assert roomy.cycles == pytest.approx(10 + 50 + 10, rel=GAP)
+    assert roomy.kept[0] == (False, True)
+
+
+def test_a_store_ends_before_what_it_stored_comes_back() -> None:
+    """z fills the memory at step 1, which takes no time: storing (30) and loading (25) follow one another."""
+    y = item("y", 60, 0, 2, loads=25, made=True, store=30, pinned=True)
+    z = item("z", 100, 1, made=True, pinned=True)
+    assert cycles(problem((10, 0, 10), y, z)) == 10 + 30 + 25 + 10
+    assert cycles(problem((10, 7, 10), y, z)) == 10 + 30 + 25 + 10
+    assert cycles(problem((10, 40, 10), y, z)) == 10 + 40 + 25 + 10
+
+
+def test_what_was_made_in_stripes_is_stored_meanwhile_and_comes_back_meanwhile() -> None:
+    """Made in stripes of 20 bytes, y is stored beside step 0; made whole, behind it. Read at once by step 1,
+    in stripes, it comes back beside that."""
+    striped = item("y", 60, 0, 1, loads=30, made=True, store=40, passing=20, pinned=False)
+    assert cycles(problem((50, 35), striped)) == 50 + 35
+    assert cycles(problem((50, 10), striped)) == 50 + 20  # of 70 cycles of the engine 50 are hidden
+    whole = striped._replace(pinned=None, passing=(60, 60))
+    assert cycles(problem((50, 10), whole)) == 50 + 10
+    assert solve_residency(problem((50, 10), whole)).kept == ((False, True),)
+
+
+def test_outputs_are_stored_at_the_end() -> None:
+    whole = item("y", 50, 0, made=True, store=30, ends=True, pinned=True)
+    assert cycles(problem((10,), whole)) == 10 + 30
+    assert cycles(problem((10,), whole._replace(pinned=False))) == 30
+    assert cycles(problem((10, 25), whole)) == 10 + 30
+    assert cycles(problem((10, 35), whole)) == 10 + 35
+
+
+def test_what_may_not_move_is_there_for_good_or_never() -> None:
+    """For z y has to leave at step 1: then it passes at all touches, though there is room at two of them."""
+    y = item("y", 60, 0, 2, 3, loads=30, made=True, store=30, passing=10, moves=False)
+    z = item("z", 60, 1, made=True, pinned=True)
+    found = solve_residency(problem((10, 0, 10, 10), y, z))
+    assert found.there[0] == (False, False, False)
+    assert found.cycles == pytest.approx(30 + 30 + 30, rel=GAP)
+    assert cycles(problem((10, 0, 10, 10), y._replace(moves=True), z)) == 30 + 30 + 10 + 10
+    assert cycles(problem((10, 0, 10, 10), y, z, capacity=120)) == 10 + 10 + 10
+
+
+def test_in_place_both_sides_take_the_bytes_of_the_larger() -> None:
+    """x (60 B) and y (70 B) do not fit 100 bytes but in place of one another."""
+    items = item("x", 60, 0, loads=30, pinned=True), item("y", 70, 0, made=True, pinned=True)
+    assert cycles(problem((10,), *items)) is None
+    in_place = replace(problem((10,), *items), overlays=(Overlay(0, (0,), 1),))
+    assert cycles(in_place) == 30 + 10
+    assert cycles(replace(in_place, capacity=69)) is None
+    assert cycles(replace(in_place, capacity=70)) == 30 + 10
+
+
+def test_what_lies_inside_another_takes_no_bytes_any_more() -> None:
+    """x is read again at step 2, when it has been inside y since step 1."""
+    y = item("y", 70, 1, 2, made=True, pinned=True)
+    x = item("x", 60, 0, 1, 2, made=True, loads=99, store=99, pinned=True, absorbed=1)
+    asked = replace(problem((10, 10, 10), x, y), overlays=(Overlay(1, (0,), 1),))
+    assert cycles(asked) == 30
+    # Without, there is no room for both at step 2.
+    assert cycles(replace(asked, items=(x._replace(absorbed=None), y))) is None
+
+
+def test_parts_made_in_their_whole_save_what_would_move_them() -> None:
+    """Both parts are made in the whole (70 B), which is there from step 0 on; apart, step 2 moves them."""
+    parts = [item(n, 35, t, 2, made=True, pinned=True) for n, t in (("a", 0), ("b", 1))]
+    whole = item("c", 70, 2, made=True, pinned=True)
+    asked = replace(problem((10, 10, 20), *parts, whole), joins=(Joined(2, (0, 1), 2, 15),))
+    assert cycles(asked) == 10 + 10 + 5
+    assert solve_residency(asked).joined == (True,)
+    # At step 1 z takes what a and b leave, but not what the whole leaves.
+    tight = replace(asked, capacity=140, items=(*asked.items, item("z", 80, 0, made=True, pinned=True)))
+    assert cycles(tight) == 10 + 10 + 20
+    assert cycles(replace(tight, capacity=150)) == 10 + 10 + 5
+
+
+def test_the_best_option_that_fits() -> None:
+    """y is whole (60 B); x passes in 30 bytes without loss, or in 20 with 5 cycles of the NPU and 7 of the
+    engine beside the 30 that x takes anyway."""
+    items = item("x", 60, 0, loads=30), item("y", 60, 0, made=True, pinned=True)
+    ways = Option(0, (0,), 30, 0, 0), Option(0, (0,), 20, 5, 7)
+    asked = replace(problem((32,), *items), options=ways)
+    assert cycles(replace(asked, capacity=120)) == 32  # it passes, though there is room
+    assert cycles(replace(asked, capacity=90)) == 32
+    assert cycles(replace(asked, capacity=80)) == 37
+    assert cycles(replace(asked, capacity=80, steps=(Step(10),))) == 37  # the engine's
+    assert cycles(replace(asked, capacity=79)) is None
+
+
+def test_options_that_pass_nothing_have_to_be_chosen() -> None:
+    items = (item("y", 60, 0, made=True, pinned=True),)
+    asked = replace(problem((10,), *items), options=(Option(0, (), 40, 3, 0), Option(0, (), 20, 8, 0)))
+    assert cycles(asked) == 13
+    assert cycles(replace(asked, capacity=99)) == 18
+    assert cycles(replace(asked, capacity=79)) is None
+
+
+def test_what_is_small_at_the_end_leaves_room_for_what_comes_then() -> None:
+    """Step 0 needs 80 bytes for its stripes, and 30 at its end: beside those 70 of the 80 bytes of x come, in
+    35 of 40 cycles. What came before has to lie beside all 80: 20 bytes, 10 cycles, and 10 while it
+    computes."""
+    w = item("w", 90, 0, made=True, passing=80, pinned=False, ending=(30,))
+    x = item("x", 80, 1, loads=40, pinned=True)
+    assert cycles(problem((100, 10), w, x)) == 100 + 5 + 10
+    assert cycles(problem((100, 10), w._replace(ending=()), x)) == 100 + 30 + 10
+    before = problem((100, 10, 10), item("v", 10, 0, made=True), *(_later(i) for i in (w, x)))
+    assert cycles(before) == 100 + 10 + 20 + 10
+
+
+def _later(each: Item) -> Item:
+    return each._replace(touches=tuple(t + 1 for t in each.touches))
+
+
+def test_weights_may_stay_in_part() -> None:
+    """Two ops in turn, twice, at every touch 20 bytes pass. Of the second block 80 of 100 bytes stay beside
+    them. Where it is read first they take 20 + 4 / 5 * 80 bytes already, so of the first block 16 stay."""
+    blocks = [item(n, 100, t, t + 2, loads=100, passing=20, whole=False) for n, t in (("a", 0), ("b", 1))]
+    assert cycles(problem((0, 0, 0, 0), *blocks, capacity=1000)) == 200
+    assert cycles(problem((0, 0, 0, 0), *blocks, capacity=20)) == 400
+    assert cycles(problem((0, 0, 0, 0), *blocks, capacity=100)) == 200 + 20 + 84
+
+
+def test_relaxed_bounds_from_below_and_thrift_idles_the_engine() -> None:
+    y = item("y", 60, 0, 2, loads=30, made=True, store=30, pinned=True)
+    z = item("z", 60, 1, made=True, pinned=True)
+    asked = problem((10, 0, 10), y, z)
+    assert cycles(asked) == 10 + 30 + 30 + 10
+    relaxed = solve_residency(asked, relaxed=True)
+    assert relaxed.bound == pytest.approx(10 + 10 + 10 + 10, rel=GAP)  # 40 of the 60 bytes stay
+    # What may come at no cost comes no more.
+    idle = item("x", 50, 0, 1, loads=20, pinned=True)
+    assert solve_residency(problem((50, 50), idle), thrift=0.1).kept == ((False, True),)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_agrees_with_every_residency(seed: int) -> None:
+    asked = random_problem(seed)
+    best, found = best_of_all(asked), solve_residency(asked)
+    relaxed = solve_residency(asked, relaxed=True)
+    if best is None:
+        assert found.cycles is None
+        return
+    assert found.cycles is not None
+    assert best * (1 - 1e-4) - 1e-3 <= found.cycles <= best * (1 + GAP) + 1e-3
+    assert best * (1 - GAP) - 1e-3 <= found.bound <= best * (1 + 1e-5) + 1e-3
+    assert relaxed.bound <= best * (1 + 1e-5) + 1e-3
+
+
+def never_slower(asked: ResidencyProblem, better: ResidencyProblem) -> None:
+    one, other = solve_residency(asked), solve_residency(better)
+    if one.cycles is not None:
+        assert other.cycles is not None
+        assert other.bound <= one.cycles * (1 + 1e-5) + 1e-3
+        assert other.cycles <= one.cycles * (1 + GAP) + 1e-3
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(0, 80))
+def test_more_memory_is_never_slower(seed: int, more: int) -> None:
+    asked = random_problem(seed)
+    never_slower(asked, replace(asked, capacity=asked.capacity + more))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(0, 8))
+def test_faster_transfers_are_never_slower(seed: int, eighths: int) -> None:
+    """All of them, as with more bandwidth or a faster Psram."""
+    asked = random_problem(seed)
+    quick = [
+        i._replace(loads=tuple(c * eighths / 8 for c in i.loads), store=i.store * eighths / 8)
+        for i in asked.items
+    ]
+    options = tuple(o._replace(moved=o.moved * eighths // 8) for o in asked.options)
+    never_slower(asked, replace(asked, items=tuple(quick), options=options))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(0, 8))
+def test_a_faster_npu_is_never_slower(seed: int, eighths: int) -> None:
+    asked = replace(random_problem(seed), joins=())
+    steps = tuple(s._replace(cycles=s.cycles * eighths // 8) for s in asked.steps)
+    never_slower(asked, replace(asked, steps=steps))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_problem_has_the_same_answer(seed: int) -> None:
+    asked = random_problem(seed)
+    assert solve_residency(asked) == solve_residency(asked)
+
+
+def test_fewer_nodes_still_bound() -> None:
+    for seed in range(40):
+        asked = random_problem(seed)
+        found = solve_residency(asked, nodes=1)
+        best = best_of_all(asked)
+        if best is not None:
+            assert found.bound <= best * (1 + 1e-5) + 1e-3, seed
+            assert found.cycles is None or found.cycles >= best * (1 - 1e-4) - 1e-3, seed
+
+
+def test_pinned_where_there_is_no_room_has_no_answer() -> None:
+    assert cycles(problem((1,), item("x", 101, 0, pinned=True))) is None
+    assert cycles(problem((1,), item("x", 100, 0, pinned=True))) == 1
+    assert cycles(problem((1,), item("x", 101, 0, passing=90, pinned=False))) == 1
+    assert cycles(problem((1,), item("x", 101, 0, passing=101, pinned=False))) is None
+
+
+def test_numbers_that_do_not_belong_together_are_refused() -> None:
+    good = item("x", 10, 0, 1)
+    for broken in (
+        good._replace(loads=()),
+        good._replace(touches=()),
+        good._replace(touches=(1, 0)),
+        good._replace(touches=(0, 0)),
+        good._replace(touches=(0, 2)),
+        good._replace(touches=(-1, 0)),
+        good._replace(reads=(1,)),
+    ):
+        with pytest.raises(ValueError, match="x: "):
+            problem((1, 1), broken)

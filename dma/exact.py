@@ -179,9 +179,7 @@ def _issue(
 
 
 def _policy(name: str, nodes: int) -> Policy:
-    ways = [
-        _way(decider, part, pieces, nodes) for part in PARTS for pieces in PIECES for decider in DECIDERS
-    ]
+    ways = [_way(decider, part, pieces, nodes) for part in PARTS for pieces in PIECES for decider in DECIDERS]
     heuristics = (sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY)
     return Policy(
         name=name,

@@ -31,7 +31,7 @@ def emitted(program: Program, chip: Chip, op: Op, cut: Cut, kept: frozenset[str]
     touches = Table(alone).touches
     segments = {n: (Segment(n, tuple(touches[n]), loaded=n in op.inputs, stored=()),) for n in kept}
     storage = {name: name for name in program.tensors}
-    residency = Residency(segments, storage, frozenset((op.name,)), (0,), (), {op.name: kept})
+    residency = Residency(segments, storage, frozenset((op.name,)), (0,), (), kept={op.name: kept})
     return emit(alone, chip, residency, {op.name: cut.tiling})
 
 

@@ -7,7 +7,7 @@ tiers, so the way from there to segments is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from chipmodel.chip import Chip
@@ -149,9 +149,15 @@ def _state(asked: Asked, found: ResidencyFound) -> State:
     for block, own in zip(asked.problem.blocks, stays, strict=True):
         old = block.overwrites[0] if block.overwrites else None
         in_place = old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
-        under.append(old if in_place else None)
+        under.append(old if in_place and not _cut(asked, stays, block.start) else None)
     assert found.cycles is not None
     return State(Fraction(found.cycles), stays, tuple(under))
+
+
+def _cut(asked: Asked, stays: Sequence[Sequence[Stay]], step: int) -> bool:
+    """Whether something passes through an op in stripes: then it may not overwrite what later ones read."""
+    blocks = [task.block for task in asked.problem.steps[step].tasks]
+    return any(stay.tier == PSRAM for b in blocks for stay in stays[b] if stay.start <= step < stay.stop)
 
 
 def _stays(asked: Asked, found: ResidencyFound, index: int) -> list[Stay]:

@@ -12,7 +12,8 @@ from chipmodel.errors import BadInput
 from workloads.yaml_program import load_yaml_program, parse_yaml_program
 from workloads.yaml_schema import schema
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "workloads").glob("*.yaml"))
+FOLDER = Path(__file__).parents[2] / "workloads"
+EXAMPLES = sorted(path for path in FOLDER.glob("*.yaml") if not path.stem.startswith("study"))
 
 
 @pytest.mark.parametrize(

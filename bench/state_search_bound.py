@@ -8,12 +8,13 @@ search can help.
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
-from ortools.linear_solver import pywraplp
-
 from solvers.state_search_problem import TierProblem
+
+pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
 from solvers.state_search_tables import Tables
 
 SECONDS = 20

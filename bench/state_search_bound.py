@@ -13,9 +13,9 @@ from itertools import combinations
 from typing import Any
 
 from solvers.state_search_problem import TierProblem
+from solvers.state_search_tables import Tables
 
 pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
-from solvers.state_search_tables import Tables
 
 SECONDS = 20
 

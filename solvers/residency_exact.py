@@ -184,18 +184,18 @@ class _Model:
         last = len(self.problem.steps) if item.ends else item.touches[-1] - 1
         passed = self._load(made, item.store)
         self.solver.Add(passed <= 1 - there[0])
-        stored = {made: passed}
-        for interval in range(made + 1, last + 1):
-            stored[interval] = self._load(interval, item.store)
+        stored = [(made, passed)]
+        stored += [(interval, self._load(interval, item.store)) for interval in range(made + 1, last + 1)]
         for back, stays, each in zip(item.touches[1:], there[1:], kept, strict=True):
             own, beside = self._load(back, item.store), self._load(back, item.store)
             self.waited[back].append((item.store, own))
             self.solver.Add(beside <= 1 - there[0])
             self.solver.Add(beside <= 1 - stays)
-            before = sum(share for interval, share in stored.items() if interval < back)
+            before = sum(share for interval, share in stored if interval < back)
             self.solver.Add(before + own + beside >= 1 - each)
+            stored += [(back, own), (back, beside)]
         if item.ends:
-            self.solver.Add(sum(stored.values()) >= 1)
+            self.solver.Add(sum(share for _, share in stored) >= 1)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -112,6 +112,8 @@ class _Linear:
         if not item.whole:
             shares = [self._amount() for _ in there]
             stayed = [0.0, *(self._at_most(share) for share in shares[:-1])]
+        if item.made and (item.ends or len(there) > 1):
+            self._stores(item, there, stayed)
         for touch, step in enumerate(item.touches):
             if item.absorbed is None or step <= item.absorbed:
                 free = item.whole and any(o.step == step for o in self.problem.options)
@@ -126,8 +128,6 @@ class _Linear:
                         self.through[between] += item.bytes * stayed[touch]
             if (touch or not item.made) and item.loads[touch]:
                 self._loads(item, touch, there, stayed[touch])
-        if item.made and (item.ends or len(there) > 1):
-            self._stores(item, there, stayed)
 
     def _loads(self, item: Item, touch: int, lies: tuple[bool, ...], stayed: Any) -> None:
         """From the step of the touch before on, or behind it where that made the item whole."""
@@ -147,16 +147,17 @@ class _Linear:
     def _stores(self, item: Item, there: tuple[bool, ...], stayed: list[Any]) -> None:
         made = item.touches[0]
         stop = len(self.problem.steps) + 1 if item.ends else item.touches[-1]
-        stored = {t: self._move(t, item.store) for t in range(made + there[0], stop)}
+        stored = [(t, self._move(t, item.store)) for t in range(made + there[0], stop)]
         for touch in range(1, len(there)):
             back = item.touches[touch]
-            before: Any = sum(amount for t, amount in stored.items() if t < back)
-            before += self._move(back, item.store, waits=True)
+            now = [(back, self._move(back, item.store, waits=True))]
             if not (there[0] or there[touch]):  # the last stripes go while the first come back
-                before += self._move(back, item.store)
-            self.solver.Add(before + stayed[touch] >= 1)
+                now.append((back, self._move(back, item.store)))
+            before = [(t, amount) for t, amount in stored if t < back]
+            self.solver.Add(sum(amount for _, amount in before + now) + stayed[touch] >= 1)
+            stored += now
         if item.ends:
-            self.solver.Add(sum(stored.values()) >= 1)
+            self.solver.Add(sum(amount for _, amount in stored) >= 1)
 
     def _steps(self) -> None:
         problem = self.problem

@@ -127,6 +127,16 @@ def test_what_was_made_in_stripes_is_stored_meanwhile_and_comes_back_meanwhile()
     assert solve_residency(problem((50, 10), whole)).kept == ((False, True),)
 
 
+def test_what_comes_back_twice_was_stored_once() -> None:
+    """y is made whole, and has to pass at steps 1 and 2. Step 1 waits for its store (30), then 25 of loading
+    go beside 20 of compute, and at step 2 again."""
+    y = item("y", 60, 0, 1, 2, loads=25, made=True, store=30, passing=10)
+    others = [item(f"z{t}", 80, t, made=True, pinned=True) for t in (1, 2)]
+    asked = replace(problem((10, 20, 20), y, *others), options=(Option(0, (), 0, 0, 0),))
+    assert solve_residency(asked).there[0] == (True, False, False)
+    assert cycles(asked) == 10 + 30 + 25 + 25
+
+
 def test_outputs_are_stored_at_the_end() -> None:
     whole = item("y", 50, 0, made=True, store=30, ends=True, pinned=True)
     assert cycles(problem((10,), whole)) == 10 + 30
@@ -164,6 +174,12 @@ def test_what_lies_inside_another_takes_no_bytes_any_more() -> None:
     assert cycles(asked) == 30
     # Without, there is no room for both at step 2.
     assert cycles(replace(asked, items=(x._replace(absorbed=None), y))) is None
+    # Nor does it take any while it is kept for later beside z.
+    kept = x._replace(touches=(0, 1, 3))
+    z = item("z", 30, 2, made=True, pinned=True)
+    beside = replace(problem((10, 10, 10, 10), kept, y, z), overlays=asked.overlays)
+    assert cycles(beside) == 40
+    assert cycles(replace(beside, capacity=99)) is None
 
 
 def test_parts_made_in_their_whole_save_what_would_move_them() -> None:

@@ -30,7 +30,7 @@ def menu(asked: Asked, items: Sequence[Item]) -> Iterator[Option]:
     for step, op in enumerate(asked.table.ops):
         if op.allocates or op.sliced is not None:
             continue
-        if items_weights(items, step):
+        if _weights(items, step):
             yield from _sliced(asked, items, step, op)
         operands = [
             asked.index[n] for n in dict.fromkeys((*op.inputs, *op.outputs)) if items[asked.index[n]].bytes
@@ -95,11 +95,6 @@ def _set_ups(asked: Asked, op: Op, pieces: int) -> int:
 def _once(item: Item, step: int) -> int:
     touch = item.touches.index(step)
     return int(item.loads[touch]) if touch or not item.made else int(item.store)
-
-
-def items_weights(items: Sequence[Item], step: int) -> bool:
-    """Whether the op at ``step`` has weights."""
-    return any(not item.whole and item.touches[0] == step for item in items)
 
 
 def _weights(items: Sequence[Item], step: int) -> int:

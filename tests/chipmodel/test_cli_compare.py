@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chipmodel.cli import main
 from solvers.registry import packers
+from tests.command import call
 
 TINY = "zoo:ds_cnn"
 PACKING = str(Path(__file__).parents[2] / "workloads" / "packing-example.csv")
 BANKS = str(Path(__file__).parents[2] / "workloads" / "packing-banks.csv")
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", *arguments]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    code = ended.value.code
-    assert "Traceback" not in printed.err
-    return code if isinstance(code, int) else 0, printed.out, printed.err
 
 
 def compared(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

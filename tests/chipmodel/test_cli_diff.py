@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chipmodel.cli import main
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", *map(str, arguments)]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    code = ended.value.code
-    assert "Traceback" not in printed.err
-    return code if isinstance(code, int) else 0, printed.out, printed.err
+from tests.command import call
 
 
 def run(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> Path:

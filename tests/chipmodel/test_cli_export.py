@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reports.export_tflm import read_offline
-from tests.chipmodel.test_cli_diff import call
+from tests.command import call
 
 
 @pytest.fixture

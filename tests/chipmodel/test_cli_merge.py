@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from chipmodel.cli import main
 from solvers.branch_merge import mergers
+from tests.command import call
 
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 GATED = str(WORKLOADS / "gated_vision.yaml")
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", *arguments]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    assert "Traceback" not in printed.err
-    return int(ended.value.code or 0), printed.out, printed.err
 
 
 def test_simulate_merges_as_it_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 
 from chipmodel.certificate import LiveSet
-from chipmodel.cli import main
 from chipmodel.plan import Plan, Solved
+from tests import command
 from workloads.packing_csv import read_packing
 
 EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
@@ -31,18 +30,7 @@ def example(tmp_path: Path) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", "pack", *map(str, arguments)]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    code = ended.value.code
-    assert "Traceback" not in printed.err
-    return code if isinstance(code, int) else 0, printed.out, printed.err
+    return command.call(capsys, "pack", *arguments)
 
 
 def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, dict[str, Any]]:

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from chipmodel.cli import main
+from tests.command import call
 
 SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", *arguments]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    assert "Traceback" not in printed.err
-    return int(ended.value.code or 0), printed.out, printed.err
 
 
 def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import chipmodel.cli_study
-from chipmodel.cli import main
 from chipmodel.study_progress import Follower
 from chipmodel.study_row import Point, Row
 from chipmodel.study_store import read_rows
+from tests import command
 
 STUDY = "title: t\nworkloads: [zoo:ds_cnn]\nchips: [gap9]\npackers: [large-first, pool]\nstreamers: [sync]\n"
 ROOT = Path(__file__).parents[2]
@@ -32,18 +32,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of one call in this process."""
-    argv = sys.argv
-    sys.argv = ["chipmodel", "study", *map(str, arguments)]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = argv
-    printed = capsys.readouterr()
-    code = ended.value.code
-    assert "Traceback" not in printed.err
-    return code if isinstance(code, int) else 0, printed.out, printed.err
+    return command.call(capsys, "study", *arguments)
 
 
 def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(

@@ -64,7 +64,8 @@ def test_killed_workers_lose_no_point_and_are_replaced() -> None:
 
     with Pool(2) as pool:
         rows = all_rows(pool, asked, meanwhile)
-        assert len(set(pool.pids) & set(deaths)) == 0
+        # The last one may have died with nothing left to do.
+        assert len(set(pool.pids) & set(deaths[:-1])) == 0
     assert [each.key for each in timeless(rows)] == sorted(task.key for task in asked)
     assert {each.status for each in rows} <= {"optimal", "feasible", "does not fit"}
 

@@ -14,8 +14,9 @@ from fractions import Fraction
 from itertools import groupby, islice
 from math import ceil
 
+from chipmodel.bound_cut import largest, last
 from chipmodel.bound_ops import least_cycles, read_share, written_share
-from chipmodel.bound_stripes import largest, last, options
+from chipmodel.bound_stripes import options
 from chipmodel.bound_windows import Costs, run_of
 from chipmodel.chip import Chip
 from chipmodel.program import Op, Program
@@ -85,6 +86,11 @@ class _Tensor:
     absorbed: int | None = None
 
 
+def _inside(item: Item, visit: int) -> bool:
+    """Whether its bytes may be those of another item."""
+    return item.absorbed is not None and visit > item.absorbed
+
+
 class _Run:
     def __init__(self, program: Program, chip: Chip, run: list[Op]) -> None:
         self.program, self.chip, self.run = program, chip, run
@@ -109,7 +115,8 @@ class _Run:
         sizes = [item.bytes for item in items]
         ways = (self._options(visit, op, items, sizes) for visit, op in enumerate(self.run))
         every = tuple(option for some in ways for option in some)
-        return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every)
+        each = min(self.costs.load_each, self.costs.store_each)
+        return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every, each=each)
 
     def _options(self, visit: int, op: Op, items: tuple[Item, ...], sizes: list[int]) -> Iterator[Option]:
         touched = [i for i in self.touched[visit] if items[i].whole]
@@ -117,7 +124,8 @@ class _Run:
         if len(named) == len(touched):
             blocks = [items[i] for i in self.touched[visit] if not items[i].whole]
             once = all(len(block.touches) == 1 for block in blocks)
-            yield from options(self.program, self.chip, visit, op, named, sizes, once)
+            apart = [0 if _inside(item, visit) else size for item, size in zip(items, sizes, strict=True)]
+            yield from options(self.program, self.chip, visit, op, named, apart, once)
 
     def _reads(self, visit: int, op: Op) -> None:
         for name in dict.fromkeys(op.inputs):

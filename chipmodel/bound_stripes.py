@@ -3,27 +3,28 @@
 A way stands for all cuts into so many stripes of rows and slices of channels: it takes the bytes of the
 smallest of those, and the transfers and NPU cycles of the fewest. So whatever a plan does, one of them needs
 no more, and costs no more.
+
+What moves while a tile computes takes memory that the tile's own operands do not. So of a cut that just fits
+little moves meanwhile: over n tiles at most n times the memory, less what all tiles take together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from chipmodel.bound_ops import least_cycles, read_share
-from chipmodel.bound_windows import Costs
+from chipmodel.bound_cut import Case, Cut, Facts, last
 from chipmodel.chip import Chip
-from chipmodel.interval import Interval
 from chipmodel.program import Op, Program
-from chipmodel.work import Conv, Pool
-from dma.tiling import Tiling, samples, slice_bytes
 from solvers.residency_problem import Option
 
 COUNTS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 129, 257, 513, 1025, 1 << 40)
 """Stripes and slices are counted from one of these up to the next."""
-MOST = 6
+SLICES = (*range(1, 17), 20, 24, *COUNTS[COUNTS.index(33) :])
+"""The same for slices beside no stripes."""
+MOST = 8
 """Ways of one set of tensors."""
 MOST_PASSING = 3
 """An op of more tensors has no ways: it is then bound by its smallest stripes alone."""
@@ -31,11 +32,13 @@ MOST_PASSING = 3
 
 class Way(NamedTuple):
     """``bytes`` for all that passes, and for weights beyond one channel's; what the NPU and the DMA engine do
-    more at least."""
+    more at least. ``meanwhile``: bytes of what is moved once that can move while the op's tiles compute;
+    where that is less than 0, even of what is moved again some has to wait."""
 
     bytes: int
     npu: int
     moved: int
+    meanwhile: int
 
 
 def options(
@@ -52,15 +55,24 @@ def options(
     Without ``weights`` the ways say nothing of them: they may be there since a visit before."""
     if len(items) > MOST_PASSING or op.absorbs or not op.work.rows:
         return
+    sized = {name: sizes[index] for name, index in items.items()}
+    facts = Facts(program, chip, op)
+    if weights:
+        for way in _sliced_ways(facts, _room(chip, op, sized)):
+            yield Option(step, (), way.bytes, way.npu, way.moved, None, way.meanwhile)
     for count in range(1, len(items) + 1):
         for names in combinations(items, count):
-            kept = frozenset(items) - frozenset(names)
+            kept = {name: size for name, size in sized.items() if name not in names}
             ending = last(program, op, frozenset(names))
-            room = chip.shared_memory.bytes
-            if op.overwrites is None:
-                room -= sum(sizes[items[name]] for name in kept)
-            for way in ways(program, chip, op, kept, room, weights):
-                yield Option(step, tuple(items[n] for n in names), way.bytes, way.npu, way.moved, ending)
+            passing = tuple(items[name] for name in names)
+            for way in _few_ways(Case(facts, frozenset(kept), weights, _room(chip, op, kept))):
+                yield Option(step, passing, way.bytes, way.npu, way.moved, ending, way.meanwhile)
+
+
+def _room(chip: Chip, op: Op, kept: Mapping[str, int]) -> int:
+    """Bytes beside operands that are ``kept`` whole: of two in place of one another the larger."""
+    shared = min(kept.get(op.overwrites, 0), kept.get(op.outputs[0], 0)) if op.overwrites else 0
+    return chip.shared_memory.bytes - sum(kept.values()) + shared
 
 
 def ways(
@@ -68,10 +80,35 @@ def ways(
 ) -> list[Way]:
     """At most ``MOST`` ways within ``room`` bytes; of neighbours one stands for both, with the least of each.
     Where there is none, one that does not fit."""
-    found = sorted(_ways(_Case(program, chip, op, kept, weights)))
+    return _few_ways(Case(Facts(program, chip, op), kept, weights, room))
+
+
+def sliced_ways(program: Program, chip: Chip, op: Op, room: int) -> list[Way]:
+    """The same with no stripes and ever more slices of weights, ``room`` being beside all tensors."""
+    return _sliced_ways(Facts(program, chip, op), room)
+
+
+def _few_ways(case: Case) -> list[Way]:
+    return _few(list(_ways(case)), case.room)
+
+
+def _sliced_ways(facts: Facts, room: int) -> list[Way]:
+    case = Case(facts, frozenset((*facts.op.inputs, *facts.op.outputs)), True, room)
+    if not case.weights or not case.channels:
+        return []
+    return _few([_sliced(case, low, high) for low, high in _counts(case.channels, SLICES)], room)
+
+
+def _sliced(case: Case, slices: int, most: int) -> Way:
+    moved = int((slices - 1) * Fraction(case.facts.costs.load_once))
+    return Way(case.beside(most), case.facts.npu(1, slices), moved, case.meanwhile(Cut(1, 1, slices, most)))
+
+
+def _few(found: list[Way], room: int) -> list[Way]:
+    found.sort(key=lambda way: (way.bytes, way.npu, way.moved, -way.meanwhile))
     front: list[Way] = []
     for way in found:
-        if way.bytes <= room and not any(w.npu <= way.npu and w.moved <= way.moved for w in front):
+        if way.bytes <= room and not any(_no_worse(each, way) for each in front):
             front.append(way)
     while len(front) > MOST:
         losses = [_lost(a, b, room) for a, b in pairwise(front)]
@@ -81,124 +118,40 @@ def ways(
 
 
 def _both(a: Way, b: Way) -> Way:
-    return Way(min(a.bytes, b.bytes), min(a.npu, b.npu), min(a.moved, b.moved))
+    bytes_, npu, moved, _ = map(min, a, b)
+    return Way(bytes_, npu, moved, max(a.meanwhile, b.meanwhile))
+
+
+def _no_worse(a: Way, b: Way) -> bool:
+    return a.npu <= b.npu and a.moved <= b.moved and a.meanwhile >= b.meanwhile
 
 
 def _lost(a: Way, b: Way, room: int) -> float:
     """How much less two ways say together: a part of the memory counts as that of their cycles."""
     cycles = max(a.npu + a.moved, b.npu + b.moved, 1)
-    return abs(a.bytes - b.bytes) / room + abs(a.npu - b.npu) / cycles + abs(a.moved - b.moved) / cycles
+    bytes_ = abs(a.bytes - b.bytes) + abs(a.meanwhile - b.meanwhile)
+    return bytes_ / room + abs(a.npu - b.npu) / cycles + abs(a.moved - b.moved) / cycles
 
 
-class _Case:
-    """An op, and what it costs to cut it."""
-
-    def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str], weights: bool) -> None:
-        self.program, self.chip, self.op, self.kept = program, chip, op, kept
-        self.costs = Costs(chip)
-        self.rows, self.channels = op.work.rows, op.work.channels
-        self.loads = [n for n in dict.fromkeys(op.inputs) if n not in kept and program.tensors[n].bytes]
-        self.stores = [n for n in op.outputs if n not in kept and program.tensors[n].bytes]
-        self.weights = program.block_bytes(op) if weights else 0
-        self.one_channel = -(-self.weights // max(1, self.channels))
-        self.least = least_cycles(chip.npu, op)
-
-    def stripes_alike(self, name: str) -> bool:
-        """Whether all stripes read the same of an input."""
-        return len(self._shares(name, True)) == 1
-
-    def slices_alike(self, name: str) -> bool:
-        """Whether all slices read the same of an input."""
-        return len(self._shares(name, False)) == 1
-
-    def _shares(self, name: str, rows: bool) -> set[object]:
-        index = self.op.inputs.index(name)
-        every, total = (Interval(0, 1), self.rows if rows else self.channels)
-        ends = (every, Interval(total - 1, total))
-        whole = Interval(0, self.channels if rows else self.rows)
-        return {self.op.reads(index, e, whole) if rows else self.op.reads(index, whole, e) for e in ends}
-
-    def halo(self) -> int:
-        """Bytes of the first input that each border between two stripes has read twice, at least."""
-        work = self.op.work
-        if not isinstance(work, Conv | Pool) or work.window.transposed or work.batch > 1:
-            return 0
-        name = self.op.inputs[0]
-        if name in self.kept or not self.program.tensors[name].bytes:
-            return 0
-        each = [work.window.input_rows(Interval(row, row + 1)) for row in range(self.rows)]
-        least = min((max(0, a.stop - b.start) for a, b in pairwise(each)), default=0)
-        return self.program.tensors[name].bytes * least // work.window.in_h
-
-    def beside(self, slices: int) -> int:
-        """Bytes of a slice of weights of so many, but for one channel's."""
-        channels = -(-self.channels // slices)
-        return 0 if not self.weights else slice_bytes(self.program, self.op, channels) - self.one_channel
-
-    def bytes(self, stripes: int, slices: int) -> int:
-        """Of the smallest stripes with so many parts at most, where they are largest."""
-        names = frozenset((*self.loads, *self.stores))
-        return largest(self.program, self.op, names, -(-self.rows // stripes), -(-self.channels // slices))
-
-
-def largest(program: Program, op: Op, names: frozenset[str], rows: int, channels: int) -> int:
-    """Bytes that ``names`` take while the largest tile runs, of so many rows and channels at least. Larger
-    stripes may see less of an image's padding, but not once the first one reads all rows of the kernel."""
-    window = op.work.window if isinstance(op.work, Conv | Pool) else None
-    beyond = 0 if window is None else -(-window.pad_top // window.stride_h)
-    return min(
-        max(tile_bytes(program, op, names, *tile) for tile in samples(op, Tiling(most, channels)))
-        for most in range(rows, min(op.work.rows, rows + beyond) + 1)
-    )
-
-
-def last(program: Program, op: Op, names: frozenset[str]) -> int:
-    """Bytes that ``names`` take at the end, the last tile being as small as can be."""
-    rows, channels = op.work.rows, op.work.channels
-    return tile_bytes(program, op, names, Interval(rows - 1, rows), Interval(channels - 1, channels))
-
-
-def tile_bytes(program: Program, op: Op, names: frozenset[str], rows: Interval, channels: Interval) -> int:
-    """Bytes of one tile's stripes of ``names``; of a tensor that is two operands each part once."""
-    shares = {(n, op.reads(i, rows, channels)) for i, n in enumerate(op.inputs) if n in names}
-    shares |= {(n, op.writes(n, rows, channels)) for n in op.outputs if n in names}
-    return sum(share.bytes(program.tensors[name].bytes) for name, share in shares)
-
-
-def _ways(case: _Case) -> Iterator[Way]:
-    again = sum(
-        (case.costs.load_each * case.program.tensors[n].bytes * read_share(case.op, n, 1)
-         for n in case.loads if case.slices_alike(n)),
-        Fraction(0),
-    )  # fmt: skip
-    halo = case.halo() * case.costs.load_each
-    weights = case.weights * case.costs.load_each
+def _ways(case: Case) -> Iterator[Way]:
+    """With all weights beside; with slices of them that come again for each stripe; and with slices for which
+    the inputs come again."""
+    each, halo = case.facts.costs.load_each, case.halo()
     for stripes, most_stripes in _counts(case.rows):
         for slices, most_slices in _counts(case.channels):
+            cut = Cut(stripes, most_stripes, slices, most_slices)
             held = case.bytes(most_stripes, most_slices)
-            npu = least_cycles(case.chip.npu, case.op, stripes, slices) - case.least
-            moved = _setups(case, stripes, slices) + halo * (stripes - 1)
-            yield Way(held + case.beside(1), npu, int(moved))
+            npu = case.facts.npu(stripes, slices)
+            moved = case.set_ups(stripes, slices) + halo * each * (stripes - 1)
+            yield Way(held + case.beside(1), npu, int(moved), case.meanwhile(cut, 0, halo, True))
             if case.weights and most_slices > 1:
                 held += case.beside(most_slices)
-                yield Way(held, npu, int(moved + weights * (stripes - 1)))
-                more = again * (slices - 1) if stripes > 1 else 0
-                yield Way(held, npu, int(moved + more))
+                for again in (case.weights * (stripes - 1), case.again(slices) if stripes > 1 else 0):
+                    yield Way(held, npu, int(moved + again * each), case.meanwhile(cut, again, halo))
 
 
-def _counts(total: int) -> Iterator[tuple[int, int]]:
+def _counts(total: int, counts: Sequence[int] = COUNTS) -> Iterator[tuple[int, int]]:
     """From a number of parts to the last before the next such number."""
-    for low, high in pairwise(COUNTS):
+    for low, high in pairwise(counts):
         if low <= total:
             yield low, min(total, high - 1)
-
-
-def _setups(case: _Case, stripes: int, slices: int) -> Fraction:
-    """Cycles of all transfers but one for each tensor; each part has its own of what differs from part to
-    part."""
-    loads = stores = 0
-    for name in case.loads:
-        loads += (1 if case.stripes_alike(name) else stripes) * (1 if case.slices_alike(name) else slices) - 1
-    stores += len(case.stores) * (stripes * slices - 1)
-    loads += (slices - 1) * bool(case.weights)
-    return loads * Fraction(case.costs.load_once) + stores * Fraction(case.costs.store_once)

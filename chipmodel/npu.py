@@ -69,7 +69,8 @@ def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1)
     charges for each piece of an input that its buffer cannot hold, so parts of an op may cost less than the
     whole."""
     if not npu.luna:
-        return work_cycles(npu, work, op.dtype)
+        more = _part_padding(npu, work, stripes, slices)
+        return max(1, ceil(_array_cycles(npu, work, op.dtype) * more))
     roomy = replace(npu.luna, input_buffer=1 << 60)
     bits = DTYPE_BITS[op.dtype]
     cost = op_cost(roomy, op.kind, work, bits)
@@ -91,10 +92,32 @@ def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1)
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:
     """Core cycles of all of ``work`` on operands of ``dtype`` in the ``array`` model; at least 1."""
+    return max(1, ceil(_array_cycles(npu, work, dtype)))
+
+
+def _array_cycles(npu: Npu, work: Work, dtype: str) -> Fraction:
     if isinstance(work, Vector):
-        ports = max(work.in_bytes / npu.read_bytes_per_cycle, work.out_bytes / npu.write_bytes_per_cycle)
-        return max(1, ceil(ports))
-    return max(1, ceil(padded_macs(npu, work) / macs_per_cycle(npu, dtype)))
+        return max(work.in_bytes / npu.read_bytes_per_cycle, work.out_bytes / npu.write_bytes_per_cycle)
+    return padded_macs(npu, work) / macs_per_cycle(npu, dtype)
+
+
+def _part_padding(npu: Npu, work: Work, stripes: int, slices: int) -> Fraction:
+    """The least by which padding every part to the array, and not only the whole, multiplies ``padded_macs``:
+    of an axis in n parts each takes a full array."""
+    _, out_lanes, columns = npu.array
+    match work:
+        case Conv() if work.groups == 1 or work.depthwise:
+            return _parts(work.out_c, out_lanes, slices)
+        case Pool():
+            return _parts(work.channels, out_lanes, slices)
+        case Matmul() if work.batch == 1:
+            return _parts(work.rows_, out_lanes, stripes) * _parts(work.cols, columns, slices)
+        case _:
+            return Fraction(1)
+
+
+def _parts(size: int, lanes: int, parts: int) -> Fraction:
+    return max(Fraction(1), Fraction(parts * lanes, _pad(size, lanes)))
 
 
 def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:

@@ -59,6 +59,8 @@ class _Model:
         """Bytes in SharedMemory at the end of each step's compute."""
         self.through: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         """Bytes there all along the step."""
+        self.meanwhile: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        """Bytes that move while the step computes, of what passes and of its own weights."""
         self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
         """Bytes that a step's own items take where they take most, by item."""
         self.endings: list[dict[int, Any]] = [{} for _ in range(count)]
@@ -169,6 +171,8 @@ class _Model:
         meanwhile = self._load(step, cycles)
         if item.whole:
             self.solver.Add(meanwhile <= 1 - stays)
+        if item.whole or len(item.touches) == 1:
+            self.meanwhile[step].append((item.reads[touch], meanwhile))
         self.solver.Add(kept + early + own + meanwhile >= 1)
 
     def _load(self, interval: int, cycles: Fraction) -> Any:
@@ -184,6 +188,7 @@ class _Model:
         last = len(self.problem.steps) if item.ends else item.touches[-1] - 1
         passed = self._load(made, item.store)
         self.solver.Add(passed <= 1 - there[0])
+        self.meanwhile[made].append((item.bytes, passed))
         stored = [(made, passed)]
         stored += [(interval, self._load(interval, item.store)) for interval in range(made + 1, last + 1)]
         for back, stays, each in zip(item.touches[1:], there[1:], kept, strict=True):
@@ -256,9 +261,24 @@ class _Model:
         waited = self._time(self.waited[step])
         more = sum(float(option.cycles / self.unit) * chosen for option, chosen in self.options.get(step, ()))
         less = sum(float(cycles / self.unit) * chosen for cycles, chosen in self.saved.get(step, ()))
+        waited += self._interrupted(step)
         self.solver.Add(duration >= waited + self.problem.steps[step].cycles / self.unit + more - less)
         self.solver.Add(duration >= self._time(self.moved[step]))
         return duration
+
+    def _interrupted(self, step: int) -> Any:
+        """Ensures that what the step's option leaves no memory to move while it computes is waited for."""
+        options = self.options.get(step, ())
+        told = [(option.meanwhile, chosen) for option, chosen in options if option.meanwhile is not None]
+        if not told or not self.problem.each:
+            return 0
+        capacity = self.problem.capacity
+        waits = self.solver.NumVar(0, self.infinity, "")
+        every = sum(size for size, _ in self.meanwhile[step]) / capacity
+        free = sum((most / capacity - every) * chosen for most, chosen in told)
+        moves = sum(size / capacity * share for size, share in self.meanwhile[step])
+        self.solver.Add(moves <= waits + every + free)
+        return float(self.problem.each * capacity / self.unit) * waits
 
     def _after(self) -> Any:
         duration = self.solver.NumVar(0, self.infinity, "")

@@ -83,6 +83,9 @@ class Option(NamedTuple):
     """Cycles of the DMA engine beside those of loading and storing each item once."""
     ending: int | None = None
     """What is left of ``bytes`` at the end; as much where it is None."""
+    meanwhile: int | None = None
+    """Bytes of what passes, and of weights that this step alone touches, that can move while it computes;
+    less than 0 where something that is in ``moved`` has to wait. None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class ResidencyProblem:
     overlays: tuple[Overlay, ...] = ()
     options: tuple[Option, ...] = ()
     joins: tuple[Joined, ...] = ()
+    each: Fraction = Fraction(0)
+    """The least cycles of the DMA engine a byte."""
 
     def __post_init__(self) -> None:
         for item in self.items:

@@ -98,6 +98,8 @@ class _Linear:
         """At the end of each step."""
         self.through: list[Any] = [0.0] * count
         """All along."""
+        self.meanwhile: list[Any] = [0.0] * count
+        """Bytes that move while a step computes, of what passes and of what it alone touches."""
         self.taken: list[dict[int, Any]] = [{} for _ in range(count)]
         self.left: list[dict[int, Any]] = [{} for _ in range(count)]
         for index, item in enumerate(self.problem.items):
@@ -141,13 +143,17 @@ class _Linear:
             self.memory[interval] += item.reads[touch] * there
         there += self._move(step, item.loads[touch], waits=True)
         if not (lies[touch] and item.whole):
-            there += self._move(step, item.loads[touch])
+            beside = self._move(step, item.loads[touch])
+            there += beside
+            self.meanwhile[step] += item.reads[touch] * beside * (item.whole or len(item.touches) == 1)
         self.solver.Add(there + stayed >= 1)
 
     def _stores(self, item: Item, there: tuple[bool, ...], stayed: list[Any]) -> None:
         made = item.touches[0]
         stop = len(self.problem.steps) + 1 if item.ends else item.touches[-1]
         stored = [(t, self._move(t, item.store)) for t in range(made + there[0], stop)]
+        for step, amount in stored[:1]:
+            self.meanwhile[made] += item.bytes * amount * (step == made)
         for touch in range(1, len(there)):
             back = item.touches[touch]
             now = [(back, self._move(back, item.store, waits=True))]
@@ -167,6 +173,10 @@ class _Linear:
             self.memory[step] += option.bytes if option.ending is None else option.ending
             self.busy[step] += option.moved
             more[step] += option.cycles
+            if option.meanwhile is not None:
+                waits = self.solver.NumVar(0, self.solver.infinity(), "")
+                self.solver.Add(self.meanwhile[step] - waits <= option.meanwhile)
+                self.first[step] += float(problem.each) * waits
         for join, made in zip(problem.joins, self.joined, strict=True):
             if made:
                 self._join(join, more)
@@ -248,7 +258,8 @@ def random_problem(seed: int) -> ResidencyProblem:
     overlays = tuple(_overlays(random, items))
     options = () if random.random() < 0.5 else tuple(_some_options(random, items, count))
     joins = () if random.random() < 0.7 or overlays else tuple(_joins(random, items))
-    return ResidencyProblem(steps, tuple(items), random.randint(20, 160), overlays, options, joins)
+    each = Fraction(random.choice((0, 1, 4)), 4)
+    return ResidencyProblem(steps, tuple(items), random.randint(20, 160), overlays, options, joins, each)
 
 
 def _item(random: Random, name: str, count: int, most: int) -> Item:
@@ -290,7 +301,9 @@ def _some_options(random: Random, items: list[Item], count: int) -> Iterator[Opt
             passing = tuple(random.sample(here, random.randint(0, len(here))))
             size = random.randint(0, 40)
             ending = random.choice((None, size // 2))
-            yield Option(step, passing, size, random.choice((0, 3, 20)), random.choice((0, 9)), ending)
+            meanwhile = random.choice((None, random.randint(-20, 60)))
+            more, moved = random.choice((0, 3, 20)), random.choice((0, 9))
+            yield Option(step, passing, size, more, moved, ending, meanwhile)
 
 
 def _joins(random: Random, items: list[Item]) -> Iterator[Joined]:

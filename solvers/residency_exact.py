@@ -22,6 +22,8 @@ NODES = 2_000
 """Nodes of branch and bound."""
 UNITS = 100_000
 """All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
+PUT_OFF = 3
+"""Intervals from the one that makes an item in which what is not yet stored of it is counted."""
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
 """What bounds within 0.05 % is good enough, and more rounds of cuts at the root cost more than they save: 5.6
 instead of 19 s on ShuffleNetV1 with 145,664 B of luna-arcs, the slowest of many."""
@@ -103,7 +105,8 @@ class _Model:
             if touch or not item.made:
                 self._brought(item, touch, there, own)
         if item.made and (item.ends or len(there) > 1):
-            self._stored(item, there, kept[1:])
+            stored = self._stored(item, there, kept[1:])
+            self._not_stored_yet(index, item, stored)
 
     def _choice(self, item: Item) -> Any:
         if item.pinned is not None:
@@ -180,7 +183,7 @@ class _Model:
         self.moved[interval].append((cycles, share))
         return share
 
-    def _stored(self, item: Item, there: list[Any], kept: list[Any]) -> None:
+    def _stored(self, item: Item, there: list[Any], kept: list[Any]) -> list[tuple[int, Any]]:
         """Ensures that an output, and what comes back, is in Psram by then: stored by its own step, where it
         passes through; in any interval behind; or while the step that has it come back waits. Of what was
         made in stripes the last may be stored while the first come back, where it comes in stripes too."""
@@ -201,6 +204,27 @@ class _Model:
             stored += [(back, own), (back, beside)]
         if item.ends:
             self.solver.Add(sum(share for _, share in stored) >= 1)
+        return stored
+
+    def _not_stored_yet(self, index: int, item: Item, stored: list[tuple[int, Any]]) -> None:
+        """Ensures that what neither stays nor is stored by then still takes memory, for a few intervals from
+        the one that makes it: there beside the stripe that is counted, if nothing else may lie there."""
+        made, there, kept = item.touches[0], self.there[index][0], self.kept[index]
+        stop = item.touches[1] if len(kept) > 1 else len(self.problem.steps)
+        stays = kept[1] if len(kept) > 1 else 0
+        for interval in range(made, min(stop, made + PUT_OFF)):
+            if item.absorbed is not None and interval > item.absorbed:
+                return
+            left = -sum(share for at, share in stored if at <= interval) + 1
+            if interval > made:
+                left -= stays
+            elif any(overlay.over == index for overlay in self.problem.overlays):
+                continue
+            else:
+                left -= there + (item.ending or item.passing)[0] / item.bytes
+            rest = self.solver.NumVar(0, 1, "")
+            self.solver.Add(rest >= left)
+            self.held[interval].append((item.bytes, rest))
 
     # -- steps ---------------------------------------------------------------------------------
 

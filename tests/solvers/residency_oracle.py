@@ -115,7 +115,7 @@ class _Linear:
             shares = [self._amount() for _ in there]
             stayed = [0.0, *(self._at_most(share) for share in shares[:-1])]
         if item.made and (item.ends or len(there) > 1):
-            self._stores(item, there, stayed)
+            self._rest(index, item, self._stores(item, there, stayed), stayed)
         for touch, step in enumerate(item.touches):
             if item.absorbed is None or step <= item.absorbed:
                 free = item.whole and any(o.step == step for o in self.problem.options)
@@ -148,7 +148,7 @@ class _Linear:
             self.meanwhile[step] += item.reads[touch] * beside * (item.whole or len(item.touches) == 1)
         self.solver.Add(there + stayed >= 1)
 
-    def _stores(self, item: Item, there: tuple[bool, ...], stayed: list[Any]) -> None:
+    def _stores(self, item: Item, there: tuple[bool, ...], stayed: list[Any]) -> list[tuple[int, Any]]:
         made = item.touches[0]
         stop = len(self.problem.steps) + 1 if item.ends else item.touches[-1]
         stored = [(t, self._move(t, item.store)) for t in range(made + there[0], stop)]
@@ -164,6 +164,23 @@ class _Linear:
             stored += now
         if item.ends:
             self.solver.Add(sum(amount for _, amount in stored) >= 1)
+        return stored
+
+    def _rest(self, index: int, item: Item, stored: list[tuple[int, Any]], stayed: list[Any]) -> None:
+        """Until the second touch, for three intervals at most, what is neither there nor stored."""
+        made = item.touches[0]
+        stop = min(made + 3, item.touches[1] if len(item.touches) > 1 else len(self.problem.steps))
+        for interval in range(made, stop):
+            counted = item.bytes * (stayed[1] if len(stayed) > 1 else 0.0)
+            if interval == made:
+                counted = item.bytes if self.line[index][0][0] else (item.ending or item.passing)[0]
+            inside = item.absorbed is not None and interval > item.absorbed
+            over = interval == made and any(o.over == index for o in self.problem.overlays)
+            if not (inside or over):
+                rest = self.solver.NumVar(0, item.bytes, "")
+                gone = item.bytes * sum(amount for at, amount in stored if at <= interval)
+                self.solver.Add(rest >= item.bytes - gone - counted)
+                self.memory[interval] += rest
 
     def _steps(self) -> None:
         problem = self.problem

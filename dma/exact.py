@@ -2,8 +2,9 @@
 
 On each straight stretch ``solvers.stream_exact`` decides at which step every load is issued, and so the
 order of the queue and how far ahead it goes. What a stretch is given is tried in several ways, and the
-quickest schedule taken: how large slices are, and what stays on chip beside them. ``sync``, ``ping-pong`` and
-``weight-pipeline`` take part as they are, so the forecast is never slower than theirs.
+quickest schedule taken: how large slices are, and what stays on chip beside them. Then ``dma.refine`` cuts
+single ops anew. ``sync``, ``ping-pong``, ``weight-pipeline`` and ``prefetch-greedy`` take part as they are,
+so the forecast is never slower than theirs.
 
 Not decided together: offsets (the packer's, afterwards, with its usual rounds), tensors that leave
 SharedMemory (``dma.residency``, or S1's search, whichever is quicker then) and the order of ops.
@@ -18,7 +19,7 @@ from functools import lru_cache
 from chipmodel.errors import BadInput
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
-from dma import ping_pong, sync, weight_pipeline
+from dma import prefetch_greedy, sync
 from dma.cuts import best_cut, slices_cycles
 from dma.early import Early
 from dma.emit import Emission, Need
@@ -103,12 +104,25 @@ def _least(program: Program, keep: int) -> Reserve:
     return lambda op: least_weights(program, op, keep)
 
 
-def _way(decider: Decider, part: int, pieces: int, nodes: int) -> Policy:
+def _way(
+    decider: Decider, part: int, pieces: int, nodes: int, told: Mapping[str, Tiling] | None = None
+) -> Policy:
+    """``told``: cuts of some ops, as they are."""
+
     def channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
-        return _channels(room, pieces)
+        return _channels(room, pieces, told or {})
 
     def issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
-        return _issue(room, emission, _channels(room, pieces)[1], nodes)
+        return _issue(room, emission, channels(room)[1], nodes)
+
+    def cut(room: Room, op: Op, left: int) -> Tiling | None:
+        return told[op.name] if told and op.name in told else _cut(room, op, left)
+
+    def recut(cuts: Mapping[str, Tiling]) -> Policy:
+        return _way(decider, part, pieces, 0, cuts)
+
+    def settled(cuts: Mapping[str, Tiling]) -> Policy:
+        return _way(decider, part, pieces, nodes, cuts)
 
     return Policy(
         name=NAME,
@@ -118,14 +132,18 @@ def _way(decider: Decider, part: int, pieces: int, nodes: int) -> Policy:
         reserve=_least,
         channels=channels,
         issue=issue,
-        cut=_cut,
+        cut=cut,
         parts=(part,),
         decider=decider,
+        recut=recut,
+        settled=settled,
     )
 
 
-def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op], int]]:
-    """Slices of which ``pieces`` fit beside everything else."""
+def _channels(
+    room: Room, pieces: int, told: Mapping[str, Tiling]
+) -> tuple[Mapping[str, int], Callable[[Op], int]]:
+    """Slices of which ``pieces`` fit beside everything else, but for ops whose cuts are ``told``."""
     program = room.program
     channels: dict[str, int] = {}
     depths: dict[str, int] = {}
@@ -135,7 +153,8 @@ def _channels(room: Room, pieces: int) -> tuple[Mapping[str, int], Callable[[Op]
         channels[op.name] = sliced(program, op, limit, room.granule) or 1
         if program.block_bytes(op) > max(0, left):
             channels[op.name] = _quickest(room, op, left, channels[op.name])
-        tiling = _cut(room, op, room.budget - through) if op.name in room.residency.striped else None
+        striped = op.name in room.residency.striped
+        tiling = told.get(op.name) or (_cut(room, op, room.budget - through) if striped else None)
         if tiling is not None:
             channels[op.name] = tiling.channels
             depths[op.name] = tiling.depth if tiling.channels < op.work.channels else 1
@@ -180,11 +199,11 @@ def _issue(
 
 def _policy(name: str, nodes: int) -> Policy:
     ways = [_way(decider, part, pieces, nodes) for part in PARTS for pieces in PIECES for decider in DECIDERS]
-    heuristics = (sync.POLICY, ping_pong.POLICY, weight_pipeline.POLICY)
+    heuristics = prefetch_greedy.POLICY.rivals
     return Policy(
         name=name,
         title="when to load, searched for many ways to cut; exact:20000 looks at more",
-        source="exact search; S2 and S4 take part",
+        source="exact search; prefetch-greedy, S2 and S4 take part",
         double=True,
         reserve=_least,
         channels=sync.POLICY.channels,

@@ -82,5 +82,9 @@ class Policy:
     its own: they begin with as much memory as a packer left to it."""
     sure: int = 0
     """How many of the first rivals are always tried, whatever ``stop.Stop`` says."""
+    recut: Callable[[Mapping[str, Tiling]], Policy] | None = None
+    """The same with some ops cut as told, by name, with little search: what ``dma.refine`` tries; and, with
+    as much search as ever, ``settled`` does."""
+    settled: Callable[[Mapping[str, Tiling]], Policy] | None = None
     leaner: Policy | None = None
     """What decides alike but holds less memory at once, for where a packer finds no room."""

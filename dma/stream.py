@@ -113,6 +113,13 @@ def stream_one(
     return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
 
 
+def room_of(policy: Policy, budget: int, known: Known) -> Known:
+    """Of what is ``known``, that of a policy which has one part of the memory for weights: one entry."""
+    keep = budget // policy.parts[0]
+    own = (policy.reserve, policy.channels, policy.double, budget, keep)
+    return {asked: found for asked, found in known.items() if asked[:-1] == own}
+
+
 def _best(
     program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, decider: Decider, known: Known
 ) -> Schedule:

@@ -19,14 +19,18 @@ from dma.residency import Reserve, Residency, absorbed, decide
 from dma.tier_segments import SHARED
 from dma.tiers import PSRAM, Asked
 from dma.timing import transfer_cycles
-from solvers.residency_exact import solve_residency
+from solvers.residency_exact import HORIZON, solve_residency
 from solvers.residency_problem import Item, Joined, Overlay, ResidencyFound, ResidencyProblem, Step
 from solvers.state_search_problem import State, Stay
 
 THRIFT = 0.1
 """What is hidden behind compute as if time had no steps may show: less of it is better."""
-MOST_OPS = 160
-"""Of a longer program S1's search decides: pairs of a load and a step grow with the square."""
+LONG = 160
+"""A program of more ops is looked at in less detail."""
+NEAR = 16
+"""Its loads come so many ops early at most, in detail."""
+MOST_OPS = 400
+"""Of a longer program S1's search decides."""
 NODES = 500
 """Nodes of branch and bound: well under a second."""
 
@@ -43,7 +47,8 @@ def decide_jointly(
     if len(asked.table.ops) > MOST_OPS:
         return asked.residency(asked.found().state)
     question = _Question(asked).problem()
-    found = solve_residency(question, NODES, thrift=THRIFT)
+    horizon = HORIZON if len(asked.table.ops) <= LONG else NEAR
+    found = solve_residency(question, NODES, thrift=THRIFT, horizon=horizon)
     if found.cycles is None:
         return asked.residency(asked.found().state)
     asked.fetches = False

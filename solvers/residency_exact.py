@@ -22,6 +22,10 @@ NODES = 2_000
 """Nodes of branch and bound."""
 UNITS = 100_000
 """All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
+HORIZON = 64
+"""Loads further ahead than so many intervals, and stores put off further, move at some time: that there is
+room for them is asked for where the horizon begins. Pairs of a load and an interval would grow with the
+square."""
 PUT_OFF = 3
 """Intervals from the one that makes an item in which what is not yet stored of it is counted."""
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
@@ -32,22 +36,31 @@ TOLERANCE = 1e-6
 
 
 def solve_residency(
-    problem: ResidencyProblem, nodes: int = NODES, relaxed: bool = False, thrift: float = 0.0
+    problem: ResidencyProblem,
+    nodes: int = NODES,
+    relaxed: bool = False,
+    thrift: float = 0.0,
+    horizon: int = HORIZON,
 ) -> ResidencyFound:
     """The least cycles over all residencies, within so many ``nodes``.
 
     ``relaxed`` lets items lie there in parts, which takes milliseconds and bounds from below all the same.
     With ``thrift`` each cycle of the DMA engine counts that part of a cycle more, whoever hides it: what is
-    to be planned leaves the engine idle where it may; the bound is then none of the cycles.
+    to be planned leaves the engine idle where it may; the bound is then none of the cycles. A shorter
+    ``horizon`` (steps that a load comes early, or a store late, in full detail) is solved sooner, and bounds
+    less.
     """
-    return _Model(problem, relaxed, thrift).solved(nodes)
+    return _Model(problem, relaxed, thrift, horizon).solved(nodes)
 
 
 class _Model:
     """Variables are shares of an item from 0 to 1, and time in units of ``unit`` cycles."""
 
-    def __init__(self, problem: ResidencyProblem, relaxed: bool, thrift: float) -> None:
+    def __init__(
+        self, problem: ResidencyProblem, relaxed: bool, thrift: float, horizon: int = HORIZON
+    ) -> None:
         self.problem = problem
+        self.horizon = max(1, horizon)
         self.relaxed = relaxed
         self.solver = _solver("GLOP" if relaxed else "SCIP")
         self.infinity = self.solver.infinity()
@@ -55,6 +68,8 @@ class _Model:
         count = len(problem.steps)
         self.moved: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count + 1)]
         """Loads and stores in each interval; the last one is after all steps."""
+        self.sometime: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
+        """Loads and stores in this interval or in any before it."""
         self.waited: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
         """Of those, what has to end before the step computes."""
         self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
@@ -85,10 +100,12 @@ class _Model:
         self.durations.append(self._after())
         for step in range(count):
             self._room(step)
+        self._idle()
         times = [*(step.times for step in problem.steps), 1]
         total = sum(t * d for t, d in zip(times, self.durations, strict=True))
         if thrift:
-            total += thrift * sum(t * self._time(m) for t, m in zip(times, self.moved, strict=True))
+            moved = (*(a + b for a, b in zip(self.moved, self.sometime, strict=False)), self.moved[-1])
+            total += thrift * sum(t * self._time(m) for t, m in zip(times, moved, strict=True))
         self.solver.Minimize(total)
 
     # -- items ---------------------------------------------------------------------------------
@@ -159,14 +176,18 @@ class _Model:
         if not cycles:
             return
         first = item.touches[touch - 1] if touch else 0
-        early: Any = 0
+        early: Any = None
+        if step - first > self.horizon:
+            first = step - self.horizon
+            early = self._sometime(first - 1, cycles)
+            self.held[first - 1].append((item.reads[touch], early))
         for interval in range(first, step):
             held, load = self._share(), self._load(interval, cycles)
-            self.solver.Add(held == early + load)
+            self.solver.Add(held == load + (0 if early is None else early))
             if touch and interval == item.touches[0] and item.made:
                 self.solver.Add(load <= 1 - there[0])
             self.held[interval].append((item.reads[touch], held))
-            if interval > first:
+            if early is not None:
                 self.through[interval].append((item.reads[touch], early))
             early = held
         own = self._load(step, cycles)
@@ -176,7 +197,12 @@ class _Model:
             self.solver.Add(meanwhile <= 1 - stays)
         if item.whole or len(item.touches) == 1:
             self.meanwhile[step].append((item.reads[touch], meanwhile))
-        self.solver.Add(kept + early + own + meanwhile >= 1)
+        self.solver.Add(kept + (0 if early is None else early) + own + meanwhile >= 1)
+
+    def _sometime(self, interval: int, cycles: Fraction) -> Any:
+        share = self._share()
+        self.sometime[interval].append((cycles, share))
+        return share
 
     def _load(self, interval: int, cycles: Fraction) -> Any:
         share = self._share()
@@ -193,8 +219,11 @@ class _Model:
         self.solver.Add(passed <= 1 - there[0])
         self.meanwhile[made].append((item.bytes, passed))
         stored = [(made, passed)]
-        stored += [(interval, self._load(interval, item.store)) for interval in range(made + 1, last + 1)]
+        soon = min(last, made + self.horizon)
+        stored += [(interval, self._load(interval, item.store)) for interval in range(made + 1, soon + 1)]
         for back, stays, each in zip(item.touches[1:], there[1:], kept, strict=True):
+            if back - 1 > soon:
+                stored.append((back - 1, self._sometime(back - 1, item.store)))
             own, beside = self._load(back, item.store), self._load(back, item.store)
             self.waited[back].append((item.store, own))
             self.solver.Add(beside <= 1 - there[0])
@@ -203,6 +232,9 @@ class _Model:
             self.solver.Add(before + own + beside >= 1 - each)
             stored += [(back, own), (back, beside)]
         if item.ends:
+            if soon < last:
+                stored.append((last - 1, self._sometime(last - 1, item.store)))
+                stored.append((last, self._load(last, item.store)))
             self.solver.Add(sum(share for _, share in stored) >= 1)
         return stored
 
@@ -308,6 +340,16 @@ class _Model:
         duration = self.solver.NumVar(0, self.infinity, "")
         self.solver.Add(duration >= self._time(self.moved[-1]))
         return duration
+
+    def _idle(self) -> None:
+        """Ensures that what moves at some time up to an interval finds the engine idle by then."""
+        last = max((step for step, moves in enumerate(self.sometime) if moves), default=-1)
+        idle: Any = 0
+        for step, moves in enumerate(self.sometime[: last + 1]):
+            left = self.solver.NumVar(0, self.infinity, "")
+            own = self.durations[step] - self._time(self.moved[step]) - self._time(moves)
+            self.solver.Add(left == idle + self.problem.steps[step].times * own)
+            idle = left
 
     def _time(self, moves: list[tuple[Fraction, Any]]) -> Any:
         return sum(float(cycles / self.unit) * share for cycles, share in moves)

@@ -51,7 +51,8 @@ def test_the_packer_that_simulate_uses_has_its_peak(capsys: pytest.CaptureFixtur
         run = json.loads(call(capsys, *arguments)[1])
         row = next(r for r in answer["streamers"] if r["streamer"] == streamer)
         assert row["total_cycles"] == run["total_cycles"]
-        assert row["lower_bound_cycles"] == run["lower_bound_cycles"]
+        # All rows have the best bound that any streamer asks for; exact asks for more than others.
+        assert run["total_cycles"] >= row["lower_bound_cycles"] >= run["lower_bound_cycles"]
         assert row["sync_cycles"] == cycles["sync"]
         assert row["peak_bytes"] == run["peak_bytes"]
         if streamer == "ping-pong":

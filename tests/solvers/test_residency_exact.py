@@ -268,6 +268,30 @@ def test_agrees_with_every_residency(seed: int) -> None:
     assert relaxed.bound <= best * (1 + 1e-5) + 1e-3
 
 
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(1, 2))
+def test_a_shorter_horizon_only_bounds_less(seed: int, horizon: int) -> None:
+    """Of runs without loops, as the bound's are: in a loop a load before it and one in it cost differently."""
+    drawn = random_problem(seed)
+    asked = replace(drawn, steps=tuple(step._replace(times=1) for step in drawn.steps))
+    best, found = best_of_all(asked), solve_residency(asked, horizon=horizon)
+    if best is not None:
+        assert found.cycles is not None
+        assert found.bound <= best * (1 + 1e-5) + 1e-3
+
+
+def test_beyond_the_horizon_the_engine_has_to_be_idle_and_memory_free() -> None:
+    """y comes for the last of four steps while the first two compute, 30 of its 60 cycles each; where the
+    second takes no time, 30 are waited for. In 100 bytes x and y are not there together."""
+    busy = item("x", 60, 0, 3, loads=0, pinned=True)
+    late = item("y", 60, 3, loads=60, pinned=True)
+    asked = problem((30, 30, 0, 10), busy, late, capacity=120)
+    assert solve_residency(asked, horizon=1).bound == pytest.approx(30 + 30 + 10, rel=GAP)
+    quick = problem((30, 0, 0, 10), busy, late, capacity=120)
+    assert solve_residency(quick, horizon=1).bound == pytest.approx(60 + 10, rel=GAP)
+    assert solve_residency(replace(asked, capacity=100), horizon=1).cycles is None
+
+
 def never_slower(asked: ResidencyProblem, better: ResidencyProblem) -> None:
     one, other = solve_residency(asked), solve_residency(better)
     if one.cycles is not None:

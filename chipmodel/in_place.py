@@ -86,6 +86,21 @@ def reuse(program: Program, choice: InPlace) -> Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Dying:
+    """Inputs that an op's output may take the memory of: one of ``overwrites``, all of ``absorbs``."""
+
+    overwrites: tuple[str, ...]
+    absorbs: tuple[str, ...]
+
+
+def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
+    """For each op the inputs that ``reuse`` would let it take in an order in which it is the last to read
+    them."""
+    marks = _Marks(program, choice)
+    return {op.name: marks.candidates(op) for op in ops(program.body)}
+
+
+@dataclass(frozen=True, slots=True)
 class _Use:
     """Where a tensor is written and read: positions of ops; a branch reads its condition at the op
     behind it."""
@@ -106,19 +121,30 @@ class _Marks:
     def mark(self, op: Op) -> Op:
         if self.choice == "none":
             return replace(op, overwrites=None, absorbs=())
-        overwrites, absorbs = op.overwrites, op.absorbs
-        if self.choice in ("all", "elementwise") and overwrites is None:
-            overwrites = next((n for n in op.inputs if self._may_take(op, n)), None)
+        dying = self.candidates(op)
+        overwrites = op.overwrites or next((n for n in dying.overwrites if self._last(op, n)), None)
+        return replace(op, overwrites=overwrites, absorbs=tuple(n for n in dying.absorbs if self._last(op, n)))
+
+    def candidates(self, op: Op) -> Dying:
+        if self.choice in ("declared", "none"):
+            return Dying((op.overwrites,) if op.overwrites and self.choice == "declared" else (), ())
+        overwrites, absorbs = (op.overwrites,) if op.overwrites else (), op.absorbs
+        if self.choice in ("all", "elementwise") and not overwrites:
+            overwrites = tuple(n for n in op.inputs if self._may_take(op, n))
         if self.choice in ("all", "concat"):
-            absorbs = tuple(n for n in places_in_concat(self.program, op) if self._dies(op, n, False))
-        return replace(op, overwrites=overwrites, absorbs=absorbs)
+            absorbs = tuple(n for n in places_in_concat(self.program, op) if self._may_die(op, n, False))
+        return Dying(overwrites, absorbs)
 
     def _may_take(self, op: Op, name: str) -> bool:
-        return may_overwrite(self.program, op, name) and self._dies(op, name, True)
+        return may_overwrite(self.program, op, name) and self._may_die(op, name, True)
 
-    def _dies(self, op: Op, name: str, inputs: bool) -> bool:
-        """Whether ``op`` is the last to read ``name`` on every path, and both it and the op's output are
-        made once, in the same stretch."""
+    def _last(self, op: Op, name: str) -> bool:
+        """Whether ``op`` is the last to read ``name`` on every path."""
+        return max(self.uses[name].reads) == self.position[op.name]
+
+    def _may_die(self, op: Op, name: str, inputs: bool) -> bool:
+        """Whether both ``name`` and the op's output are made once, in the same stretch, in which alone
+        ``name`` is read; so that it dies at ``op`` if that is the last to read it."""
         here = self.position[op.name]
         use, made = self.uses[name], self.uses[op.outputs[0]].writes
         if name in self.fixed or op.outputs[0] in self.fixed - set(self.program.outputs) or made != (here,):
@@ -131,7 +157,7 @@ class _Marks:
         stretch = self.scopes.stretch
         alone = all(stretch[p] == stretch[here] for p in (*use.writes, *use.reads))
         inside = any(here in loop for loop in self.scopes.loops)
-        return alone and max(use.reads) == here and not (inside and not use.writes)
+        return alone and not (inside and not use.writes)
 
 
 def _uses(program: Program) -> dict[str, _Use]:

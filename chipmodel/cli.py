@@ -25,9 +25,11 @@ from chipmodel.cli_options import (
     effort,
     effort_options,
     inputs,
+    order_option,
     plan_options,
     workload_options,
 )
+from chipmodel.cli_order import order_faults, run_in_order
 from chipmodel.cli_pack import check_packing, is_packing, pack
 from chipmodel.cli_paths import path_word, sample_options, weighed_run
 from chipmodel.cli_plan import plan
@@ -39,6 +41,8 @@ from chipmodel.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.in_place import InPlace
+    from chipmodel.order_run import OrderWish
+    from chipmodel.program import Program
     from chipmodel.result import Result
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -97,6 +101,7 @@ _table_options = all_of(
 @click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
 @click.option("--streamer", default="ping-pong", show_default=True, help="Planner of transfers.")
 @plan_options
+@order_option
 @effort_options
 @sample_options
 @click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document.")
@@ -117,6 +122,7 @@ def simulate(
     in_place: InPlace,
     merge: str,
     choices: tuple[str, ...],
+    order: OrderWish,
     time_limit: float | None,
     gap: float | None,
     samples: int | None,
@@ -130,11 +136,8 @@ def simulate(
     program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
     word, path = path_word(choices)
     from chipmodel import pipeline
-    from chipmodel.in_place import reuse
 
-    program = reuse(program, in_place)
-
-    def run(choices: Mapping[str, str]) -> Result:
+    def run(program: Program, choices: Mapping[str, str]) -> Result:
         with stage(f"planning and simulating {program.name}") as say:
             limits, stop = effort(time_limit, gap, say)
             return pipeline.run(
@@ -146,7 +149,7 @@ def simulate(
                 stop=stop,
             )
 
-    result = weighed_run(run, word, path, samples, seed)
+    result = weighed_run(run_in_order(program, in_place, order, run, path), word, path, samples, seed)
     outputs: list[tuple[str, Callable[[], str]]] = []
     if plan_file:
         named = (workload, chip_name or DEFAULT_CHIP, overrides)
@@ -222,7 +225,8 @@ def check(
     changed = overrides if chip_name or overrides else plan.overrides
     program, chip = inputs(workload, dtype, shapes, strict, profile, named, changed)
     with stage(f"checking {plan_file}"):
-        violations = verify_file(reuse(program, "all"), plan, chip)
+        program, violations = order_faults(program, plan)
+        violations = violations or verify_file(reuse(program, "all"), plan, chip)
     for violation in violations:
         click.echo(f"wrong: {violation}")
     if violations:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.cli_options import all_of, chip_options, inputs, path_choices, plan_options, workload_options
+from chipmodel.cli_options import (
+    all_of,
+    chip_options,
+    inputs,
+    order_option,
+    path_choices,
+    plan_options,
+    workload_options,
+)
 from chipmodel.cli_pack import is_packing, read_packing_source, search_limits
 from chipmodel.errors import BadInput
 from chipmodel.progress import stage
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chipmodel.in_place import InPlace
+    from chipmodel.order_run import OrderWish
     from reports.compare import Comparison
     from workloads.packing_csv import PackingTable
 
@@ -44,6 +53,7 @@ _limit_options = all_of(
 @click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]")
 @click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]")
 @plan_options
+@order_option
 @click.option("--capacity", metavar="SIZE", help="Bytes there are, where WORKLOAD is a packing.")
 @click.option("--memory", "memories", multiple=True, metavar="NAME=SIZE", help="As in pack. Repeatable.")
 @_limit_options
@@ -66,6 +76,7 @@ def compare(
     in_place: InPlace,
     merge: str,
     choices: tuple[str, ...],
+    order: OrderWish,
     capacity: str | None,
     memories: tuple[str, ...],
     time_limit: float | None,
@@ -78,7 +89,8 @@ def compare(
 
     WORKLOAD is anything that simulate takes, or a packing as pack takes it: FILE.csv or
     guillotine:n=100,seed=3. All packers get the same buffers, those of --streamer's schedule, and are to
-    make the peak small whatever the capacity. The exit code is 0, whoever fits.
+    make the peak small whatever the capacity. --order best is the quickest order with --packer and
+    --streamer, for all rows. The exit code is 0, whoever fits.
 
     \b
       gap            (peak - bound) / bound; the bound is the highest that any of
@@ -87,8 +99,7 @@ def compare(
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
-    from chipmodel.compare_run import Setting, compare_packing, compare_program
-    from chipmodel.in_place import reuse
+    from chipmodel.compare_run import Setting, compare_in_order, compare_packing
     from solvers.registry import packer_named
 
     if html_file == "-":
@@ -100,6 +111,7 @@ def compare(
         said |= {"--shape": shapes, "--strict": strict, "--profile": profile, "--streamers": streamers}
         said |= {"--merges": merges, "--merge": merge != "conflict"}
         said |= {"--packer": packer, "--streamer": streamer, "--no-spill": no_spill, "--path": choices}
+        said |= {"--order": order != "given"}
         _refuse(said, "says nothing about a packing", "leave it out")
         table = _table(workload, capacity, memories)
         comparison = compare_packing(table, workload, wanted, limits)
@@ -111,13 +123,13 @@ def compare(
         fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
         program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
         setting = Setting(
-            *(reuse(program, in_place), chip, *fixed),
+            *(program, chip, *fixed),
             spill=not no_spill,
             choices=path_choices(choices),
             merge=merge,
             seconds=limits.seconds,
         )
-        comparison = compare_program(setting, wanted, names, limits, arms)
+        comparison = compare_in_order(setting, in_place, order, wanted, names, limits, arms)
     _write(comparison, json_file, html_file)
 
 

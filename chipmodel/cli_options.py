@@ -115,6 +115,13 @@ spill_options = all_of(
         help="How the arms of branches share memory: none, unified-block, conflict or exact.",
     ),
 )
+order_option = click.option(
+    "--order",
+    type=click.Choice(("given", "least-peak", "best")),
+    default="given",
+    show_default=True,
+    help="Order of ops: WORKLOAD's, the one with the fewest live bytes, or the quickest of several plans.",
+)
 plan_options = all_of(
     spill_options,
     click.option(

@@ -13,15 +13,18 @@ from chipmodel.cli_options import (
     effort,
     effort_options,
     inputs,
+    order_option,
     spill_options,
     workload_options,
 )
+from chipmodel.cli_order import order_of_plan
 from chipmodel.errors import BadInput
 from chipmodel.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
     from chipmodel.in_place import InPlace
+    from chipmodel.order_run import Chosen, OrderWish
     from chipmodel.pipeline import Planned
     from chipmodel.program import Program
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
 @click.option("--streamer", default="exact", show_default=True, help="Planner of transfers.")
 @spill_options
+@order_option
 @effort_options
 @click.option("--output", "-o", metavar="FILE|-", default="-", help="Where the plan goes. [stdout]")
 def plan(
@@ -47,6 +51,7 @@ def plan(
     no_spill: bool,
     in_place: InPlace,
     merge: str,
+    order: OrderWish,
     time_limit: float | None,
     gap: float | None,
     output: str,
@@ -58,7 +63,7 @@ def plan(
     """
     from chipmodel import pipeline
     from chipmodel.files import write_whole
-    from chipmodel.in_place import reuse
+    from chipmodel.order import names_in_order
     from chipmodel.plan_file import write_plan
     from chipmodel.plan_of import plan_of_planned
 
@@ -66,27 +71,35 @@ def plan(
     if chip.cores > 1:
         mend = "plan it by chipmodel simulate WORKLOAD --plan FILE"
         raise BadInput(f"the chip has {chip.cores} cores", mend=mend)
-    program = reuse(program, in_place)
-    with stage(f"planning {program.name}") as say:
-        limits, stop = effort(time_limit, gap, say)
-        planned = pipeline.plan(program, chip, packer, streamer, not no_spill, merge, limits, stop)
-    text = write_plan(plan_of_planned(planned, chip, workload, chip_name or DEFAULT_CHIP, overrides))
+
+    def planned_in(program: Program) -> Planned:
+        with stage(f"planning {program.name}") as say:
+            limits, stop = effort(time_limit, gap, say)
+            return pipeline.plan(program, chip, packer, streamer, not no_spill, merge, limits, stop)
+
+    chosen = order_of_plan(program, chip, in_place, order, planned_in)
+    planned = chosen.planned or planned_in(chosen.program)
+    names = names_in_order(chosen.program) if chosen.ordering else ()
+    text = write_plan(plan_of_planned(planned, chip, workload, chip_name or DEFAULT_CHIP, overrides, names))
     if output == "-":
         click.echo(text, nl=False)
     else:
         write_whole(Path(output), text)
-    click.echo(_words(program, chip, planned), err=True)
+    click.echo(_words(chosen, chip, planned), err=True)
     return 0 if planned.solved.peak <= chip.shared_memory.bytes else 1
 
 
-def _words(program: Program, chip: Chip, planned: Planned) -> str:
+def _words(chosen: Chosen[Planned], chip: Chip, planned: Planned) -> str:
     from chipmodel.pipeline import one_path_bound
     from dma.prefetch_race import Forecasts
+    from reports.ordering import order_words
 
+    program = chosen.program
     cycles = Forecasts(program, chip).cycles(planned.schedule)
     bound = planned.bound or one_path_bound(program, chip, False)
     peak = f"peak {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B"
     times = f"forecast {cycles:,.0f} cycles"
     if bound:
         times += f", bound {bound.cycles:,}, gap {cycles / bound.cycles - 1:.1%}"
-    return f"{program.name} on {chip.name}: {peak}; {times}"
+    ordered = f"\norder of ops: {order_words(chosen.ordering)}" if chosen.ordering else ""
+    return f"{program.name} on {chip.name}: {peak}; {times}{ordered}"

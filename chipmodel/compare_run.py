@@ -14,9 +14,12 @@ from reports.compare import Comparison, Merged, Packed, Streamed, unused_bytes
 
 if TYPE_CHECKING:
     from chipmodel.chip import Chip
+    from chipmodel.in_place import InPlace
     from chipmodel.nesting import Section
+    from chipmodel.order_run import OrderWish
     from chipmodel.plan import Problem
     from chipmodel.program import Program
+    from chipmodel.result import Result
     from solvers.outcome import Limits
     from workloads.packing_csv import PackingTable
 
@@ -47,6 +50,28 @@ def compare_packing(table: PackingTable, source: str, packers: Sequence[str], li
         capacity=table.problem.capacity,
         packed=_packed(free, source, packers, limits),
     )
+
+
+def compare_in_order(
+    setting: Setting,
+    in_place: InPlace,
+    wish: OrderWish,
+    packers: Sequence[str],
+    streamers: Sequence[str],
+    limits: Limits,
+    merges: Sequence[str],
+) -> Comparison:
+    """``compare_program`` of the setting's program, of which nothing is marked as in place yet, in the order
+    that the setting's packer and streamer choose."""
+    from chipmodel.cli_order import order_of_run
+
+    def run(program: Program, choices: Mapping[str, str]) -> Result:
+        with stage(f"planning and simulating {program.name}"):
+            return _run(replace(setting, program=program, choices=choices), setting.streamer)
+
+    chosen = order_of_run(setting.program, in_place, wish, run, setting.choices)
+    ordered = replace(setting, program=chosen.program)
+    return replace(compare_program(ordered, packers, streamers, limits, merges), ordering=chosen.ordering)
 
 
 def compare_program(
@@ -191,23 +216,27 @@ def _all_streamed(setting: Setting, names: Sequence[str]) -> tuple[Streamed, ...
     return tuple(row if row.cycles is None else replace(row, lower_bound=best) for row in rows)
 
 
-def _streamed(setting: Setting, name: str) -> Streamed:
+def _run(setting: Setting, streamer: str) -> Result:
     from chipmodel import pipeline
     from dma.stop import Stop
 
+    return pipeline.run(
+        setting.program,
+        setting.chip,
+        setting.packer,
+        streamer,
+        spill=setting.spill,
+        choices=setting.choices,
+        merge=setting.merge,
+        stop=Stop(setting.seconds),
+    )
+
+
+def _streamed(setting: Setting, name: str) -> Streamed:
     began = perf_counter()
     try:
         with stage(f"planning and simulating {setting.program.name} with {name}"):
-            result = pipeline.run(
-                setting.program,
-                setting.chip,
-                setting.packer,
-                name,
-                spill=setting.spill,
-                choices=setting.choices,
-                merge=setting.merge,
-                stop=Stop(setting.seconds),
-            )
+            result = _run(setting, name)
     except DoesNotFit as refusal:
         return Streamed(name, refused=refusal.what)
     return Streamed(

@@ -123,12 +123,15 @@ class _Marks:
             return replace(op, overwrites=None, absorbs=())
         dying = self.candidates(op)
         overwrites = op.overwrites or next((n for n in dying.overwrites if self._last(op, n)), None)
-        return replace(op, overwrites=overwrites, absorbs=tuple(n for n in dying.absorbs if self._last(op, n)))
+        return replace(
+            op, overwrites=overwrites, absorbs=tuple(n for n in dying.absorbs if self._last(op, n))
+        )
 
     def candidates(self, op: Op) -> Dying:
-        if self.choice in ("declared", "none"):
-            return Dying((op.overwrites,) if op.overwrites and self.choice == "declared" else (), ())
-        overwrites, absorbs = (op.overwrites,) if op.overwrites else (), op.absorbs
+        if self.choice == "none":
+            return Dying((), ())
+        overwrites: tuple[str, ...] = (op.overwrites,) if op.overwrites else ()
+        absorbs = op.absorbs
         if self.choice in ("all", "elementwise") and not overwrites:
             overwrites = tuple(n for n in op.inputs if self._may_take(op, n))
         if self.choice in ("all", "concat"):

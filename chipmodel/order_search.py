@@ -1,4 +1,4 @@
-"""Which order of ops: a program's straight lists as problems of ``solvers.order_*``, and their answers as programs.
+"""Programs in an order that is chosen: their straight lists as problems of ``solvers.order_*``.
 
 What counts is the bytes of tensors that are alive while an op runs: inputs from the first op that reads them,
 the others from the op that writes them, each to the last op that reads it. Weights do not count, for they
@@ -58,7 +58,7 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 
 
 def live_bytes(program: Program, in_place: InPlace) -> int:
-    """The most bytes of tensors alive at one op, in the order that ``program`` has and with nothing spilled."""
+    """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled."""
     table = Table(reuse(program, in_place))
     return max(table.residency(table.state()).through, default=0)
 
@@ -197,9 +197,7 @@ class _Walk:
                 roots.setdefault(self.storage[name], []).append(name)
         return roots
 
-    def _live(
-        self, root: str, names: list[str], users: Mapping[str, list[int]], around: _Around
-    ) -> Live:
+    def _live(self, root: str, names: list[str], users: Mapping[str, list[int]], around: _Around) -> Live:
         touchers = sorted({index for name in names for index in users[name]})
         at_start, at_end = not around.before.isdisjoint(names), not around.behind.isdisjoint(names)
         return Live(self.program.tensors[root].bytes, tuple(touchers), at_start, at_end)

@@ -69,6 +69,9 @@ class PlanFile:
     """By number, where there are several; then ``buffers`` and ``commands`` are empty."""
     alignment: int = 1
     """What every offset is a multiple of."""
+    order: tuple[str, ...] = ()
+    """The names of all ops, branches and loops as they run (``order.names_in_order``); empty where that is
+    the order that the workload gives."""
 
 
 def write_plan(plan: PlanFile) -> str:
@@ -83,6 +86,7 @@ def write_plan(plan: PlanFile) -> str:
         "capacity_bytes": plan.capacity_bytes,
         "peak_bytes": plan.peak_bytes,
         "alignment": plan.alignment,
+        **({"order": list(plan.order)} if plan.order else {}),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     if plan.cores:
@@ -150,6 +154,7 @@ def _plan(root: _Node) -> PlanFile:
         commands=() if many else root.at("commands").each(_command),
         cores=cores,
         alignment=root.at("alignment").number() if root.has("alignment") else 1,
+        order=root.at("order").each(_Node.text) if root.has("order") else (),
     )
 
 

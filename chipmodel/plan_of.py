@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from chipmodel.chip import Chip
 from chipmodel.lower import lower
+from chipmodel.order import names_in_order
 from chipmodel.pipeline import Planned
 from chipmodel.plan import Problem, Solved
 from chipmodel.plan_file import PlanFile, PlannedBuffer, PlannedCore
@@ -19,9 +20,10 @@ def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) 
         PlannedCore(core.solved.peak, _buffers(core.problem, core.solved), core.commands)
         for core in result.cores
     )
+    order = names_in_order(result.program) if result.ordering else ()
     if not cores:
         planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
-        return plan_of_planned(planned, result.chip, workload, chip, overrides)
+        return plan_of_planned(planned, result.chip, workload, chip, overrides, order)
     return PlanFile(
         workload=workload,
         chip=chip,
@@ -34,13 +36,19 @@ def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) 
         commands=(),
         cores=cores,
         alignment=result.chip.shared_memory.alignment,
+        order=order,
     )
 
 
 def plan_of_planned(
-    planned: Planned, chip: Chip, workload: str, chip_name: str, overrides: Sequence[str]
+    planned: Planned,
+    chip: Chip,
+    workload: str,
+    chip_name: str,
+    overrides: Sequence[str],
+    order: tuple[str, ...] = (),
 ) -> PlanFile:
-    """The offsets and commands of a plan for one core of ``chip``."""
+    """The offsets and commands of a plan for one core of ``chip``; ``order`` as ``PlanFile`` has it."""
     return PlanFile(
         workload=workload,
         chip=chip_name,
@@ -52,6 +60,7 @@ def plan_of_planned(
         buffers=_buffers(planned.problem, planned.solved),
         commands=lower(planned.schedule, planned.solved.plan),
         alignment=chip.shared_memory.alignment,
+        order=order,
     )
 
 

@@ -42,6 +42,37 @@ class CorePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderTried:
+    """An order of ops that was planned: the most bytes of tensors alive at one op if nothing is spilled, and
+    whether no order has fewer; ``cycles`` and ``peak`` of its plan, None where it has none."""
+
+    name: str
+    live_bytes: int
+    proven: bool
+    cycles: int | None
+    peak: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Which order of ops was asked for (``--order``), which one runs, and all that were planned; the given
+    one is the first of them."""
+
+    asked: str
+    runs: str
+    tried: tuple[OrderTried, ...]
+
+    @property
+    def given(self) -> OrderTried:
+        return self.tried[0]
+
+    @property
+    def run(self) -> OrderTried:
+        """The one that runs."""
+        return next(each for each in self.tried if each.name == self.runs)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` is the same program on the same chip with every load waited
     for at once; ``bound`` holds for any plan on this chip and path."""
@@ -64,6 +95,8 @@ class Result:
     """The same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None
     """What all paths cost; None without an ``if`` or ``loop``, or where nobody asked."""
+    ordering: Ordering | None = None
+    """The order of ops, where it was not the one given: ``program`` has it, and ``bound`` is for it."""
     unmerged: Solved | None = None
     """``problem`` packed with a block for every arm (``--merge none``), to show merging against; None where
     nobody asked."""

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chipmodel.plan import Plan, Problem, Status
+from chipmodel.result import Ordering
 from reports.live_sets import pressures, profile
+from reports.ordering import order_document, order_words
 from reports.words import count, percent, ratio, size
 
 if TYPE_CHECKING:
@@ -93,6 +95,8 @@ class Comparison:
     packed: tuple[Packed, ...] = ()
     streamed: tuple[Streamed, ...] = ()
     merged: tuple[Merged, ...] = ()
+    ordering: Ordering | None = None
+    """The order of ops, where it was not the one given."""
 
     @cached_property
     def bound(self) -> int:
@@ -133,6 +137,7 @@ def document(comparison: Comparison) -> dict[str, object]:
         "chip": comparison.chip or None,
         "streamer": comparison.streamer or None,
         "packer": comparison.packer or None,
+        **order_document(comparison.ordering),
         "buffers": len(comparison.problem.buffers) if comparison.packed or comparison.merged else None,
         "capacity_bytes": comparison.capacity,
         "lower_bound_bytes": comparison.bound if comparison.packed or comparison.merged else None,
@@ -207,7 +212,13 @@ def json_text(comparison: Comparison) -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """What was packed, and what is known of the best answer."""
+    """What was packed, what is known of the best answer, and in which order ops run if not as given."""
+    ordering = comparison.ordering
+    ordered = f" Order of ops: {order_words(ordering)}" if ordering else ""
+    return _answer(comparison) + ordered
+
+
+def _answer(comparison: Comparison) -> str:
     if not comparison.packed and comparison.merged:
         return _merged_headline(comparison)
     if not comparison.packed:

@@ -6,6 +6,7 @@ from chipmodel.result import Attempt, Result
 from chipmodel.schedule import Late
 from reports.cores import cores_document
 from reports.digest import Digest, Met, OpTotals, digest
+from reports.ordering import order_document
 from reports.paths import paths_document
 from reports.words import ratio
 
@@ -38,6 +39,7 @@ def document(result: Result) -> dict[str, object]:
         **_work(result, sums),
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
+        **order_document(result.ordering),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
         "late_weights": [_late(late) for late in result.schedule.late],

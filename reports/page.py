@@ -17,6 +17,7 @@ from reports.digest import Digest, OpTotals, digest
 from reports.figures import EVENTS, Category
 from reports.lateness import late_ops
 from reports.limits import bound_words, psram_words
+from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_charts import charts_data, of_merging, of_work, over_time
 from reports.paths import part_lines, path_lines
 from reports.template import render, static
@@ -160,6 +161,7 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
     npu, dma = ratio(sums.compute_cycles, result.npu_cycles), ratio(sums.dma_cycles, total)
     stalled = f"{count(result.npu_cycles - sums.compute_cycles)} cycles stalled"
     moved = f"{size(sums.loaded_bytes)} loaded, {size(sums.stored_bytes)} stored"
+    ordered = FOR_THIS_ORDER if result.ordering else ""
     return [
         Card("Run time", duration(result.chip, total), f"{count(total)} cycles"),
         Card(
@@ -172,7 +174,7 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
         Card("DMA busy", percent(dma), f"{hidden} of it behind compute", dma),
         Card("Against sync", *_against_sync(result)),
         *([Card("Speed-up", speed_up(result).split()[3], _alone(result))] if speed_up(result) else []),
-        Card("Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}"),
+        Card("Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}{ordered}"),
         Card("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         Card("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
         Card(
@@ -268,6 +270,7 @@ def _facts(result: Result, sums: Digest) -> list[tuple[str, str]]:
         ("Packer", f"{solved.planner} ({solved.status})"),
         *([("Arms merged by", result.merge)] if result.trace.path else []),
         ("Streamer", schedule.streamer),
+        *([("Order of ops", order_words(result.ordering))] if result.ordering else []),
         ("Time bound by", bound_words(result.bound) or "nothing"),
         ("Psram used", psram_words(result)),
         ("Ops", f"{len(sums.ops):,}, of which {ran:,} ran, in {sum(o.steps for o in sums.ops):,} steps"),

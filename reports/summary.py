@@ -9,6 +9,7 @@ from reports.cores import cores_table, speed_up
 from reports.digest import Digest, Met, OpTotals, digest
 from reports.lateness import late_ops, lateness
 from reports.limits import bound_words, psram_words
+from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.paths import parts_table, path_lines
 from reports.words import (
     AWAITED,
@@ -100,8 +101,12 @@ def _time(result: Result, sums: Digest) -> list[Row]:
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
         ("sync", count(result.sync_cycles), "cycles", f"{result.schedule.streamer} is {gained(result)}"),
         *alone,
-        ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}"),
+        ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}{_ordered(result)}"),
     ]
+
+
+def _ordered(result: Result) -> str:
+    return FOR_THIS_ORDER if result.ordering else ""
 
 
 def _paths(result: Result) -> dict[str, list[Row]]:
@@ -181,6 +186,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     remarks: list[tuple[str, str]] = []
     if result.psram_bytes > result.chip.psram.bytes:
         remarks.append(("Psram is too small", psram_words(result)))
+    if result.ordering:
+        remarks.append(("Order of ops", order_words(result.ordering)))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:

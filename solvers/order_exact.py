@@ -4,9 +4,10 @@ The graph falls into parts at its articulation points: an op that every other op
 one fixed place of every order, so each part between two of them is a problem of its own, and the peak is the
 largest of theirs (the divide and conquer of Ahn et al. 2020, arXiv:2003.02369, section 3.2).
 
-Within a part, states are sets of ops that have run, looked at from the lowest peak up (dynamic programming over
-downsets as a bottleneck shortest path): whoever comes out of the queue has the least peak of all ways to
-its set, and no order that is not yet complete has a lower one, which is the bound where the limit comes first. Two rules:
+Within a part, states are sets of ops that have run, looked at from the lowest peak up (dynamic programming
+over downsets as a bottleneck shortest path): whoever comes out of the queue has the least peak of all ways to
+its set, and no order that is not yet complete has a lower one, which is the bound where the limit comes
+first. Two rules:
 
 * An op that fits under the peak so far and leaves no more bytes alive than before runs at once. It is safe:
   the more ops have run, the less an op adds to what is alive (touched buffers are alive already) and the more
@@ -121,9 +122,7 @@ def _least_of(tables: Tables, part: _Part, op: int) -> int:
 def _search(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
     """The least peak below ``best``'s, or ``best`` with what is proven of it."""
     end = part.done | mask(part.ops)
-    queue: list[tuple[int, int, int, int, int, Way]] = [
-        (best.lower_bound, 0, part.live, 0, part.done, None)
-    ]
+    queue: list[tuple[int, int, int, int, int, Way]] = [(best.lower_bound, 0, part.live, 0, part.done, None)]
     least: dict[int, int] = {part.done: best.lower_bound}
     serial = looked_at = 0
     seen: set[int] = set()

@@ -39,8 +39,8 @@ def least_live(tables: Tables, ops: Sequence[int], done: int, live: int) -> tupl
 def beam(
     tables: Tables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
 ) -> tuple[int, ...]:
-    """All sets of ops of one size side by side, and of them the ``width`` with the least peak, then the fewest
-    live bytes."""
+    """All sets of ops of one size side by side, of which the ``width`` with the least peak, then the fewest
+    live bytes, are kept."""
     front: dict[int, tuple[int, int, tuple[int, ...]]] = {done: (0, live, ())}
     for _ in ops:
         found: dict[int, tuple[int, int, tuple[int, ...]]] = {}

@@ -1,10 +1,13 @@
 """The order of ops as integers: which op must follow which, and the buffers that an order keeps alive.
 
-A buffer is alive from the first op that touches it to the last, whatever the order of those between. So what is
-alive before an op depends on the *set* of ops that have run, not on their order: this is what makes dynamic
-programming over sets exact (Ahn et al. 2020, "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired
-Neural Networks for Edge Devices", arXiv:2003.02369; Liberis and Lane 2019, "Neural networks on
-microcontrollers: saving memory at inference via operator reordering", arXiv:1910.05110).
+A buffer is alive from the first op that touches it to the last, whatever the order of those between. So what
+is alive before an op depends on the *set* of ops that have run, not on their order: this is what makes
+dynamic programming over sets exact.
+
+* Ahn et al. 2020, "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge
+  Devices", arXiv:2003.02369
+* Liberis and Lane 2019, "Neural networks on microcontrollers: saving memory at inference via operator
+  reordering", arXiv:1910.05110
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class OrderProblem:
-    """Ops are 0, 1, ...; ``after[op]`` lists those that it must follow, all smaller: 0, 1, ... is an order."""
+    """Ops are 0, 1, ...; ``after[op]`` lists those that it must follow, all smaller: the order given."""
 
     after: tuple[tuple[int, ...], ...]
     buffers: tuple[Live, ...]
@@ -83,7 +86,9 @@ class Tables:
         self.workspace = problem.workspace or (0,) * self.count
         self.at_start = sum(b.bytes for b in problem.buffers if b.at_start)
         self.touches: list[list[_Touch]] = [[] for _ in range(self.count)]
-        seen = {(op, index): self._touch(op, b) for index, b in enumerate(problem.buffers) for op in b.touchers}
+        seen = {
+            (op, index): self._touch(op, b) for index, b in enumerate(problem.buffers) for op in b.touchers
+        }
         for (op, _), touch in seen.items():
             self.touches[op].append(touch)
         self.overlays: list[list[tuple[_Touch, _Touch]]] = [[] for _ in range(self.count)]

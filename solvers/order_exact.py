@@ -20,14 +20,16 @@ Liberis and Lane 2019 (arXiv:1910.05110) have the same dynamic programme, over s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from solvers.order_heuristics import beam, depth_first, least_live
-from solvers.order_problem import Ordered, OrderProblem, Tables, mask
+from solvers.order_problem import Ordered, OrderProblem, State, Tables, mask
 
-STATES = 100_000
+STATES = 40_000
 """Sets of ops to look at in each part; some seconds."""
+SHARE = 10
+"""A search under a budget gets one part in so many of the states."""
 
 
 def least_peak_order(problem: OrderProblem, states: int = STATES) -> Ordered:
@@ -49,7 +51,8 @@ def least_peak_order(problem: OrderProblem, states: int = STATES) -> Ordered:
 
 def depth_first_order(problem: OrderProblem) -> tuple[int, ...]:
     """One branch after another, without regard to bytes."""
-    return depth_first(Tables(problem), range(len(problem.after)), 0)
+    tables = Tables(problem)
+    return depth_first(tables, range(len(problem.after)), 0, tables.at_start)
 
 
 def parts(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
@@ -91,15 +94,11 @@ class _Part:
     live: int
 
 
-Way = tuple["Way", int] | None
-"""The ops up to a state, the latest first."""
-
-
 def _least(tables: Tables, part: _Part, states: int) -> Ordered:
     """The part by heuristics, then by search below the best of them."""
     candidates = [part.ops]
     if len(part.ops) > 1:
-        candidates.append(depth_first(tables, part.ops, part.done))
+        candidates.append(depth_first(tables, part.ops, part.done, part.live))
         candidates.append(least_live(tables, part.ops, part.done, part.live))
         candidates.append(beam(tables, part.ops, part.done, part.live))
     peaks = [tables.peak(order, part.done, part.live) for order in candidates]
@@ -108,7 +107,11 @@ def _least(tables: Tables, part: _Part, states: int) -> Ordered:
     floor = max(_least_of(tables, part, op) for op in part.ops)
     if peak == floor:
         return Ordered(best, peak, floor)
-    return _search(tables, part, Ordered(best, peak, floor), states)
+    known = _budgeted(tables, part, Ordered(best, peak, floor), states // 2)
+    if known.peak == known.lower_bound:
+        return known
+    proven = _search(tables, part, known, states - known.states)
+    return replace(proven, states=known.states + proven.states)
 
 
 def _least_of(tables: Tables, part: _Part, op: int) -> int:
@@ -119,50 +122,48 @@ def _least_of(tables: Tables, part: _Part, op: int) -> int:
     return tables.alone(op)
 
 
+def _budgeted(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
+    """``best``, or what searches under a budget of bytes find below it: the budget is halved between the least
+    and the best known peak, as in the adaptive soft budgeting of Ahn et al., section 3.3."""
+    low, looked_at = best.lower_bound, 0
+    while low < best.peak and looked_at < states:
+        budget = (low + best.peak - 1) // 2
+        limit = min(max(1, states // SHARE), states - looked_at)
+        tried = _search(tables, part, replace(best, peak=budget + 1, lower_bound=budget), limit)
+        looked_at += tried.states
+        if tried.peak <= budget:
+            best = replace(best, order=tried.order, peak=tables.peak(tried.order, part.done, part.live))
+        else:
+            low = budget + 1
+            if tried.lower_bound > budget:
+                best = replace(best, lower_bound=low)
+    return replace(best, states=looked_at)
+
+
 def _search(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
-    """The least peak below ``best``'s, or ``best`` with what is proven of it."""
-    end = part.done | mask(part.ops)
-    queue: list[tuple[int, int, int, int, int, Way]] = [(best.lower_bound, 0, part.live, 0, part.done, None)]
-    least: dict[int, int] = {part.done: best.lower_bound}
-    serial = looked_at = 0
+    """The least peak that is below ``best``'s and not below its bound, or ``best`` with what is proven of it."""
+    inside = mask(part.ops)
+    end, level = part.done | inside, best.lower_bound
+    start = tables.begin(part.ops, part.done, part.live)
+    queue: list[tuple[int, int, int, int, State]] = [(level, 0, part.live, 0, start)]
+    least: dict[int, int] = {}
     seen: set[int] = set()
-    while queue and looked_at < states:
-        level, _, live, _, done, way = heappop(queue)
-        done, live, way = _run_free(tables, part.ops, level, done, live, way)
-        if done in seen:
+    serial = 0
+    while queue and len(seen) < states:
+        level, _, _, _, state = heappop(queue)
+        state = tables.run_free(state, inside, level)
+        if state.done == end:
+            return Ordered(state.order, level, level, len(seen))
+        if state.done in seen:
             continue
-        seen.add(done)
-        looked_at += 1
-        if done == end:
-            return Ordered(_way(way), level, level, looked_at)
-        for op in tables.ready(done, part.ops):
-            during, behind = tables.step(done, live, op)
-            reached, above = done | 1 << op, max(level, during)
-            if above < min(best.peak, least.get(reached, best.peak)):
+        seen.add(state.done)
+        for op in state.ready:
+            during, behind = tables.step(state.done, state.live, op)
+            reached, above = state.done | 1 << op, max(level, during)
+            if above < least.get(reached, best.peak):
                 least[reached] = above
                 serial += 1
-                heappush(queue, (above, -reached.bit_count(), behind, serial, reached, (way, op)))
+                entry = tables.run(state, op, behind, inside)
+                heappush(queue, (above, -reached.bit_count(), behind, serial, entry))
     bound = min(best.peak, queue[0][0]) if queue else best.peak
-    return Ordered(best.order, best.peak, bound, looked_at)
-
-
-def _run_free(
-    tables: Tables, ops: Sequence[int], level: int, done: int, live: int, way: Way
-) -> tuple[int, int, Way]:
-    """Run every op that fits under ``level`` and leaves no more alive than there was."""
-    moved = True
-    while moved:
-        moved = False
-        for op in tables.ready(done, ops):
-            during, behind = tables.step(done, live, op)
-            if during <= level and behind <= live:
-                done, live, way, moved = done | 1 << op, behind, (way, op), True
-    return done, live, way
-
-
-def _way(way: Way) -> tuple[int, ...]:
-    order: list[int] = []
-    while way is not None:
-        way, op = way
-        order.append(op)
-    return tuple(reversed(order))
+    return replace(best, lower_bound=bound, states=len(seen))

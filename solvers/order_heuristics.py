@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solvers.order_problem import Tables
+from solvers.order_problem import State, Tables, mask
 
-BEAM_WIDTH = 32
+BEAM_WIDTH = 64
 
 
-def depth_first(tables: Tables, ops: Sequence[int], done: int) -> tuple[int, ...]:
+def depth_first(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
     """Next comes an op that the latest op has made ready, of several the first given: one branch is followed
     to where it meets another before the next is begun."""
-    since: dict[int, int] = {}
-    order: list[int] = []
-    while len(order) < len(ops):
-        ready = tables.ready(done, ops)
-        for op in ready:
-            since.setdefault(op, len(order))
-        order.append(min(ready, key=lambda op: (-since[op], op)))
-        done |= 1 << order[-1]
-    return tuple(order)
+    inside, state = mask(ops), tables.begin(ops, done, live)
+    since = dict.fromkeys(state.ready, 0)
+    for count in range(1, len(ops) + 1):
+        op = min(state.ready, key=lambda op: (-since[op], op))
+        state = tables.run(state, op, live, inside)
+        for new in state.ready:
+            since.setdefault(new, count)
+    return state.order
 
 
 def least_live(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
     """Greedy: next comes the op behind which the fewest bytes are alive, of several the one with the fewest
     while it runs."""
-    order: list[int] = []
-    while len(order) < len(ops):
-        steps = {op: tables.step(done, live, op) for op in tables.ready(done, ops)}
+    inside, state = mask(ops), tables.begin(ops, done, live)
+    for _ in ops:
+        steps = {op: tables.step(state.done, state.live, op) for op in state.ready}
         best = min(steps, key=lambda op: (steps[op][1], steps[op][0], op))
-        live = steps[best][1]
-        done |= 1 << best
-        order.append(best)
-    return tuple(order)
+        state = tables.run(state, best, steps[best][1], inside)
+    return state.order
 
 
 def beam(
@@ -41,15 +38,16 @@ def beam(
 ) -> tuple[int, ...]:
     """All sets of ops of one size side by side, of which the ``width`` with the least peak, then the fewest
     live bytes, are kept."""
-    front: dict[int, tuple[int, int, tuple[int, ...]]] = {done: (0, live, ())}
+    inside = mask(ops)
+    front: list[tuple[int, State]] = [(0, tables.begin(ops, done, live))]
     for _ in ops:
-        found: dict[int, tuple[int, int, tuple[int, ...]]] = {}
-        for here, (peak, bytes_, order) in front.items():
-            for op in tables.ready(here, ops):
-                during, behind = tables.step(here, bytes_, op)
-                entry = max(peak, during), behind, (*order, op)
-                key = here | 1 << op
-                if key not in found or entry < found[key]:
-                    found[key] = entry
-        front = dict(sorted(found.items(), key=lambda item: item[1])[:width])
-    return min(front.values())[2]
+        found: dict[int, tuple[int, int, State, int]] = {}
+        for peak, state in front:
+            for op in state.ready:
+                during, behind = tables.step(state.done, state.live, op)
+                reached, above = state.done | 1 << op, max(peak, during)
+                if reached not in found or (above, behind) < found[reached][:2]:
+                    found[reached] = above, behind, state, op
+        best = sorted(found.values(), key=lambda entry: entry[:2])[:width]
+        front = [(above, tables.run(state, op, behind, inside)) for above, behind, state, op in best]
+    return front[0][1].order

@@ -66,14 +66,33 @@ class Ordered:
         return "optimal" if self.peak == self.lower_bound else "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class _Touch:
-    """A buffer as one of its ops sees it: the other ops, and whether it is alive outside of them all."""
+_Touch = tuple[int, int, bool, bool]
+"""A buffer as one of its ops sees it: the other ops as bits, its bytes, ``at_start``, ``at_end``. Tuples, for
+this is what a search spends its time on."""
 
-    others: int
-    bytes: int
-    at_start: bool
-    at_end: bool
+
+Way = tuple["Way", int] | None
+"""The ops up to a state, the latest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The set of ops that have run, those that may run next, the bytes alive, and a way to here."""
+
+    done: int
+    ready: tuple[int, ...]
+    live: int
+    way: Way = None
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The ops of the way, the first one first."""
+        ops: list[int] = []
+        way = self.way
+        while way is not None:
+            way, op = way
+            ops.append(op)
+        return tuple(reversed(ops))
 
 
 class Tables:
@@ -83,6 +102,10 @@ class Tables:
         self.count = len(problem.after)
         self.everything = (1 << self.count) - 1
         self.needs = [mask(ops) for ops in problem.after]
+        self.next: list[list[int]] = [[] for _ in range(self.count)]
+        for op, after in enumerate(problem.after):
+            for earlier in after:
+                self.next[earlier].append(op)
         self.workspace = problem.workspace or (0,) * self.count
         self.at_start = sum(b.bytes for b in problem.buffers if b.at_start)
         self.touches: list[list[_Touch]] = [[] for _ in range(self.count)]
@@ -97,37 +120,54 @@ class Tables:
 
     @staticmethod
     def _touch(op: int, buffer: Live) -> _Touch:
-        return _Touch(mask(buffer.touchers) & ~(1 << op), buffer.bytes, buffer.at_start, buffer.at_end)
+        return mask(buffer.touchers) & ~(1 << op), buffer.bytes, buffer.at_start, buffer.at_end
 
     def step(self, done: int, live: int, op: int) -> tuple[int, int]:
         """Bytes alive while ``op`` runs, and behind it, where ``live`` bytes are alive behind ``done``."""
         during, behind = live + self.workspace[op], live
-        for touch in self.touches[op]:
-            begins = not touch.at_start and not touch.others & done
-            ends = not touch.at_end and not touch.others & ~done
-            if begins:
-                during += touch.bytes
-            if begins and not ends:
-                behind += touch.bytes
-            elif ends and not begins:
-                behind -= touch.bytes
-        return during - self.overlaid(done, op), behind
+        for others, size, at_start, at_end in self.touches[op]:
+            ends = not at_end and not others & ~done
+            if at_start or others & done:
+                if ends:
+                    behind -= size
+            else:
+                during += size
+                if not ends:
+                    behind += size
+        return (during - self.overlaid(done, op) if self.overlays[op] else during), behind
 
     def overlaid(self, done: int, op: int) -> int:
         """Bytes that ``op`` spares by writing over what nobody needs behind it."""
-        for new, old in self.overlays[op]:
-            if not new.at_start and not new.others & done and not old.at_end and not old.others & ~done:
-                return new.bytes
+        for (begun, size, at_start, _), (to_come, _, _, at_end) in self.overlays[op]:
+            if not at_start and not begun & done and not at_end and not to_come & ~done:
+                return size
         return 0
 
-    def ready(self, done: int, ops: Iterable[int]) -> list[int]:
-        """Those of ``ops`` that may run next."""
-        return [op for op in ops if not done >> op & 1 and not self.needs[op] & ~done]
+    def begin(self, ops: Iterable[int], done: int, live: int) -> State:
+        """The state in which of ``ops`` none has run, behind ``done``."""
+        return State(done, tuple(op for op in ops if not self.needs[op] & ~done), live)
+
+    def run(self, state: State, op: int, live: int, inside: int) -> State:
+        """The state after ``op``, which leaves ``live`` bytes; only ops ``inside`` become ready."""
+        done = state.done | 1 << op
+        new = [n for n in self.next[op] if inside >> n & 1 and not self.needs[n] & ~done]
+        return State(done, (*(each for each in state.ready if each != op), *new), live, (state.way, op))
+
+    def run_free(self, state: State, inside: int, level: int) -> State:
+        """The state after every op that fits under ``level`` and leaves no more alive than there was."""
+        while True:
+            for op in state.ready:
+                during, behind = self.step(state.done, state.live, op)
+                if during <= level and behind <= state.live:
+                    state = self.run(state, op, behind, inside)
+                    break
+            else:
+                return state
 
     def alone(self, op: int) -> int:
         """Bytes that ``op`` needs in any order: its operands, with all that may be spared."""
-        sizes = sum(touch.bytes for touch in self.touches[op])
-        return sizes + self.workspace[op] - max((new.bytes for new, _ in self.overlays[op]), default=0)
+        sizes = sum(size for _, size, _, _ in self.touches[op])
+        return sizes + self.workspace[op] - max((new[1] for new, _ in self.overlays[op]), default=0)
 
     def peak(self, order: Sequence[int], done: int = 0, live: int | None = None) -> int:
         """The most bytes alive while the ops of ``order`` run one after another behind ``done``."""

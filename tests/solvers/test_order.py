@@ -148,7 +148,7 @@ def test_heuristics_keep_the_order_of_the_graph(problem: OrderProblem) -> None:
     tables = Tables(problem)
     ops, live = range(len(problem.after)), tables.at_start
     for order in (
-        depth_first(tables, ops, 0),
+        depth_first(tables, ops, 0, live),
         least_live(tables, ops, 0, live),
         beam(tables, ops, 0, live),
         beam(tables, ops, 0, live, width=1),

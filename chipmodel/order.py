@@ -82,7 +82,8 @@ def in_order(program: Program, names: Sequence[str]) -> Program:
     result = replace(program, body=_sorted(program.body, place))
     for name, wanted in zip(names_in_order(result), names, strict=True):
         if name != wanted:
-            raise BadInput(f"the order has {wanted!r} outside of its arm or loop", mend=_MEND)
+            what = f"the order has {wanted!r} where {name!r} comes: what is in an arm or loop stands together"
+            raise BadInput(what, mend=_MEND)
     return result
 
 

@@ -3,9 +3,9 @@
 What counts is the bytes of tensors that are alive while an op runs: inputs from the first op that reads them,
 the others from the op that writes them, each to the last op that reads it. Weights do not count, for they
 come in slices of what is left. An element-wise output and the input that it is written over count once, if
-the order lets that input die there and ``in_place.reuse`` will be asked to use it. The inputs of a concat count
-by themselves: to make them in its output spares time, but takes all of the output's memory from the first of
-them on, and where memory is tight ``dma.residency`` gives them memory of their own again.
+the order lets that input die there and ``in_place.reuse`` will be asked to use it. The inputs of a concat
+count by themselves: to make them in its output spares time, but takes all of the output's memory from the
+first of them on, and where memory is tight ``dma.residency`` gives them memory of their own again.
 
 An ``if`` or ``loop`` is one node, which takes beside the tensors that others touch what its own need in the
 worst arm. So the peak of a program with control flow is that of its outermost list under this reading, and a

@@ -11,13 +11,11 @@ FOR_THIS_ORDER = ", for this order"
 
 def order_words(ordering: Ordering) -> str:
     """The order, its cycles and peak against the given one's, its live bytes, and what bounds are for."""
-    name = ordering.runs if ordering.asked == ordering.runs else f"{ordering.runs}, of {_all(ordering)}"
-    live = f"{count(ordering.run.live_bytes)} B of tensors alive at most, {_against(ordering)}"
-    return f"{name}; {_saved(ordering)}; {live}. Both lower bounds are for this order."
-
-
-def _all(ordering: Ordering) -> str:
-    return ", ".join(each.name for each in ordering.tried)
+    named = [each.name for each in ordering.tried]
+    best = f" (best of {', '.join(named)})" if ordering.asked != ordering.runs else ""
+    return (
+        f"{ordering.runs}{best}; {_saved(ordering)}; {_live(ordering)}. Both lower bounds are for this order."
+    )
 
 
 def _saved(ordering: Ordering) -> str:
@@ -39,11 +37,13 @@ def _change(saved: int) -> str:
     return f"{count(abs(saved))} B {'lower' if saved > 0 else 'higher'}" if saved else "unchanged"
 
 
-def _against(ordering: Ordering) -> str:
-    given, run = ordering.given.live_bytes, ordering.run.live_bytes
-    proven = any(each.proven and each.live_bytes == run for each in ordering.tried)
-    words = "as given" if given == run else f"given {count(given)} B"
-    return f"{words} ({'no order has fewer' if proven else 'not proven least'})"
+def _live(ordering: Ordering) -> str:
+    given, run = ordering.given, ordering.run
+    words = f"{count(run.live_bytes)} B of tensors alive at most"
+    if run.live_bytes != given.live_bytes:
+        words += f", given {count(given.live_bytes)} B"
+    proven = any(each.proven and each.live_bytes == run.live_bytes for each in ordering.tried)
+    return f"{words} (no order has fewer)" if proven else words
 
 
 def order_document(ordering: Ordering | None) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 The graph falls into parts at its articulation points: an op that every other op comes before or after runs at
 one fixed place of every order, so each part between two of them is a problem of its own, and the peak is the
-largest of theirs (the divide and conquer of Ahn et al. 2020, arXiv:2003.02369, section 3.2).
+largest of theirs (the divide and conquer of Ahn et al. 2020, arXiv:2003.02369).
 
 Within a part, states are sets of ops that have run, looked at from the lowest peak up (dynamic programming
 over downsets as a bottleneck shortest path): whoever comes out of the queue has the least peak of all ways to
@@ -123,8 +123,8 @@ def _least_of(tables: Tables, part: _Part, op: int) -> int:
 
 
 def _budgeted(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
-    """``best``, or what searches under a budget of bytes find below it: the budget is halved between the least
-    and the best known peak, as in the adaptive soft budgeting of Ahn et al., section 3.3."""
+    """``best``, or what searches under a budget of bytes find below it: the budget is halved between the
+    bound and the best known peak, as in the adaptive soft budgeting of Ahn et al."""
     low, looked_at = best.lower_bound, 0
     while low < best.peak and looked_at < states:
         budget = (low + best.peak - 1) // 2
@@ -141,7 +141,7 @@ def _budgeted(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordere
 
 
 def _search(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
-    """The least peak that is below ``best``'s and not below its bound, or ``best`` with what is proven of it."""
+    """The least peak between ``best``'s bound and its peak, or ``best`` with what is proven of it."""
     inside = mask(part.ops)
     end, level = part.done | inside, best.lower_bound
     start = tables.begin(part.ops, part.done, part.live)

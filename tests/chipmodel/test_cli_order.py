@@ -1,0 +1,110 @@
+"""``--order`` of simulate, plan and compare, and what check makes of a plan's order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import call
+
+TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB")
+
+
+def test_the_best_order_is_the_quickest_that_was_planned(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan, page = tmp_path / "plan.json", tmp_path / "page.html"
+    code, out, _ = call(
+        *(capsys, "simulate", *TIGHT, "--order", "best", "--json", "-", "--plan", plan, "--html", page)
+    )
+    answer = json.loads(out)
+    order = answer["order"]
+    assert code == 0
+    assert (order["asked"], order["runs"]) == ("best", "least-peak")
+    assert [each["order"] for each in order["tried"]] == ["given", "least-peak", "depth-first"]
+    assert answer["total_cycles"] == min(each["total_cycles"] for each in order["tried"])
+    assert [op["name"] for op in answer["ops"]][:4] != ["stem", "near", "middle", "far"]
+    assert "Both lower bounds are for this order" in page.read_text()
+    given = json.loads(call(capsys, "simulate", *TIGHT, "--json", "-")[1])
+    assert "order" not in given
+    assert order["tried"][0]["total_cycles"] == given["total_cycles"] > answer["total_cycles"]
+    assert order["tried"][0]["peak_bytes"] == given["peak_bytes"]
+    assert call(capsys, "check", plan, TIGHT[0])[0] == 0
+
+
+def test_the_summary_says_what_was_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, "simulate", *TIGHT, "--order", "least-peak")
+    words = " ".join(out.split())
+    assert "Order of ops: least-peak; 20.9% faster than given (1,857,520 cycles), peak " in words
+    assert "119,808 B of tensors alive at most, given 258,048 B (no order has fewer)." in words
+    assert ", for this order" in words
+
+
+def test_the_given_order_may_be_the_best(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """ResNet-8's ops have another order, which is no better."""
+    plan = tmp_path / "plan.json"
+    _, out, _ = call(capsys, "simulate", "zoo:resnet8", "--order", "best", "--plan", plan)
+    assert "given (best of given, least-peak, depth-first); no other was quicker" in " ".join(out.split())
+    assert call(capsys, "check", plan, "zoo:resnet8")[0] == 0
+
+
+def test_a_plan_alone_and_an_order_that_was_changed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    code, _, err = call(*(capsys, "plan", *TIGHT, "--streamer", "ping-pong", "--order", "best", "-o", file))
+    assert code == 0
+    assert "order of ops: least-peak (best of " in err
+    assert call(capsys, "check", file, TIGHT[0])[0] == 0
+    written = json.loads(file.read_text())
+    names = written["order"]
+    for wrong, what in ((names[::-1], "is ordered before"), (names[:-1], "has 'classes' 0 times")):
+        file.write_text(json.dumps(written | {"order": wrong}))
+        code, out, _ = call(capsys, "check", file, TIGHT[0])
+        assert code == 1
+        assert what in out
+
+
+def test_compare_has_one_order_for_all(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(
+        *(capsys, "compare", *TIGHT, "--streamers", "sync,ping-pong", "--order", "best", "--json", "-")
+    )
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["order"]["runs"] == "least-peak"
+    cycles = {row["streamer"]: row["total_cycles"] for row in answer["streamers"]}
+    assert cycles["ping-pong"] == answer["order"]["tried"][1]["total_cycles"]
+    text = call(capsys, "compare", *TIGHT, "--packers", "large-first", "--order", "least-peak")[1]
+    assert "Order of ops: least-peak;" in " ".join(text.split())
+
+
+def test_a_packing_has_no_order(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "compare", "workloads/packing-example.csv", "--order", "best")
+    assert code == 2
+    assert "--order says nothing about a packing" in err
+
+
+def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ("workloads/branches.yaml", "--set", "shared_memory.bytes=64KiB", "--no-spill")
+    assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
+
+
+def test_what_fits_in_one_order_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without spilling the given order needs 258,048 B, the best one 119,808 B, and weights."""
+    small = ("workloads/branches.yaml", "--set", "shared_memory.bytes=192KiB", "--no-spill")
+    assert call(capsys, "simulate", *small)[0] == 1
+    code, out, _ = call(capsys, "simulate", *small, "--order", "best")
+    assert code == 0
+    assert "the given order has no plan" in " ".join(out.split())
+
+
+def test_paths_and_cores_run_in_the_order_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    gate = ("workloads/gated_vision.yaml", "--path", "worst", "--order", "best", "--json", "-")
+    code, out, _ = call(capsys, "simulate", *gate)
+    assert (code, json.loads(out)["order"]["asked"]) == (0, "best")
+    cores = ("workloads/branches.yaml", "--set", "cores=2", "--order", "least-peak", "--plan", plan)
+    assert call(capsys, "simulate", *cores)[0] == 0
+    assert call(capsys, "check", plan, "workloads/branches.yaml")[0] == 0

@@ -11,7 +11,7 @@ from chipmodel.json_file import Node, read_json
 from reports.document import FORMAT
 
 MEND = "write it with: chipmodel simulate WORKLOAD --json FILE"
-SETTINGS = ("workload", "chip", "packer", "merge", "streamer")
+SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order")
 TOTALS = {
     "total_cycles": "cycles",
     "lower_bound_cycles": "cycles",
@@ -99,7 +99,7 @@ def answer_of(root: Node) -> Answer:
     cores = root.at("cores").each(_ops_of_core) if root.has("cores") else ()
     answer = Answer(
         file=root.file,
-        settings={key: root.at(key).words() for key in SETTINGS},
+        settings={key: root.at(key).words() for key in SETTINGS if key != "order"} | {"order": _order(root)},
         chip_fields=root.at("chip_fields").values(Node.words),
         path=root.at("path").values(Node.words),
         core_mhz=_clock(root.at("core_mhz")),
@@ -133,6 +133,11 @@ def _check_format(root: Node) -> None:
 
 def _ops_of_core(node: Node) -> tuple[str, ...]:
     return node.at("ops").each(Node.words)
+
+
+def _order(root: Node) -> str:
+    """Of ops: the one that runs, which a document names only where it was a decision."""
+    return root.at("order").at("runs").words() if root.has("order") else "given"
 
 
 def _clock(node: Node) -> Fraction:

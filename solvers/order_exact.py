@@ -26,7 +26,7 @@ from heapq import heappop, heappush
 from solvers.order_heuristics import beam, depth_first, least_live
 from solvers.order_problem import Ordered, OrderProblem, State, Tables, mask
 
-STATES = 40_000
+STATES = 100_000
 """Sets of ops to look at in each part; some seconds."""
 SHARE = 10
 """A search under a budget gets one part in so many of the states."""

@@ -1,4 +1,4 @@
-"""Orders of whole programs; live bytes are counted by ``dma.residency``, which knows nothing of the search."""
+"""Orders of whole programs; live bytes are counted by ``dma.residency``, which knows no search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.in_place import CHOICES, InPlace, reuse
 from chipmodel.order import dependencies, in_order, names_in_order
-from chipmodel.order_search import ORDERS, live_bytes, ordered
+from chipmodel.order_search import OrderName, live_bytes, ordered
 from chipmodel.pipeline import plan
 from chipmodel.program import Program, ops
 from chipmodel.validate import validate_program
@@ -80,14 +80,14 @@ def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> No
     assert gained
 
 
-@pytest.mark.parametrize("name", ORDERS)
-def test_ordered_programs_are_sound_and_their_plans_correct(name: str) -> None:
+@pytest.mark.parametrize("name", ["least-peak", "depth-first"])
+def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> None:
     """Trees with branches and loops, by every streamer."""
     moved = planned = 0
-    for seed in range(90):
+    for seed in range(60):
         random = Random(seed)
         program = random_program(seed, Shape(ops=7, depth=seed % 3, side=5, channels=6))
-        found = ordered(program, "all", next(each for each in ORDERS if each == name))
+        found = ordered(program, "all", name)
         validate_program(found.program)
         assert in_order(program, names_in_order(found.program)) == found.program
         assert sorted(op.name for op in ops(found.program.body)) == sorted(
@@ -103,8 +103,8 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: str) -> None:
         if made.solved.peak <= chip.shared_memory.bytes:
             planned += 1
             assert not verify(marked, made.commands, chip), seed
-    assert planned > 30
-    assert bool(moved) == (name != "given")
+    assert planned > 20
+    assert moved > 20
 
 
 def _branches(program: Program) -> bool:

@@ -23,8 +23,7 @@ arXiv:1806.09055; genotype DARTS_V2 of its code): two edges for each of four nod
 
 
 def darts(size: int = 224, channels: int = 48, cells: int = 14, classes: int = 1000) -> Program:
-    """DARTS on ImageNet, its ops in the order of its code; published: 4.7 M parameters
-    (Liu et al. 2019, table 3)."""
+    """DARTS on ImageNet, its ops in the order of its code, without the auxiliary head."""
     net = ProgramBuilder("darts")
     x = net.conv("stem0.a", image(net, size), channels // 2, 3, stride=2, pad=1, bias=False)
     s0 = net.conv("stem0.b", x, channels, 3, stride=2, pad=1)

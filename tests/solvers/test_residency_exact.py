@@ -271,7 +271,7 @@ def test_agrees_with_every_residency(seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 2))
 def test_a_shorter_horizon_only_bounds_less(seed: int, horizon: int) -> None:
-    """Of runs without loops, as the bound's are: in a loop a load before it and one in it cost differently."""
+    """Of runs without loops, as those of the bound are: what a loop repeats costs more in it than before."""
     drawn = random_problem(seed)
     asked = replace(drawn, steps=tuple(step._replace(times=1) for step in drawn.steps))
     best, found = best_of_all(asked), solve_residency(asked, horizon=horizon)

@@ -50,6 +50,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def main() -> None:
     """Entry point: every error is one message and an exit code, never a traceback."""
+    _open_streams()
     try:
         code = commands.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -60,9 +61,15 @@ def main() -> None:
         sys.exit(EXIT_BAD_INPUT)
     except ChipmodelError as error:
         _fail(f"error: {error}", error.exit_code)
-    except BrokenPipeError:
+    except _ReaderLeft:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if os.environ.get("CHIPMODEL_TRACEBACK"):
+            raise
+        named = f": {error.filename}" if error.filename else ""
+        mend = "a limit (ulimit -a), a folder or a device of this system; CHIPMODEL_TRACEBACK=1 shows where"
+        _fail(f"error: the system says: {error.strerror or error}{named}\n  mend: {mend}", EXIT_BAD_INPUT)
     except Exception as error:
         if os.environ.get("CHIPMODEL_TRACEBACK"):
             raise
@@ -78,7 +85,43 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _open_streams() -> None:
+    """Where stdin, stdout or stderr is closed, the null device: else the next file that is opened becomes it,
+    and gets what is printed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # The lowest number that is free.
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
+class _ReaderLeft(Exception):
+    """Who read stdout reads no more, as ``head`` does."""
+
+
+class _Commands(click.Group):
+    """Commands whose broken pipes and ended streams reach ``main``. For the first click and rich exit with 1,
+    which here says that something does not fit; the other click takes for Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderLeft from None
+        except SystemExit as exit_:
+            if isinstance(exit_.__context__, BrokenPipeError):
+                raise _ReaderLeft from None
+            raise
+        except EOFError as error:
+            raise RuntimeError(f"a stream ended: {error}") from error
+
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(cls=_Commands, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="chipmodel")
 def commands() -> None:
     """A cycle model of edge AI chips, and planners for their memory and DMA.

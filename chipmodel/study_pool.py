@@ -175,7 +175,11 @@ class Pool:
     def _hired(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=serve, args=(theirs,), daemon=True)
-        process.start()
+        try:
+            process.start()
+        except (EOFError, ConnectionError) as error:
+            mend = "the system may allow too few processes or open files: see ulimit -a, or try --workers 1"
+            raise ChipmodelError("the server that starts workers has ended", mend=mend) from error
         theirs.close()
         return _Worker(process, ours)
 

@@ -12,9 +12,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """``function`` as machine code, kept on disk, free of the interpreter's lock while it runs."""
+    """``function`` as machine code, kept on disk, free of the interpreter's lock while it runs.
+
+    Where neither the package's folder nor the user's cache may be written, each process compiles for itself.
+    """
     numba: Any = import_module("numba")
-    result: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    try:
+        result: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # numba found no folder for its cache.
+        result = numba.njit(nogil=True, error_model="numpy")(function)
     return result
 
 

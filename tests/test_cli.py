@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.cli import main
+from chipmodel.study_store import read_rows
 
 TINY = "zoo:resnet8"
 
@@ -144,12 +145,45 @@ def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert expected[command] in out
 
 
-def test_a_broken_pipe_is_no_error() -> None:
-    command = f"{sys.executable} -m chipmodel simulate {TINY} --json - | head -c 10"
-    result = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
-    )
-    assert result.stderr == ""
+@pytest.mark.parametrize("options", ["--json -", ""], ids=["written by click", "written by rich"])
+def test_a_reader_that_leaves_is_no_error(options: str) -> None:
+    command = f"{sys.executable} -m chipmodel simulate {TINY} {options} | true; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error_and_no_file_gets_what_is_printed(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("workloads: zoo:ds_cnn\nstreamers: sync\n")
+    command = f"{sys.executable} -m chipmodel study {tmp_path / 's.yaml'} {closed}"
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
+    assert len(read_rows(tmp_path / "s.sqlite")[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "message"),
+    [
+        (OSError(24, "Too many open files"), 2, "says: Too many open files\n  mend: a limit"),
+        (FileNotFoundError(2, "No such file", "/gone"), 2, "the system says: No such file: /gone\n"),
+        (EOFError("of a pipe"), 70, "internal error: RuntimeError: a stream ended: of a pipe"),
+    ],
+)
+def test_what_the_system_refuses_is_one_message(
+    fault: Exception,
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("workloads.load.load", refused)
+    monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
+    found, out, err = call(capsys, "simulate", TINY)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
 
 
 def test_no_malformed_workload_shows_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.errors import ChipmodelError
 from chipmodel.study_crew import Pace
 from chipmodel.study_pool import Pool
 from chipmodel.study_row import Row
@@ -104,6 +105,16 @@ def test_workers_end_with_their_pool_and_with_its_process() -> None:
     process.wait()
     process.stdout.close()
     wait_until(lambda: not any(map(running, orphans)))
+
+
+@pytest.mark.parametrize("end", [EOFError, BrokenPipeError])
+def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: object) -> None:
+        raise end
+
+    monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", start)
+    with pytest.raises(ChipmodelError, match="server that starts workers has ended"):
+        Pool(1)
 
 
 def running(pid: int) -> bool:

@@ -21,9 +21,12 @@ from chipmodel.program import Program
 from chipmodel.result import CorePlan, Result
 from chipmodel.schedule import Schedule, Transfer
 from chipmodel.simulate import simulate, simulate_cores
+from chipmodel.smallest_peak import with_smallest_peak
 from chipmodel.trace import Trace
 from dma.layout import ALIGNMENT
+from dma.stop import Stop
 from solvers.branch_merge import DEFAULT_MERGE
+from solvers.outcome import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Setting:
     spill: bool
     choices: Mapping[str, str]
     merge: str
+    limits: Limits | None = None
+    stop: Stop | None = None
+    smallest: bool = False
+    """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
 
 
 def run_cores(
@@ -48,14 +55,18 @@ def run_cores(
     spill: bool = True,
     choices: Mapping[str, str] | None = None,
     merge: str = DEFAULT_MERGE,
+    limits: Limits | None = None,
+    stop: Stop | None = None,
+    smallest: bool = False,
 ) -> Result:
     """Plan and simulate ``program`` on all cores of ``chip``, and on one core beside it.
 
     The balanced partition is kept where it is faster than the one that leaves the ops for which the
-    workload names no core on core 0. Raises DoesNotFit and BadInput as ``pipeline.run``, and BadInput for
-    an assignment that cannot be.
+    workload names no core on core 0. ``limits`` and ``stop`` are for each plan of a core that is tried.
+    With ``smallest``, a packer that searches goes on to the smallest peak. Raises DoesNotFit and BadInput
+    as ``pipeline.run``, and BadInput for an assignment that cannot be.
     """
-    setting = Setting(program, chip, packer, streamer, spill, choices or {}, merge)
+    setting = Setting(program, chip, packer, streamer, spill, choices or {}, merge, limits, stop, smallest)
     (core_of, plans, trace), one_core_cycles = _fastest(setting)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
     return Result(
@@ -82,11 +93,16 @@ def plan_cores(
     streamer: str,
     spill: bool = True,
     merge: str = DEFAULT_MERGE,
+    limits: Limits | None = None,
+    stop: Stop | None = None,
+    smallest: bool = False,
 ) -> tuple[CorePlan, ...]:
     """A plan for each core, where each node of the outermost body runs on the core ``core_of`` its name.
     Raises DoesNotFit as ``pipeline.plan``."""
     parts = split(program, core_of, chip.cores)
-    planned = [plan(part.program, chip, packer, streamer, spill, merge) for part in parts]
+    planned = [plan(part.program, chip, packer, streamer, spill, merge, limits, stop) for part in parts]
+    if smallest:
+        planned = [with_smallest_peak(each, packer, merge, limits) for each in planned]
     schedules = one_psram(parts, [p.schedule for p in planned])
     return tuple(map(_core_plan, parts, planned, schedules))
 
@@ -197,6 +213,9 @@ def _try(setting: Setting, core_of: dict[str, int]) -> _Tried:
         setting.streamer,
         setting.spill,
         setting.merge,
+        setting.limits,
+        setting.stop,
+        setting.smallest,
     )
     trace = simulate_cores([p.commands for p in plans], setting.chip, setting.choices)
     return core_of, plans, trace
@@ -205,14 +224,23 @@ def _try(setting: Setting, core_of: dict[str, int]) -> _Tried:
 def _sync_cycles(setting: Setting, core_of: dict[str, int], trace: Trace) -> int:
     if setting.streamer == "sync":
         return trace.cycles
-    return _try(replace(setting, streamer="sync"), core_of)[2].cycles
+    return _try(replace(setting, streamer="sync", smallest=False), core_of)[2].cycles
 
 
 def _one_core_cycles(setting: Setting) -> int | None:
     """Cycles on a chip with one such core, whatever cores the workload names."""
     chip = replace(setting.chip, cores=1)
     try:
-        planned = plan(setting.program, chip, setting.packer, setting.streamer, setting.spill, setting.merge)
+        planned = plan(
+            setting.program,
+            chip,
+            setting.packer,
+            setting.streamer,
+            setting.spill,
+            setting.merge,
+            setting.limits,
+            setting.stop,
+        )
     except DoesNotFit:
         return None
     if planned.solved.peak > chip.shared_memory.bytes:

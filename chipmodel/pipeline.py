@@ -203,7 +203,7 @@ def run(
     stop: Stop | None = None,
 ) -> Result:
     """Plan and simulate ``program``, and its synchronous twin beside it. ``limits`` are for the packer, and
-    ``stop`` for a streamer that tries many ways; on several cores neither plays a part.
+    ``stop`` for a streamer that tries many ways; on several cores, for each plan of a core that is tried.
 
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
@@ -212,7 +212,14 @@ def run(
     if chip.cores > 1:
         from chipmodel.many_cores import run_cores
 
-        return run_cores(program, chip, packer, streamer, spill=spill, choices=choices, merge=merge)
+        return run_cores(
+            *(program, chip, packer, streamer),
+            spill=spill,
+            choices=choices,
+            merge=merge,
+            limits=limits,
+            stop=stop,
+        )
     assigned(program, chip.cores)
     planned = plan(program, chip, packer, streamer, spill, merge, limits, stop)
     trace = simulate(planned.commands, chip, choices)

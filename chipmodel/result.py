@@ -34,6 +34,8 @@ class CorePlan:
     solved: Solved
     attempts: tuple[Attempt, ...]
     commands: tuple[Command, ...]
+    unmerged: Solved | None = None
+    """As ``Result.unmerged``, of this core's ``problem``."""
 
     @property
     def core(self) -> int:
@@ -99,7 +101,7 @@ class Result:
     """The order of ops, where it was not the one given: ``program`` has it, and ``bound`` is for it."""
     unmerged: Solved | None = None
     """``problem`` packed with a block for every arm (``--merge none``), to show merging against; None where
-    nobody asked."""
+    nobody asked, and on several cores."""
 
     def on_core(self, core: int) -> Result:
         """What core number ``core`` did: its plan, and the events of its NPU and of its transfers."""
@@ -114,7 +116,7 @@ class Result:
             attempts=plan.attempts,
             trace=replace(self.trace, events=events),
             cores=(),
-            unmerged=None,
+            unmerged=plan.unmerged,
         )
 
     @property

@@ -11,7 +11,7 @@ from chipmodel.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.study_file import Study, parse_study
 from chipmodel.study_points import tasks_of
-from chipmodel.study_run import pack_task, plan_task
+from chipmodel.study_run import cores_task, pack_task, plan_task
 from chipmodel.study_workload import load_workload
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _result(task: Task, program: Program, chip: Chip) -> Result:
 
     point = task.point
     if chip.cores > 1:
-        return pipeline.run(program, chip, point.packer, point.streamer, merge=point.merge)
+        return cores_task(task, program, chip)
     twin = pipeline.run(program, chip, point.packer, "sync", merge=point.merge)
     planned = plan_task(task, program, chip)
     trace = simulate(planned.commands, chip, {})

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chipmodel.pipeline import Planned
     from chipmodel.plan import Problem
     from chipmodel.program import Program
+    from chipmodel.result import Result
     from chipmodel.study_task import Task
     from chipmodel.study_workload import Source
     from chipmodel.time_bound import TimeBound
@@ -179,14 +180,25 @@ def plan_task(task: Task, program: Program, chip: Chip) -> Planned:
     return with_smallest_peak(planned, point.packer, point.merge, left)
 
 
-def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
-    from chipmodel import pipeline
+def cores_task(task: Task, program: Program, chip: Chip) -> Result:
+    """The point on several cores; the study's limits are for each plan of a core that is tried."""
+    from chipmodel.many_cores import run_cores
 
     point = task.point
+    return run_cores(
+        *(program, chip, point.packer, point.streamer),
+        merge=point.merge,
+        limits=_limits(point),
+        smallest=True,
+    )
+
+
+def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
+    """Peak, bound and problem are those of the core with the highest peak."""
     began = perf_counter()
-    result = pipeline.run(program, chip, point.packer, point.streamer, merge=point.merge)
+    result = cores_task(task, program, chip)
     row = Row(
-        point=point,
+        point=task.point,
         key=task.key,
         status=result.solved.status if result.fits else "does not fit",
         seconds=perf_counter() - began,
@@ -194,6 +206,7 @@ def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
         peak_lower_bound_bytes=result.solved.lower_bound,
         capacity_bytes=result.capacity,
         trajectory=_trajectory(result.solved.trajectory),
+        problem=_digest(result.problem),
     )
     if not result.fits:
         return row

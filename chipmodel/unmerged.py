@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chipmodel.errors import ChipmodelError
-from chipmodel.program import If, Loop, Node
-from chipmodel.result import Result
+from chipmodel.plan import Problem, Solved
+from chipmodel.program import If, Loop, Node, Program
+from chipmodel.result import CorePlan, Result
+from chipmodel.schedule import Schedule
 from chipmodel.scopes import scopes
 from solvers.branch_merge import merge_arms
 
@@ -14,15 +16,27 @@ UNMERGED = "none"
 
 
 def with_unmerged(result: Result, packer: str) -> Result:
-    """``result`` with its problem packed once more, with ``--merge none``; as it is where there is no ``if``,
-    where nothing was merged, on several cores, and where that packer finds no such plan."""
-    if result.cores or result.merge == UNMERGED or not _branches(result.program.body):
+    """``result`` with its problem, or that of each core, packed once more, with ``--merge none``; as it is
+    where there is no ``if``, where nothing was merged, and where that packer finds no such plan."""
+    if result.merge == UNMERGED:
         return result
+    if result.cores:
+        return replace(result, cores=tuple(_core(core, packer) for core in result.cores))
+    unmerged = _unmerged(result.program, result.problem, result.schedule, packer)
+    return replace(result, unmerged=unmerged) if unmerged else result
+
+
+def _core(plan: CorePlan, packer: str) -> CorePlan:
+    return replace(plan, unmerged=_unmerged(plan.part.program, plan.problem, plan.schedule, packer))
+
+
+def _unmerged(program: Program, problem: Problem, schedule: Schedule, packer: str) -> Solved | None:
+    if not _branches(program.body):
+        return None
     try:
-        solved = merge_arms(result.problem, scopes(result.schedule.body).section, packer, UNMERGED)
+        return merge_arms(problem, scopes(schedule.body).section, packer, UNMERGED)
     except ChipmodelError:
-        return result
-    return replace(result, unmerged=solved)
+        return None
 
 
 def _branches(body: tuple[Node, ...]) -> bool:

@@ -111,19 +111,31 @@ def of_work(result: Result, sums: Digest) -> tuple[Section, Section]:
 
 
 def of_merging(result: Result) -> tuple[str, list[Section]]:
-    """What merging the arms saved in words, and the maps before and after; none where nothing was merged."""
-    sections = [
+    """What merging the arms saved in words, and the maps before and after, for each core; none where nothing
+    was merged."""
+    if not result.cores:
+        return saved_words(result), _merged(result, "", "")
+    words: list[str] = []
+    sections: list[Section] = []
+    for core in (plan.core for plan in result.cores):
+        seen = result.on_core(core)
+        words += [f"Core {core}: {said}" for said in [saved_words(seen)] if said]
+        sections += _merged(seen, f"-{core}", f" on core {core}")
+    return " ".join(words), sections
+
+
+def _merged(result: Result, suffix: str, where: str) -> list[Section]:
+    return [
         Section(
-            id="merging-before" if name == NONE else "merging-after",
+            id=f"merging-{'before' if name == NONE else 'after'}{suffix}",
             kind="merging",
-            title=f"{'Before' if name == NONE else 'After'}: --merge {name}",
+            title=f"{'Before' if name == NONE else 'After'}: --merge {name}{where}",
             hint="",
-            label=f"Map of SharedMemory over the steps of all arms with --merge {name}.",
+            label=f"Map of SharedMemory over the steps of all arms with --merge {name}{where}.",
             chart=chart,
         )
         for name, chart in merging(result).items()
     ]
-    return saved_words(result), sections
 
 
 def charts_data(sections: Iterable[Section]) -> dict[str, object]:

@@ -54,7 +54,8 @@ def test_rows_are_those_of_one_process() -> None:
         assert timeless(all_rows(pool, asked)) == timeless([answer(task, desk) for task in asked])
 
 
-def test_killed_workers_lose_no_point_and_are_replaced() -> None:
+def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chipmodel.study_pool.DEATHS", 4)  # Three may come at one point, which then goes on.
     asked = tasks(QUICK + "\nseeds: 0\nmerges: [conflict, none]\nstreamers: [sync, ping-pong]")
     deaths: list[int] = []
 
@@ -65,10 +66,11 @@ def test_killed_workers_lose_no_point_and_are_replaced() -> None:
 
     with Pool(2) as pool:
         rows = all_rows(pool, asked, meanwhile)
+        assert deaths
         # The last one may have died with nothing left to do.
         assert len(set(pool.pids) & set(deaths[:-1])) == 0
     assert [each.key for each in timeless(rows)] == sorted(task.key for task in asked)
-    assert {each.status for each in rows} <= {"optimal", "feasible", "does not fit"}
+    assert not [each.error for each in rows if each.status == "failed"]
 
 
 def test_a_point_that_ends_its_workers_fails_alone() -> None:

@@ -14,6 +14,7 @@ from chipmodel import pipeline
 from chipmodel.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.in_place import reuse
+from chipmodel.many_cores import run_cores
 from chipmodel.study_row import Row
 from chipmodel.study_run import NODES, Desk, answer
 from chipmodel.study_task import Task
@@ -64,6 +65,29 @@ def test_several_cores_have_the_figures_of_simulate() -> None:
     )
     assert (row.total_cycles, row.sync_cycles) == (result.trace.cycles, result.sync_cycles)
     assert (row.peak_bytes, row.lower_bound_cycles) == (result.solved.peak, result.lower_bound_cycles)
+
+
+def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_peak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    real = pipeline.plan
+
+    def plan(*arguments: object) -> object:
+        seen.append(arguments[6])
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("chipmodel.many_cores.plan", plan)
+    text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
+    (row,) = answered(text + "set: {cores: 2, shared_memory.bytes: 8MiB}")
+    assert set(seen) == {Limits(None, 2000, 3, 1)}
+    program = reuse(load("zoo:shufflenetv1"), "all")
+    chip = load_chip("luna-arcs", ["cores=2", "shared_memory.bytes=8MiB"])
+    limits = Limits(None, 2000, 3, 1)
+    first = run_cores(program, chip, "hill-climb", "sync", limits=limits).solved
+    assert (first.peak, first.status) > (row.peak_bytes, row.status) == (961_960, "optimal")
+    assert row.peak_lower_bound_bytes == first.lower_bound == 961_960
+    assert row.problem
 
 
 def test_what_a_desk_remembers_changes_no_answer() -> None:

@@ -31,3 +31,17 @@ def test_each_core_with_buffers_has_a_memory() -> None:
 
 def test_nothing_is_said_of_merging_where_nothing_was_merged() -> None:
     assert of_merging(sample()) == ("", [])
+
+
+def test_merging_is_shown_for_each_core_that_merged() -> None:
+    result, one = two_cores(), merged()
+    core = replace(result.cores[1], schedule=one.schedule, problem=one.problem, solved=one.solved)
+    words, sections = of_merging(
+        replace(result, cores=(result.cores[0], replace(core, unmerged=one.unmerged)))
+    )
+    assert [s.id for s in sections] == ["merging-before-1", "merging-after-1"]
+    assert [s.title for s in sections] == [
+        "Before: --merge none on core 1",
+        "After: --merge conflict on core 1",
+    ]
+    assert words.startswith("Core 1: conflict needs")

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from chipmodel.errors import BadInput
-
 
 @click.command()
 @click.argument("a_file", metavar="A.json")
@@ -23,15 +21,14 @@ def diff(a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    from chipmodel.files import write_whole
+    from chipmodel.files import keep, write_whole
     from chipmodel.yaml_file import read_text
     from reports.diff import compare_results
     from reports.diff_table import print_diff
     from reports.diff_words import diff_document
     from reports.result_file import read_result
 
-    if json_file and json_file != "-" and Path(json_file) in (Path(a_file), Path(b_file)):
-        raise BadInput(f"--json {json_file} would overwrite what is compared", mend="name another file")
+    keep("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
     text = json.dumps(diff_document(found), indent=2) + "\n"

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from chipmodel.json_file import Node
     from reports.layout import Layout
 
-FORMATS = ("c-header", "tflm", "minimalloc", "csv")
+FORMATS = ("c-header", "tflm", "minimalloc", "csv", "parquet")
+OF_RESULTS = ("csv", "parquet")
 MEND = "write one with: chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
 
 
 @click.command()
 @click.argument("source", metavar="PLAN.json|RESULT.json")
 @click.option("--as", "format_", type=click.Choice(FORMATS), required=True, help="The format to write.")
-@click.option("--output", "-o", "output", metavar="FILE|-", help="Where to write it. [-, but for tflm]")
+@click.option("--output", "-o", "output", metavar="FILE|-", help="Where to write it. [-, if it is text]")
 @click.option("--core", type=int, metavar="N", help="Which core's memory, of a plan for several.")
 @click.option("--prefix", metavar="NAME", help="c-header: what identifiers begin with. [the workload's name]")
 @click.option(
@@ -50,9 +51,11 @@ def export(
 
     Of RESULT.json, which chipmodel simulate --json wrote:
       csv         its ops: work, cycles by cause, bytes
+      parquet     the same (needs chipmodel[parquet])
 
     A trace for Perfetto is chipmodel simulate --trace.
     """
+    from chipmodel.files import keep
     from chipmodel.json_file import read_json
     from chipmodel.yaml_file import read_text
 
@@ -60,12 +63,11 @@ def export(
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
             raise BadInput(f"{option} says nothing about {format_}", mend=f"leave it out, or --as {wanted}")
-    if output and output != "-" and Path(output) == Path(source):
-        raise BadInput(f"--output {output} would overwrite what is exported", mend="name another file")
+    keep("--output", output, source, tensors_file)
     text = read_text(Path(source))
     root = read_json(text, source, MEND)
-    if format_ == "csv":
-        _write(_csv(root, core), output)
+    if format_ in OF_RESULTS:
+        _ops(root, core, format_, output)
         return
     layout = _layout(root, text, source, core)
     if format_ == "minimalloc":
@@ -90,16 +92,22 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
     return layout_of(read_plan(text, source), source, core)
 
 
-def _csv(root: Node, core: int | None) -> str:
-    from reports.export_csv import ops_csv
+def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None:
+    from reports.export_csv import ops_csv, ops_parquet
     from reports.result_file import answer_of
 
     if core is not None:
-        raise BadInput("--core says nothing about csv", mend="leave it out: the cores are a column")
+        raise BadInput(f"--core says nothing about {format_}", mend="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
         mend = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
-        raise BadInput(f"{root.file}: this is a plan, and not the result that csv needs", mend=mend)
-    return ops_csv(answer_of(root))
+        raise BadInput(f"{root.file}: this is a plan, and not the result that {format_} needs", mend=mend)
+    answer = answer_of(root)
+    if format_ == "csv":
+        _write(ops_csv(answer), output)
+        return
+    if output is None or output == "-":
+        raise BadInput("parquet is binary", mend="name a file: --output ops.parquet")
+    _write(ops_parquet(answer), output)
 
 
 def _header(layout: Layout, prefix: str | None, source: str) -> str:

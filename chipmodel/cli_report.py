@@ -44,7 +44,7 @@ def report(
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are sought beside STUDY.
     """
-    from chipmodel.files import write_whole
+    from chipmodel.files import keep, write_whole
 
     if output == "-":
         raise BadInput("a page is not written to stdout", mend="name a file: -o report.html")
@@ -53,7 +53,9 @@ def report(
             "pages of points are linked from a page", mend="give -o report.html and --points DIR too"
         )
     with stage(f"reading {study}"):
-        found = _read(Path(study), store_file)
+        store = _store(Path(study), store_file)
+        found = _read(Path(study), store)
+    keep("--output", output, study, store)
     if output and folder:
         found = replace(
             found, pages=_write_pages(found, Path(study).parent, Path(folder), Path(output), keys)
@@ -71,16 +73,21 @@ def report(
     print_answer(found, Console())
 
 
-def _read(path: Path, store_file: str | None) -> Study:
+def _store(path: Path, store_file: str | None) -> Path:
+    """Where the rows are: ``path`` itself, or beside it. Raises BadInput."""
+    if not _is_store(path):
+        return Path(store_file) if store_file else path.with_suffix(STORE)
+    if store_file:
+        raise BadInput("this is a store itself", where=Place(str(path)), mend="leave out --store")
+    return path
+
+
+def _read(path: Path, store: Path) -> Study:
     from chipmodel.study_store import read_rows
     from reports.study_data import Study
 
-    stored = _is_store(path)
-    if stored and store_file:
-        raise BadInput("this is a store itself", where=Place(str(path)), mend="leave out --store")
-    beside = Path(store_file) if store_file else path.with_suffix(STORE)
-    header, rows = read_rows(path if stored else beside)
-    if not stored and path.read_text(encoding="utf-8", errors="replace") != header.text:
+    header, rows = read_rows(store)
+    if path != store and path.read_text(encoding="utf-8", errors="replace") != header.text:
         click.echo(f"note: {path} has changed since it was run; this is of the study as it was", err=True)
     return Study(header.name, rows, header.title, header.file, header.text, header.code, header.points)
 

@@ -73,6 +73,7 @@ def study(
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
     point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
     """
+    from chipmodel.files import keep
     from chipmodel.study_export import write_table, writer_of
     from chipmodel.study_file import read_study
     from chipmodel.study_points import idle_filters, tasks_of
@@ -87,6 +88,8 @@ def study(
     for note in idle_filters(asked):
         click.echo(f"note: {note}", err=True)
     path = Path(store_file) if store_file else asked.file.with_suffix(".sqlite")
+    keep("--export", table_file, study_file, path)
+    keep("--json", json_file, study_file, path, table_file)
     with opened(path) as store:
         _ask(store, asked, tasks)
         if retry_failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from errno import ENOENT
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
@@ -34,6 +35,25 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def keep(option: str, output: str | None, *sources: str | Path | None) -> None:
+    """Raises BadInput where ``output``, which ``option`` names, would take the place of a source, or
+    where its folder is not there: before the work, not after it. None and ``-`` are no file."""
+    if not output or output == "-":
+        return
+    path = Path(output)
+    if any(source and _same(path, Path(source)) for source in sources):
+        raise BadInput(f"{option} {output} would overwrite what is read", mend="name another file")
+    if not path.parent.is_dir():
+        raise _refused(path, FileNotFoundError(ENOENT, os.strerror(ENOENT)))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one == other
 
 
 def _umask() -> int:

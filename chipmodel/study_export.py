@@ -8,16 +8,15 @@ Rows are sorted by what was asked; what is not known is an empty cell.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput
 from chipmodel.near import shown
 from chipmodel.study_row import Point, Row
+from reports import parquet
 
 Value = str | int | float | None
 
@@ -69,7 +68,7 @@ def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
     if suffix == ".csv":
         return csv_bytes
     if suffix == ".parquet":
-        _pyarrow()
+        parquet.pyarrow()
         return parquet_bytes
     raise BadInput(f"{shown(path.name)} is no table", mend="name it FILE.csv or FILE.parquet")
 
@@ -87,32 +86,16 @@ def _cell(value: Value) -> str:
 
 
 def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
-    """One row group for each million rows, compressed by Snappy; integers are 64 bits wide."""
-    arrow, parquet = _pyarrow()
+    """The table by ``reports.parquet``; integers are 64 bits wide."""
     columns, lines = table_of(rows, times)
-    fields = [arrow.field(name, getattr(arrow, _kind(name))()) for name in columns]
-    cells = list(zip(*lines, strict=True)) if lines else [()] * len(columns)
-    arrays = [arrow.array(values, field.type) for values, field in zip(cells, fields, strict=True)]
-    buffer = io.BytesIO()
-    parquet.write_table(arrow.table(arrays, schema=arrow.schema(fields)), buffer)
-    return buffer.getvalue()
+    return parquet.parquet_bytes({name: _kind(name) for name in columns}, lines)
 
 
-def _kind(name: str) -> str:
+def _kind(name: str) -> parquet.Kind:
     if name in ("seconds", "time_limit", "milliseconds", "peak_gap", "cycle_gap"):
         return "float64"
     counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
     return "int64" if counted or name in ("seed", "node_limit") else "string"
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        arrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        mend = "install chipmodel[parquet], or name the file FILE.csv"
-        raise BadInput("Parquet needs pyarrow, which is not installed", mend=mend) from None
-    return arrow, parquet
 
 
 def _order(point: Point) -> tuple[Any, ...]:

@@ -72,7 +72,8 @@ def read_text(path: Path) -> str:
     except PermissionError:
         raise BadInput("the file may not be read", where=where, mend="change its permissions") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"the file cannot be read: {error}", where=where, mend="check the path") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"the file cannot be read: {reason}", where=where, mend="check the path") from None
     if len(raw) > MAX_FILE_BYTES:
         what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
         raise BadInput(what, where=where, mend="check that this is the file you meant")

@@ -1,4 +1,4 @@
-"""Tables as CSV: the buffers of a plan in MiniMalloc's columns, and the ops of a result."""
+"""Tables: the buffers of a plan in MiniMalloc's columns as CSV, the ops of a result as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from chipmodel.plan_file import PlannedBuffer
 from reports.layout import Layout
+from reports.parquet import parquet_bytes
 from reports.result_file import Answer, AnswerOp
 from reports.words import CAUSES
+
+WORDS = ("op", "kind")
+"""The columns that are no numbers."""
 
 
 def minimalloc_csv(layout: Layout) -> str:
@@ -38,6 +42,16 @@ def _gaps(buffer: PlannedBuffer) -> str:
 def ops_csv(answer: Answer) -> str:
     """The ops of a run in linear order: work, cycles by cause, bytes. One column for each cause that the run
     has, and the core where there are several."""
+    return _text(*_ops(answer))
+
+
+def ops_parquet(answer: Answer) -> bytes:
+    """The same as Parquet. Raises BadInput where pyarrow is missing."""
+    head, rows = _ops(answer)
+    return parquet_bytes({name: "string" if name in WORDS else "int64" for name in head}, rows)
+
+
+def _ops(answer: Answer) -> tuple[list[str], list[list[object]]]:
     causes = [cause for cause in CAUSES if cause in answer.spent and cause != "finished"]
     causes += sorted(set(answer.spent) - {*causes, "compute", "finished"})
     many = answer.cores > 1
@@ -52,7 +66,7 @@ def ops_csv(answer: Answer) -> str:
         "stall_cycles",
     ]
     head += [f"{cause.replace(' ', '_')}_cycles" for cause in causes] + ["loaded_bytes", "stored_bytes"]
-    return _text(head, [_row(answer, op, causes, many) for op in answer.ops])
+    return head, [_row(answer, op, causes, many) for op in answer.ops]
 
 
 def _row(answer: Answer, op: AnswerOp, causes: list[str], many: bool) -> list[object]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reports.export_tflm import read_offline
 from tests.command import call
+
+PARQUET: Any = import_module("pyarrow.parquet")
 
 
 @pytest.fixture
@@ -82,6 +86,23 @@ def test_the_ops_of_a_result_are_a_table(
         sum(int(row["compute_cycles"]) for row in rows)
         == json.loads(written[1].read_text())["compute_cycles"]
     )
+
+
+def test_the_same_table_as_parquet(
+    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "ops.parquet"
+    assert call(capsys, "export", written[1], "--as", "parquet", "-o", made) == (0, "", "")
+    lines = csv.DictReader(call(capsys, "export", written[1], "--as", "csv")[1].splitlines())
+    table = PARQUET.read_table(made)
+    assert table.column_names == list(lines.fieldnames or ())
+    assert [{name: str(cell) for name, cell in row.items()} for row in table.to_pylist()] == list(lines)
+    assert {str(table.schema.field(name).type) for name in ("op", "kind")} == {"string"}
+    assert {str(field.type) for field in table.schema if field.name not in ("op", "kind")} == {"int64"}
+    code, out, err = call(capsys, "export", written[1], "--as", "parquet")
+    assert (code, out) == (2, "")
+    assert "--output ops.parquet" in err
+    assert call(capsys, "export", written[0], "--as", "parquet", "-o", made)[0] == 2
 
 
 def test_each_format_says_which_file_it_is_of(

@@ -80,3 +80,11 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no store of a study"):
         run(str(alone))
     assert not alone.with_suffix(".sqlite").exists()
+
+
+@pytest.mark.parametrize("name", ["small.yaml", "small.sqlite"])
+def test_what_it_reads_is_not_overwritten(name: str, study: Path) -> None:
+    before = study.with_name(name).read_bytes()
+    with pytest.raises(BadInput, match="would overwrite what is read"):
+        run(str(study), "-o", str(study.with_name(name)))
+    assert study.with_name(name).read_bytes() == before

@@ -102,6 +102,10 @@ def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
         (["--status", "--retry-failed"], "--status answers no point"),
         (["--no-times"], "--export"),
         (["--export", "t.xlsx"], "FILE.csv or FILE.parquet"),
+        (["--export", "none/t.csv"], "none/t.csv: cannot write: No such file"),
+        (["--json", "none/t.json"], "none/t.json: cannot write: No such file"),
+        (["--json", "s.yaml"], "--json s.yaml would overwrite what is read"),
+        (["--json", "s.sqlite", "--store", "s.sqlite"], "--json s.sqlite would overwrite what is read"),
         (["--store", "none/s.sqlite"], "cannot be used"),
         (["--store", "s.yaml"], "no store of a study"),
     ],
@@ -119,6 +123,7 @@ def test_options_that_cannot_be_are_bad_input(
     assert what in err
     assert "mend" in err
     assert study.read_text() == STUDY
+    assert not Path("s.sqlite").exists()
 
 
 def test_a_mistake_in_the_file_has_its_place_and_an_idle_filter_a_note(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import IO, Any, cast
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.files import write_whole
+from chipmodel.files import keep, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -142,3 +143,18 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert read == ["through the pipe"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert names(tmp_path) == ["pipe"]
+
+
+def test_what_is_read_is_kept_and_a_missing_folder_found_before_the_work(tmp_path: Path) -> None:
+    source, link = tmp_path / "source", tmp_path / "link"
+    source.write_text("x")
+    link.symlink_to(source)
+    for name in (source, tmp_path / "." / "source", link):
+        with pytest.raises(BadInput, match=f"-o {re.escape(str(name))} would overwrite what is read"):
+            keep("-o", str(name), None, tmp_path / "other", source)
+    with pytest.raises(BadInput, match="would overwrite"):
+        keep("-o", "new", "new")
+    with pytest.raises(BadInput, match="missing/x: cannot write: No such file or directory"):
+        keep("-o", str(tmp_path / "missing" / "x"), source)
+    for name in (None, "-", str(tmp_path / "new")):
+        keep("-o", name, source)

@@ -2,12 +2,16 @@
 
 Format: "Trace Event Format", Google, 2016: metadata events "M", complete events "X" with ``ts`` and
 ``dur`` in microseconds, flows "s" to "f" with ``bp`` "e", each end inside of a complete event, counters "C".
+
+Perfetto makes whole nanoseconds of ``ts`` and of ``dur``, each for itself, and drops a complete event that
+then begins before the one before it has ended (``CoerceToTs`` of importers/json; slice_tracker.cc). So both
+are whole nanoseconds here.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import nextafter
+from math import floor, inf, nextafter
 
 from chipmodel.result import Result
 from chipmodel.trace import Event, Unit
@@ -23,8 +27,9 @@ UNITS: tuple[Unit, ...] = ("npu", "dma")
 def chrome_trace(result: Result) -> dict[str, object]:
     """``result`` as the JSON object form of the format; one process, a thread per unit (and core).
 
-    The clock is the core's: one microsecond is ``core_mhz`` cycles. Exact cycles are in ``args``. Arrows lead
-    from each transfer to the step that needed it, and from each step to the store of what it made.
+    The clock is the core's: one microsecond is ``core_mhz`` cycles, rounded down to nanoseconds. Exact
+    cycles are in ``args``. Arrows lead from each transfer to the step that needed it, and from each step to
+    the store of what it made.
     """
     return {
         "displayTimeUnit": "ns",
@@ -73,15 +78,15 @@ def _thread(event: Event, cores: int) -> int:
 
 
 def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
-    start = float(event.start / mhz)
+    start, stop = _nanoseconds(event.start, mhz), _nanoseconds(event.stop, mhz)
     return {
         "ph": "X",
         "name": CAUSES[event.cause] if event.cause else event.name,
         "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
         "pid": PROCESS,
         "tid": _thread(event, cores),
-        "ts": start,
-        "dur": _length(start, float(event.stop / mhz), float(event.cycles / mhz)),
+        "ts": _microseconds(start),
+        "dur": _microseconds(stop - start),
         "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
     }
 
@@ -104,8 +109,8 @@ def _flow(result: Result, number: int, source: Event, target: Event) -> list[dic
     cores, mhz = result.trace.cores, result.chip.core_mhz
     shared = {"cat": "needs", "name": "needs", "id": number, "pid": PROCESS}
     return [
-        {"ph": "s", **shared, "tid": _thread(source, cores), "ts": float(source.start / mhz)},
-        {"ph": "f", "bp": "e", **shared, "tid": _thread(target, cores), "ts": float(target.start / mhz)},
+        {"ph": "s", **shared, "tid": _thread(source, cores), "ts": _at(source.start, mhz)},
+        {"ph": "f", "bp": "e", **shared, "tid": _thread(target, cores), "ts": _at(target.start, mhz)},
     ]
 
 
@@ -116,19 +121,25 @@ def _bandwidth(result: Result) -> list[dict[str, object]]:
             "name": "Psram MB/s",
             "pid": PROCESS,
             "tid": 0,
-            "ts": float(cycle / result.chip.core_mhz),
+            "ts": _at(cycle, result.chip.core_mhz),
             "args": {kind: round(rate, 3) for kind, rate in by_kind.items()},
         }
         for cycle, by_kind in rates(result)
     ]
 
 
-def _length(start: float, stop: float, exact: float) -> float:
-    """``exact``, or the longest float that rounding cannot push past ``stop``."""
-    if start + exact <= stop:
-        return exact
-    rounded = stop - start
-    return rounded if start + rounded <= stop else nextafter(rounded, 0.0)
+def _nanoseconds(cycle: int, mhz: Fraction) -> int:
+    return floor(cycle * 1000 / mhz)
+
+
+def _microseconds(nanoseconds: int) -> float:
+    """So that a thousand times it is not below ``nanoseconds``, whether a reader then rounds or truncates."""
+    found = nanoseconds / 1000
+    return found if found * 1000.0 >= nanoseconds else nextafter(found, inf)
+
+
+def _at(cycle: int, mhz: Fraction) -> float:
+    return _microseconds(_nanoseconds(cycle, mhz))
 
 
 def _args(event: Event) -> dict[str, object]:
@@ -161,7 +172,7 @@ def _alive(result: Result, of: str) -> list[dict[str, object]]:
             "name": f"SharedMemory bytes alive{of}",
             "pid": PROCESS,
             "tid": 0,
-            "ts": float(cycle / result.chip.core_mhz),
+            "ts": _at(cycle, result.chip.core_mhz),
             "args": {"bytes": total},
         }
         for cycle, total in alive_bytes(result, lifetimes(result))

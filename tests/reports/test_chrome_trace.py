@@ -7,16 +7,20 @@ from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import floor
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chipmodel.chip_file import load_chip
+from chipmodel.pipeline import run
 from chipmodel.result import Result
 from chipmodel.trace import Unit
 from reports.chrome_trace import chrome_trace
 from tests.reports.sample import chip, large, sample
+from workloads.load import load
 
 REQUIRED = {
     "M": {"name", "pid", "args"},
@@ -33,21 +37,85 @@ def events(result: Result) -> list[dict[str, Any]]:
     return found
 
 
+def nanoseconds_rounded(value: float) -> int:
+    """``CoerceToTs`` of Perfetto's importers/json/json_trace_tokenizer.cc: llround."""
+    return floor(value * 1000.0 + 0.5)
+
+
+def nanoseconds_truncated(value: float) -> int:
+    """The same in earlier versions, in json_utils.cc: a cast."""
+    return int(value * 1000.0)
+
+
 def assert_orderly(found: list[dict[str, Any]]) -> None:
     threads: defaultdict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for event in found:
         if event["ph"] == "X":
             threads[event["pid"], event["tid"]].append(event)
-    assert len(threads) == 2
+    assert len(threads) > 1
     for thread in threads.values():
         for before, after in pairwise(thread):
-            assert before["dur"] > 0
-            assert before["ts"] + before["dur"] <= after["ts"]
+            for read in (nanoseconds_rounded, nanoseconds_truncated):
+                assert read(before["ts"]) + read(before["dur"]) <= read(after["ts"])
 
 
-def test_every_event_has_the_keys_of_its_phase() -> None:
-    for event in events(sample()):
+def real(workload: str, *overrides: str) -> Result:
+    chip_ = load_chip("stm32n6", ["shared_memory.bytes=256KiB", *overrides])
+    return run(load(workload), chip_, "large-first", "ping-pong")
+
+
+RESULTS = {
+    "sample": sample,
+    "two cores": lambda: real("zoo:resnet8", "cores=2"),
+    "two channels": lambda: real("zoo:resnet8", "dma.channels=2", "dma.arbitration=round robin"),
+    "branches": lambda: real("zoo:branchynet", "core_mhz=300"),
+    "loops": lambda: real("zoo:lstm_decoder", "core_mhz=333.3"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_rules_of_the_format(name: str) -> None:
+    found = events(RESULTS[name]())
+    for event in found:
         assert REQUIRED[event["ph"]] <= event.keys()
+        assert all(type(event[key]) is int for key in ("pid", "tid"))
+        assert event["ts"] >= 0
+        assert event.get("dur", 0) >= 0
+        assert isinstance(event.get("args", {}), dict)
+    metadata = [event["ph"] == "M" for event in found]
+    assert metadata == sorted(metadata, reverse=True)
+    named = {e["tid"] for e in found if e["name"] == "thread_name"}
+    assert {e["tid"] for e in found if e["ph"] in "Xsf"} == named
+    assert len([e for e in found if e["name"] == "process_name"]) == len({e["pid"] for e in found}) == 1
+    assert_orderly(found)
+    assert_counters(found)
+    assert_flows(found)
+
+
+def assert_counters(found: list[dict[str, Any]]) -> None:
+    """Numbers alone, the same series each time, forwards in time."""
+    counters: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "C":
+            counters[event["name"]].append(event)
+    for samples in counters.values():
+        assert [e["ts"] for e in samples] == sorted(e["ts"] for e in samples)
+        assert len({tuple(e["args"]) for e in samples}) == 1
+        assert all(type(value) in (int, float) for e in samples for value in e["args"].values())
+
+
+def assert_flows(found: list[dict[str, Any]]) -> None:
+    """Each id begins once and ends once, not earlier, where slices of their threads begin."""
+    slices = {(e["tid"], e["ts"]) for e in found if e["ph"] == "X"}
+    starts = {e["id"]: e for e in found if e["ph"] == "s"}
+    ends = {e["id"]: e for e in found if e["ph"] == "f"}
+    assert len([e for e in found if e["ph"] in "sf"]) == 2 * len(starts) > 10
+    assert starts.keys() == ends.keys()
+    for number, start in starts.items():
+        end = ends[number]
+        assert (start["name"], start["cat"]) == (end["name"], end["cat"])
+        assert start["ts"] <= end["ts"]
+        assert {(start["tid"], start["ts"]), (end["tid"], end["ts"])} <= slices
 
 
 @pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7), Fraction(999_983, 1000)])
@@ -62,8 +130,11 @@ def test_times_are_cycles_over_the_core_clock(mhz: Fraction) -> None:
     found = events(replace(result, chip=replace(chip(), core_mhz=mhz)))
     assert_orderly(found)
     for event in (e for e in found if e["ph"] == "X"):
-        assert event["ts"] == float(event["args"]["start_cycle"] / mhz)
-        assert event["dur"] == pytest.approx(float(event["args"]["cycles"] / mhz), rel=1e-6)
+        start = Fraction(event["args"]["start_cycle"]) / mhz
+        stop = start + Fraction(event["args"]["cycles"]) / mhz
+        for read in (nanoseconds_rounded, nanoseconds_truncated):
+            assert read(event["ts"]) == floor(start * 1000)
+            assert read(event["ts"]) + read(event["dur"]) == floor(stop * 1000)
 
 
 def test_names_of_process_and_threads() -> None:

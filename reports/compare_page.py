@@ -23,11 +23,10 @@ from reports.page import Card
 from reports.template import render, static
 from reports.words import count, percent, ratio, size
 
-WIDTH, HEIGHT = 900, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 150, 14, 34
-"""The chart's margins in its own units; on the right are the names."""
-MOST_GAP = 1.0
-"""Gaps beyond are drawn at the chart's upper edge."""
+LEFT, TOP, BOTTOM = 56, 26, 52
+"""The chart's margins in pixels."""
+GAPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Where the axis of gaps may end. Gaps beyond are drawn at its upper edge."""
 LEAST_SECONDS = 1e-4
 NAME_HEIGHT = 15
 
@@ -41,6 +40,35 @@ class Curve:
     x: float
     y: float
     name_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The chart for a width of screen, in pixels. Time is logarithmic from ``LEAST_SECONDS`` to ``last``,
+    gaps are linear to ``most``; ``right`` is the margin in which names stand."""
+
+    kind: str
+    width: int
+    height: int
+    right: int
+    last: float
+    most: float
+
+    @property
+    def edges(self) -> tuple[int, int, int, int]:
+        """Left, right, top and bottom of what is drawn in."""
+        return LEFT, self.width - self.right, TOP, self.height - BOTTOM
+
+    def x(self, seconds: float) -> float:
+        """Where a time stands."""
+        left, right, _, _ = self.edges
+        share = log10(max(seconds, LEAST_SECONDS) / LEAST_SECONDS) / log10(self.last / LEAST_SECONDS)
+        return round(left + min(1.0, share) * (right - left), 1)
+
+    def y(self, gap: float) -> float:
+        """Where a gap stands."""
+        _, _, top, bottom = self.edges
+        return round(bottom - min(gap, self.most) / self.most * (bottom - top), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +88,6 @@ def _context(comparison: Comparison) -> dict[str, object]:
     from markupsafe import Markup
 
     style = (static(name) for name in ("page.css", "compare.css"))
-    last = _last_second(comparison)
     return {
         "comparison": comparison,
         "headline": headline(comparison),
@@ -82,10 +109,10 @@ def _context(comparison: Comparison) -> dict[str, object]:
             for r in comparison.merged
         ],
         "streamed": [(r, cycle_cells(r), run_fit_text(r)) for r in comparison.streamed],
-        "curves": _curves(comparison, last),
-        "seconds": _second_ticks(last),
-        "gaps": [Tick(_y(gap), percent(gap)) for gap in (0.0, 0.25, 0.5, 0.75, MOST_GAP)],
-        "frame": (WIDTH, HEIGHT, LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM),
+        "charts": [
+            (frame, _curves(comparison, frame), _second_ticks(frame), _gap_ticks(frame))
+            for frame in _frames(comparison)
+        ],
         "style": Markup("".join(style)),
     }
 
@@ -123,25 +150,32 @@ def _share(comparison: Comparison, row: Packed) -> float:
     return 0.0 if row.peak is None else ratio(comparison.bound, row.peak) if row.peak else 1.0
 
 
-def _last_second(comparison: Comparison) -> float:
-    return max([LEAST_SECONDS * 10, *(row.seconds for row in comparison.packed)])
+def _frames(comparison: Comparison) -> list[Frame]:
+    """For a wide and for a narrow screen; none where no packer has a plan."""
+    gaps = [gap for row in comparison.packed if (gap := comparison.gap(row)) is not None]
+    if not gaps:
+        return []
+    last = max([LEAST_SECONDS * 10, *(row.seconds for row in comparison.packed)])
+    most = next((each for each in GAPS if each >= max(gaps)), GAPS[-1])
+    names = NAME_HEIGHT * len(gaps) + TOP + BOTTOM
+    return [
+        Frame("wide", 1190, max(320, names), 170, last, most),
+        Frame("narrow", 370, max(280, names), 110, last, most),
+    ]
 
 
-def _x(seconds: float, last: float) -> float:
-    share = log10(max(seconds, LEAST_SECONDS) / LEAST_SECONDS) / log10(last / LEAST_SECONDS)
-    return round(LEFT + min(1.0, share) * (WIDTH - LEFT - RIGHT), 1)
-
-
-def _y(gap: float) -> float:
-    return round(HEIGHT - BOTTOM - min(gap, MOST_GAP) / MOST_GAP * (HEIGHT - TOP - BOTTOM), 1)
-
-
-def _second_ticks(last: float) -> list[Tick]:
+def _second_ticks(frame: Frame) -> list[Tick]:
     powers = (10.0**power for power in range(-4, 8))
-    return [Tick(_x(second, last), seconds_text(second)) for second in powers if second <= last]
+    ticks = [Tick(frame.x(second), seconds_text(second)) for second in powers if second <= frame.last]
+    apart = 1 + (len(ticks) > 4) * (frame.kind == "narrow")
+    return ticks[::apart]
 
 
-def _curves(comparison: Comparison, last: float) -> list[Curve]:
+def _gap_ticks(frame: Frame) -> list[Tick]:
+    return [Tick(frame.y(frame.most * part / 4), percent(frame.most * part / 4)) for part in range(5)]
+
+
+def _curves(comparison: Comparison, frame: Frame) -> list[Curve]:
     """Steps down for packers that told of better and better plans, a point for the others; the names on
     the right, from the highest point to the lowest and none upon another."""
     drawn: list[tuple[float, float, str, str]] = []
@@ -149,18 +183,18 @@ def _curves(comparison: Comparison, last: float) -> list[Curve]:
         if row.peak is None:
             continue
         steps = [*row.trajectory, (row.seconds, row.peak)]
-        places = [(_x(s, last), _y(ratio(peak - comparison.bound, comparison.bound))) for s, peak in steps]
+        gaps = [ratio(peak - comparison.bound, comparison.bound) for _, peak in steps]
+        places = [(frame.x(s), frame.y(gap)) for (s, _), gap in zip(steps, gaps, strict=True)]
         path = [f"{places[0][0]},{places[0][1]}"]
         for (_, before), (x, y) in pairwise(places):
             path += [f"{x},{before}", f"{x},{y}"]
         drawn.append((places[-1][1], places[-1][0], row.packer, " ".join(path)))
     drawn.sort()
     curves: list[Curve] = []
-    lowest = HEIGHT - len(drawn) * NAME_HEIGHT
-    free = float(min(TOP, lowest))
+    free = float(TOP)
     for number, (y, x, name, points) in enumerate(drawn):
         below = (len(drawn) - 1 - number) * NAME_HEIGHT
-        name_y = max(free, min(y, HEIGHT - BOTTOM - below))
+        name_y = max(free, min(y, frame.height - BOTTOM - below))
         free = name_y + NAME_HEIGHT
         curves.append(Curve(name, points, x, y, round(name_y, 1)))
     return curves

@@ -98,7 +98,8 @@ def saved_words(result: Result) -> str:
         return f"Both need {size(after.peak)}: what is alive outside of the arms decides."
     share = percent(ratio(abs(before.peak - after.peak), before.peak))
     word = "less" if after.peak < before.peak else "more"
-    return f"{result.merge} needs {size(after.peak)}, {share} {word} than the {size(before.peak)} of none."
+    needs = f"--merge {result.merge} needs {size(after.peak)}"
+    return f"{needs}, {share} {word} than the {size(before.peak)} of --merge {NONE}."
 
 
 def _map(result: Result, solved: Solved, arms: Sequence[Arm], top: float) -> Chart:

@@ -100,14 +100,18 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     pins = sum(b.pinned is not None for b in problem.buffers)
     kept = [
         (f"{count(pins)} pinned", pins),
-        (f"{count(len(problem.colocated))} colocated groups", len(problem.colocated)),
-        (f"{count(len(problem.separated))} separated pairs", len(problem.separated)),
-        (f"{count(len(problem.apart))} pairs in different memories", len(problem.apart)),
+        (_many(len(problem.colocated), "colocated group"), len(problem.colocated)),
+        (_many(len(problem.separated), "separated pair"), len(problem.separated)),
+        (f"{_many(len(problem.apart), 'pair')} in different memories", len(problem.apart)),
     ]
     kept_words = ", ".join(words for words, number in kept if number)
     if kept_words:
         facts.append(("Constraints", kept_words))
     return facts + [("Note", note) for note in answer.notes]
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{count(number)} {noun}{'s' * (number != 1)}"
 
 
 def _columns(answer: Answer) -> list[Column]:

@@ -92,7 +92,7 @@ def of_work(result: Result, sums: Digest) -> tuple[Section, Section]:
             kind="waterfall",
             title="From ideal to actual",
             hint="If nothing ever waited, a run would take what the NPU computes; each wait adds to it. "
-            "The dashed line is the bound that holds for any plan on this chip.",
+            "The mark on the run's bar is the bound that holds for any plan on this chip.",
             label="Waterfall of the NPU's cycles by cause. The tables below hold the same numbers.",
             chart=fall,
             height=84 + 34 * fall.marks,

@@ -202,7 +202,7 @@ def _figure(
             "type": "log",
             "range": [log10(least), log10(most)],
             "dtick": 1,
-            "tickformat": "~s",
+            "tickformat": ",~r",
             "zeroline": False,
         }
 

@@ -17,7 +17,8 @@ from reports.words import count, percent, size
 MOST_STRIPS = 40
 MOST_MARKS = 4000
 """More would take a browser seconds; then every strip shows an even choice of its marks."""
-ROW_HEIGHT, FRAME_HEIGHT = 26, 66
+ROW_HEIGHT, TWO_LINES, FRAME_HEIGHT = 26, 34, 66
+"""Pixels: of a row, of one whose name has two lines on a narrow screen, and of what is around them."""
 SPREAD = 0.62
 """Of a row's height, over which marks of the same gap lie beside one another."""
 GOLDEN = 0.6180339887
@@ -60,10 +61,14 @@ def gap_strips(study: Study, metric: Metric, index: Mapping[str, int]) -> Chart:
             Mark("middle half", GREY, dash="solid"),
             Mark("median", VERMILION, symbol="tick"),
         ),
-        FRAME_HEIGHT + ROW_HEIGHT * max(3, len(standings)),
+        FRAME_HEIGHT + _row_height(standings) * max(3, len(standings)),
         {"xaxis": axis(gap_ticks(most, NARROW)), "yaxis": _names(standings, "<br>")},
         " ".join(remarks),
     )
+
+
+def _row_height(standings: Sequence[Standing]) -> int:
+    return TWO_LINES if any(JOIN in standing.planner for standing in standings) else ROW_HEIGHT
 
 
 def _groups(metric: Metric, marks: Sequence[Placed]) -> tuple[tuple[Mark, list[Placed]], ...]:
@@ -201,7 +206,10 @@ def profile(study: Study, metric: Metric) -> Chart:
     traces = [_profile_line(s, style, most) for s, style in zip(standings, styles, strict=True)]
     named = [style.named(s.planner) for s, style in zip(standings[: len(LINES)], styles, strict=False)]
     rest = len(standings) - len(named)
-    legend = (*named, *([Mark(f"{rest} others", GREY, dash="solid", traces=rest)] if rest else []))
+    legend = (
+        *named,
+        *([Mark(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
+    )
     x = {"title": {"text": "within so much of the bound"}, "range": _range(most)}
     y = {"title": {"text": "share of points"}, "range": [-0.015, 1.03], **Ticks(*_SHARES).axis()}
     return Chart(

@@ -71,7 +71,7 @@ def _peaks(study: Study) -> list[Column]:
     return [
         _number("peak", "peak B", lambda r: r.peak_bytes),
         _number("peak bound", "bound B", lambda r: study.bound(PEAK, r)),
-        _share("peak gap", "gap", lambda r: study.gap(PEAK, r)),
+        _share("peak gap", "peak gap", lambda r: study.gap(PEAK, r)),
     ]
 
 
@@ -80,8 +80,8 @@ def _cycles(study: Study) -> list[Column]:
         return []
     return [
         _number("cycles", "cycles", lambda r: r.total_cycles),
-        _number("cycle bound", "bound", lambda r: study.bound(CYCLES, r)),
-        _share("cycle gap", "gap", lambda r: study.gap(CYCLES, r)),
+        _number("cycle bound", "cycles bound", lambda r: study.bound(CYCLES, r)),
+        _share("cycle gap", "cycles gap", lambda r: study.gap(CYCLES, r)),
         Column("ms", "ms", _milliseconds, lambda r: r.milliseconds),
     ]
 

@@ -41,7 +41,10 @@ def over_time(study: Study) -> Chart:
     traces = [_trace(s, style, curve) for s, style, curve in zip(standings, styles, curves, strict=True)]
     named = [style.named(s.planner) for s, style in zip(standings, styles, strict=True)][: len(LINES)]
     rest = len(standings) - len(named)
-    legend = (*named, *([Mark(f"{rest} others", GREY, dash="solid", traces=rest)] if rest else []))
+    legend = (
+        *named,
+        *([Mark(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
+    )
     return Chart(
         {"data": traces, "layout": _layout(span, most, WIDE)},
         legend,

@@ -21,8 +21,15 @@ def render(name: str, values: Mapping[str, object]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": count, "percent": percent, "size": size}
+    environment.filters |= {"breaks": breaks, "count": count, "percent": percent, "size": size}
     return environment.get_template(name).render(values)
+
+
+def breaks(name: str) -> str:
+    """``name``, escaped, that may go on in another line behind each dot, and so hardly ever within a word."""
+    from markupsafe import Markup
+
+    return Markup(".<wbr>").join(name.split("."))
 
 
 def static(name: str) -> str:

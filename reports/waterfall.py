@@ -55,11 +55,11 @@ def _bound(result: Result, names: list[str]) -> dict[str, object]:
     cycles = result.lower_bound_cycles
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "markers",
         "name": "lower bound",
-        "x": [cycles, cycles],
-        "y": [names[0], names[-1]],
-        "line": {"width": 2, "color": "ink", "dash": "dash"},
+        "x": [cycles],
+        "y": [TOTAL.label],
+        "marker": {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}},
         "hovertemplate": f"no plan takes less than {cycles:,} cycles, "
         f"{duration(result.chip, cycles)}<extra></extra>",
     }

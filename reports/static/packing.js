@@ -51,7 +51,10 @@
   const STEPS = Array.from({ length: 65 }, (_, k) => mixed(k / 64));
   const colour = (i) => STEPS[Math.round(share(i) * 64)];
   const css = (rgb) => `rgb(${rgb[0]},${rgb[1]},${rgb[2]})`;
-  const inkOn = (rgb) => (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 128 ? "#14181c" : "#ffffff");
+  // By relative luminance (WCAG 2.2): dark on what is lighter than 0.2, where both contrasts are equal.
+  const linear = (c) => (c <= 10 ? c / 3295 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const inkOn = (rgb) => (luminance(rgb) > 0.2 ? "#14181c" : "#ffffff");
 
   const narrow = () => window.innerWidth < 720;
   const margin = () => ({ l: narrow() ? 58 : 76, r: 8, t: 8, b: 26 });
@@ -110,8 +113,9 @@
         pen.beginPath(); pen.moveTo(m.l, y); pen.lineTo(this.width - m.r, y); pen.stroke();
         pen.fillText(size(tick), m.l - 7, y);
       }
-      pen.textAlign = "center";
       pen.textBaseline = "top";
+      pen.fillText("time", m.l - 16, this.height - m.b + 7);
+      pen.textAlign = "center";
       for (const tick of ticks(view.x0, view.x1, (this.width - m.l - m.r) / 110, 10)) {
         const x = Math.round(this.px(tick)) + 0.5;
         pen.beginPath(); pen.moveTo(x, this.height - m.b); pen.lineTo(x, this.height - m.b + 4); pen.stroke();

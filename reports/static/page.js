@@ -14,7 +14,7 @@
   const toned = (trace, theme) => {
     const copy = { ...trace };
     if (copy.line) copy.line = { ...copy.line, color: copy.line.color === "ink" ? theme.ink : copy.line.color };
-    if (copy.marker) copy.marker = { ...copy.marker, line: { ...copy.marker.line, color: theme.paper } };
+    if (copy.marker) copy.marker = { ...copy.marker, line: { ...copy.marker.line, color: copy.marker.line?.color === "ink" ? theme.ink : theme.paper } };
     if (copy.textfont?.color === "ink") copy.textfont = { ...copy.textfont, color: theme.ink };
     return copy;
   };
@@ -112,7 +112,8 @@
       const cell = document.createElement(i === 1 ? "th" : "td");
       if (i === 1) cell.scope = "row";
       if (data.numeric[i]) cell.className = value ? "num" : "num zero";
-      cell.textContent = data.numeric[i] ? value.toLocaleString("en") : value;
+      if (i === 1) value.split(".").forEach((piece, k) => cell.append(...(k ? [".", document.createElement("wbr"), piece] : [piece])));
+      else cell.textContent = data.numeric[i] ? value.toLocaleString("en") : value;
       row.append(cell);
     });
     return row;

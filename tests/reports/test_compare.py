@@ -24,7 +24,7 @@ from reports.compare import (
     seconds_text,
     unused_bytes,
 )
-from reports.compare_page import HEIGHT, NAME_HEIGHT, WIDTH, render_comparison
+from reports.compare_page import NAME_HEIGHT, render_comparison
 
 PROBLEM = Problem(
     (
@@ -162,16 +162,32 @@ def test_the_page_needs_neither_network_nor_script() -> None:
 def test_the_chart_keeps_within_its_frame_and_names_apart() -> None:
     many = [Packed(f"p{n}", 50 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
     page = render_comparison(Comparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
-    tags = Tags(page).seen
+    wide, narrow = page.split("<svg")[1:]
+    assert_within(Tags(wide.partition(">")[2]).seen, 1190, 320)
+    assert_within(Tags(narrow.partition(">")[2]).seen, 370, 280)
+
+
+def test_the_axis_of_gaps_ends_where_all_of_them_are_within() -> None:
+    def labels(*peaks: int) -> list[str]:
+        rows = tuple(Packed(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
+        tags = Tags(render_comparison(Comparison("x", "", PROBLEM, None, packed=rows))).text
+        return re.findall(r"\d+\.\d%", tags.partition("Gap over time")[2])[:5]
+
+    assert labels(50, 56) == ["0.0%", "5.0%", "10.0%", "15.0%", "20.0%"]
+    assert labels(50, 51) == ["0.0%", "0.5%", "1.0%", "1.5%", "2.0%"]
+    assert labels(50, 500) == ["0.0%", "25.0%", "50.0%", "75.0%", "100.0%"]
+
+
+def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, height: float) -> None:
     names = [attrs for tag, attrs in tags if tag == "text" and attrs.get("class") == "name"]
     heights = sorted(float(str(attrs["y"])) for attrs in names)
     assert len(heights) == 11
     assert all(b - a >= NAME_HEIGHT - 0.1 for a, b in pairwise(heights))
-    assert heights[-1] <= HEIGHT
+    assert heights[-1] <= height
     points = " ".join(str(attrs["points"]) for tag, attrs in tags if tag == "polyline").split()
     for point in points:
         x, y = map(float, point.split(","))
-        assert 0 <= x <= WIDTH
-        assert 0 <= y <= HEIGHT
+        assert 0 <= x <= width
+        assert 0 <= y <= height
     steps = [str(attrs["points"]) for tag, attrs in tags if tag == "polyline" and " " in str(attrs["points"])]
     assert len(max(steps, key=len).split()) == 5

@@ -101,9 +101,11 @@ def test_boxes_are_coloured_and_named_by_their_arm() -> None:
 
 
 def test_what_merging_saved_is_said() -> None:
-    assert saved_words(result()) == "conflict needs 174 B, 22.3% less than the 224 B of none."
+    assert saved_words(result()) == "--merge conflict needs 174 B, 22.3% less than the 224 B of --merge none."
     assert saved_words(result(174)) == "Both need 174 B: what is alive outside of the arms decides."
-    assert saved_words(result(170)) == "conflict needs 174 B, 2.4% more than the 170 B of none."
+    assert (
+        saved_words(result(170)) == "--merge conflict needs 174 B, 2.4% more than the 170 B of --merge none."
+    )
 
 
 def test_without_a_second_plan_there_are_no_maps() -> None:

@@ -164,7 +164,7 @@ def test_every_constraint_and_ground_is_named() -> None:
     text = re.sub(r"\s+", " ", "".join(read(render_packing(ANSWER)).text))
     for words in (
         "1 pinned",
-        "1 colocated groups",
+        "1 colocated group ",
         "65,536 to 200,000 B",
         "a plan that passes the check",
         "slow",

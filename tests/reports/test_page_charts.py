@@ -44,4 +44,4 @@ def test_merging_is_shown_for_each_core_that_merged() -> None:
         "Before: --merge none on core 1",
         "After: --merge conflict on core 1",
     ]
-    assert words.startswith("Core 1: conflict needs")
+    assert words.startswith("Core 1: --merge conflict needs")

@@ -38,10 +38,10 @@ def test_it_begins_with_what_the_npu_computes_and_sorts_the_waits() -> None:
     assert sum(waits) == sum(sums.stalls.values())
 
 
-def test_the_bound_is_a_line_at_its_cycles() -> None:
+def test_the_bound_is_a_mark_at_its_cycles_on_the_bar_of_the_run() -> None:
     result = sample()
     (line,) = [trace for trace in traces(waterfall(result, digest(result))) if trace["type"] == "scatter"]
-    assert line["x"] == [result.lower_bound_cycles] * 2
+    assert (line["x"], line["y"]) == ([result.lower_bound_cycles], ["one run"])
     assert f"{result.lower_bound_cycles:,} cycles" in line["hovertemplate"]
     assert "6,789 cycles above that bound" in waterfall(result, digest(result)).remark
 

@@ -25,6 +25,10 @@ MOST_AHEAD = 32
 """A worker has so many seconds of work before it, at most so many points, and one beside that at hand."""
 
 
+FILES, OTHER_FILES = 3, 24
+"""Open files for each worker, as counted on Linux, and at most for all else."""
+
+
 def cores() -> int:
     """Those that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -54,9 +58,11 @@ class _Worker:
 
 
 class Pool:
-    """A ``study_crew.Crew`` of ``number`` processes; to be used in a ``with``."""
+    """A ``study_crew.Crew`` of ``number`` processes; to be used in a ``with``. Raises ChipmodelError where the
+    system does not allow them."""
 
     def __init__(self, number: int) -> None:
+        _allow_files(FILES * number + OTHER_FILES)
         self._context = _context()
         self._waiting: deque[Task] = deque()
         """Given, but not yet to a worker."""
@@ -191,6 +197,21 @@ def _context() -> ForkServerContext | SpawnContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*BEFOREHAND])
     return context
+
+
+def _allow_files(number: int) -> None:
+    """Raise this process's limit of open files, if it is lower. Raises ChipmodelError where it may not be."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has none.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= number or soft == resource.RLIM_INFINITY:
+        return
+    if hard < number and hard != resource.RLIM_INFINITY:
+        what = f"the workers need {number} open files, and the system allows {hard}"
+        raise ChipmodelError(what, mend="fewer --workers, or a higher limit: see ulimit -n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
 def _ending(code: int | None) -> str:

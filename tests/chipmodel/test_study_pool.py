@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from chipmodel.errors import ChipmodelError
 from chipmodel.study_crew import Pace
-from chipmodel.study_pool import Pool
+from chipmodel.study_pool import FILES, OTHER_FILES, Pool
 from chipmodel.study_row import Row
 from chipmodel.study_run import Desk, answer
 from chipmodel.study_task import Task
@@ -117,6 +118,18 @@ def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", start)
     with pytest.raises(ChipmodelError, match="server that starts workers has ended"):
         Pool(1)
+
+
+def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = [(10, resource.RLIM_INFINITY)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.append(pair))
+    with Pool(2):
+        pass
+    assert limits[1:] == [(2 * FILES + OTHER_FILES, resource.RLIM_INFINITY)]
+    limits.append((10, 3 * FILES + OTHER_FILES - 1))
+    with pytest.raises(ChipmodelError, match="need 33 open files, and the system allows 32"):
+        Pool(3)
 
 
 def running(pid: int) -> bool:

@@ -67,7 +67,8 @@ def study(
                     shared_memory.bytes: [256KiB, 384KiB]
       filters       include: and exclude: lists of {packer: exact, workload:
                     [zoo:vgg*]}; an item matches where all of its keys do
-      time_limit    seconds, of each planner that searches
+      time_limit    seconds, of each planner that searches (on several
+                    cores, for each plan of a core that is tried)
       node_limit    nodes of search: the same answer every time
 
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every

@@ -58,8 +58,10 @@ class _Worker:
 
 
 class Pool:
-    """A ``study_crew.Crew`` of ``number`` processes; to be used in a ``with``. Raises ChipmodelError where the
-    system does not allow them."""
+    """A ``study_crew.Crew`` of ``number`` processes; to be used in a ``with``.
+
+    Raises ChipmodelError where the system does not allow them.
+    """
 
     def __init__(self, number: int) -> None:
         _allow_files(FILES * number + OTHER_FILES)

@@ -156,5 +156,5 @@ def test_what_is_read_is_kept_and_a_missing_folder_found_before_the_work(tmp_pat
         keep("-o", "new", "new")
     with pytest.raises(BadInput, match="missing/x: cannot write: No such file or directory"):
         keep("-o", str(tmp_path / "missing" / "x"), source)
-    for name in (None, "-", str(tmp_path / "new")):
-        keep("-o", name, source)
+    for fine in (None, "-", str(tmp_path / "new")):
+        keep("-o", fine, source)

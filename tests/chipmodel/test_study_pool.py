@@ -122,8 +122,15 @@ def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch
 
 def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = [(10, resource.RLIM_INFINITY)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.append(pair))
+
+    def get(_: int) -> tuple[int, int]:
+        return limits[-1]
+
+    def set_(_: int, pair: tuple[int, int]) -> None:
+        limits.append(pair)
+
+    monkeypatch.setattr(resource, "getrlimit", get)
+    monkeypatch.setattr(resource, "setrlimit", set_)
     with Pool(2):
         pass
     assert limits[1:] == [(2 * FILES + OTHER_FILES, resource.RLIM_INFINITY)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -64,7 +65,7 @@ def real(workload: str, *overrides: str) -> Result:
     return run(load(workload), chip_, "large-first", "ping-pong")
 
 
-RESULTS = {
+RESULTS: dict[str, Callable[[], Result]] = {
     "sample": sample,
     "two cores": lambda: real("zoo:resnet8", "cores=2"),
     "two channels": lambda: real("zoo:resnet8", "dma.channels=2", "dma.arbitration=round robin"),

@@ -12,8 +12,9 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.chip import Npu
-from chipmodel.npu_luna import op_cost
+from chipmodel.npu_luna import least_matmul, op_cost
 from chipmodel.npu_luna_conv import Parts, least_beside
+from chipmodel.npu_luna_parameters import LunaNpu
 from chipmodel.program import DTYPE_BITS, Op
 from chipmodel.schedule import Phase, PhaseKind
 from chipmodel.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
@@ -80,14 +81,25 @@ def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1)
             depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
             groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
             more = least_beside(npu.luna, work, bits, Parts(stripes, slices, groups, depthwise))
+            if groups == 1:
+                more += _lanes_alone(roomy, op.kind, work, bits, slices)
             # Of several images the last input rows may never be read.
             return int(cost.cycles + more if op.work.batch == 1 else cost.cycles - cost.input_load)
-        case Matmul() if op.work.batch == 1:
-            return int(cost.cycles + parts * cost.configuration)
+        case Matmul() if op.work.batch == 1 and isinstance(work, Matmul):
+            return int(least_matmul(npu.luna, work, bits, stripes, slices))
         case Vector():
             return int(cost.cycles + parts * cost.configuration)
         case _:
             return int(cost.cycles)
+
+
+def _lanes_alone(luna: LunaNpu, kind: str, work: Conv | Pool, bits: int, slices: int) -> Fraction:
+    """What computing and weights take longer at least because each slice fills its last group of lanes."""
+    whole = op_cost(luna, kind, work, bits)
+    channels = max(work.channels, slices * luna.out_lanes)
+    padded = op_cost(luna, kind, work.part(work.rows, channels), bits)
+    computes = max(Fraction(0), padded.compute - whole.compute - whole.store)
+    return computes + max(Fraction(0), padded.weight_load - whole.weight_load)
 
 
 def work_cycles(npu: Npu, work: Work, dtype: str) -> int:

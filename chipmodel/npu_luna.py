@@ -84,6 +84,20 @@ def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
     ).times(work.batch)
 
 
+def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, slices: int) -> Fraction:
+    """Cycles of one product (no batch) in at least so many stripes of rows and slices of columns, all padded:
+    a part loads its rows of the left and its columns of the right, so all parts load each several times."""
+    width = parameters.width(bits)
+    rows = max(pad(work.rows_, width.rows), stripes * width.rows)
+    cols = max(pad(work.cols, width.cols), slices * width.cols)
+    inner = pad(work.inner, width.inner)
+    loads = (rows * slices + cols * stripes) * Fraction(inner * width.bytes, parameters.load_bytes_per_cycle)
+    setup = slices * (rows // width.rows) * parameters.matmul_rows_setup
+    compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup
+    store = Fraction(rows * cols * width.bytes, parameters.store_bytes_per_cycle)
+    return stripes * slices * parameters.matmul_configuration + loads + max(compute, store)
+
+
 def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> NpuCost:
     """An element-wise op on ``elements`` elements: the operands come in at the kind's own pace.
 

@@ -39,6 +39,8 @@ from solvers.stream_problem import StreamMove, StreamProblem, StreamSlice
 NAME = "exact"
 NODES = 2_000
 """States that the search looks at on each stretch of each way: a tenth of a second."""
+REFINES = 4
+"""Steps of schedules with other cuts for each of those states."""
 GAP = 0.001
 """A stretch this near to its bound is not searched any further."""
 MOST_NODES = 10**9
@@ -137,6 +139,7 @@ def _way(
         decider=decider,
         recut=recut,
         settled=settled,
+        refines=REFINES * nodes,
     )
 
 

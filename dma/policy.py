@@ -86,5 +86,7 @@ class Policy:
     """The same with some ops cut as told, by name, with little search: what ``dma.refine`` tries; and, with
     as much search as ever, ``settled`` does."""
     settled: Callable[[Mapping[str, Tiling]], Policy] | None = None
+    refines: int = 0
+    """Steps of all schedules that ``dma.refine`` tries, together."""
     leaner: Policy | None = None
     """What decides alike but holds less memory at once, for where a packer finds no room."""

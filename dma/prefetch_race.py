@@ -145,7 +145,7 @@ class Race:
             return self.stop.enough(best.cycles, self._spent)
 
         room, _ = next(iter(known.values()))
-        cuts = refined(room, best.schedule, attempt, enough)
+        cuts = refined(room, best.schedule, best.rival.refines, attempt, enough)
         schedule = self._stream(settled(cuts), best.budget, dict(known)) if cuts else None
         if schedule is not None and (cycles := self.forecasts.cycles(schedule)) < best.cycles:
             schedule = replace(schedule, streamer=self.policy.name, late=())

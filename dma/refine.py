@@ -17,8 +17,6 @@ from dma.forecast import transfer_times
 from dma.policy import Room
 from dma.tiling import NONE_KEPT, Tiling, slice_bytes, whole_tiling
 
-WORK = 16_000
-"""Steps of all schedules that are tried, together."""
 MOST_TRIES = 400
 SLICES = (*range(1, 13), *range(14, 26, 2), 28, 32, 40, 48, 64, 96, 128, 256, 512)
 """Slices of a block."""
@@ -29,15 +27,17 @@ Try = Callable[[Mapping[str, Tiling]], float | None]
 """The forecast with some ops cut so, in cycles; None where that is no schedule."""
 
 
-def refined(room: Room, schedule: Schedule, attempt: Try, enough: Callable[[], bool]) -> dict[str, Tiling]:
-    """Cuts of some ops with which ``attempt`` says least, as far as ``WORK`` goes or until there is
-    ``enough``; empty where nothing is better than the ``schedule``'s own."""
+def refined(
+    room: Room, schedule: Schedule, work: int, attempt: Try, enough: Callable[[], bool]
+) -> dict[str, Tiling]:
+    """Cuts of some ops with which ``attempt`` says least, after schedules of ``work`` steps together or once
+    there is ``enough``; empty where nothing is better than the ``schedule``'s own."""
     best: dict[str, Tiling] = {}
     least = attempt(best)
     if least is None:
         return best
     listed = list(steps(schedule.body))
-    left = min(MOST_TRIES, WORK // max(1, len(listed)))
+    left = min(MOST_TRIES, work // max(1, len(listed)))
     channels = {step.op: max(1, len(step.channels)) for step in reversed(listed)}
     for alike in _dearest(room, schedule, channels):
         for tiling in alternatives(room, alike[0], channels[alike[0].name]):

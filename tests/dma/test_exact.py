@@ -14,6 +14,7 @@ from chipmodel.pipeline import plan
 from chipmodel.program import Program
 from chipmodel.simulate import simulate
 from chipmodel.verify import verify
+from dma import prefetch_greedy
 from dma.exact import DECIDERS, PARTS, PIECES, POLICY, stream_problem
 from dma.forecast import Move
 from dma.prefetch_race import Forecasts
@@ -62,7 +63,8 @@ def test_the_bound_is_met_where_there_is_room_for_all() -> None:
 def test_more_states_on_request() -> None:
     assert policies()["exact"] is POLICY
     assert policy_named("exact:20").name == "exact:20"
-    assert len(POLICY.rivals) == 3 + len(DECIDERS) * len(PARTS) * len(PIECES)
+    others = len(prefetch_greedy.POLICY.rivals)
+    assert len(POLICY.rivals) == others + len(DECIDERS) * len(PARTS) * len(PIECES)
     program, chip = build("mobilenetv1_025"), quiet("stm32n6", 16)
     assert simulated(program, chip, "exact:0") >= simulated(program, chip, "exact")
     for setting in ("", "x", "-1", "1" * 40, "²"):

@@ -61,7 +61,11 @@ def read_share(op: Op, name: str, times: int) -> Fraction:
     if name not in op.inputs:
         return Fraction(0)
     if name == op.sliced:
-        return Fraction(0) if op.collects else Fraction(min(times, op.slices), op.slices)
+        return Fraction(0) if op.collects else _read_rows(op, name) * min(times, op.slices) / op.slices
+    return _read_rows(op, name)
+
+
+def _read_rows(op: Op, name: str) -> Fraction:
     if not isinstance(op.work, Conv | Pool) or name in op.inputs[1:]:
         return Fraction(1)
     window = op.work.window

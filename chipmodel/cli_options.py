@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 DEFAULT_CHIP = "luna-arcs"
+INFERENCES = 8
+"""Of ``--steady-state`` without a number."""
 
 
 def all_of(*options: Decorator) -> Decorator:
@@ -40,6 +42,10 @@ def _remembered(name: str) -> tuple[str, ...]:
     """What an option said that every command takes and none looks at itself."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"chipmodel.{name}", ()) if context else ()
+
+
+def _remember_inferences(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    context.meta["chipmodel.inferences"] = (value,) if value else ()
 
 
 workload_options = all_of(
@@ -70,6 +76,15 @@ workload_options = all_of(
         help="How likely the first arms of an if are: gate=0.3. Repeatable.",
     ),
     click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
+    click.option(
+        "--steady-state",
+        metavar="[N]",
+        is_flag=False,
+        flag_value=str(INFERENCES),
+        expose_value=False,
+        callback=_remember_inferences,
+        help=f"N inferences, one after another; weights may stay for all. [N: {INFERENCES}]",
+    ),
 )
 chip_options = all_of(
     click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
@@ -156,6 +171,7 @@ def inputs(
 ) -> tuple[Program, Chip]:
     """What the shared options name; the program's notes go to stderr. Raises BadInput."""
     from chipmodel.chip_file import load_chip
+    from chipmodel.steady import parse_inferences, steady
     from workloads.chances import parse_probability_option, parse_trips_option, with_probabilities
     from workloads.load import load, parse_shape_option
     from workloads.profile import read_profile, with_profile
@@ -169,6 +185,8 @@ def inputs(
         program = with_probabilities(program, likely) if likely else program
         if profile:
             program = with_profile(program, read_profile(Path(profile)))
+        for text in _remembered("inferences"):
+            program = steady(program, parse_inferences(text))
     for note in program.notes:
         click.echo(f"note: {note}", err=True)
     return program, chip

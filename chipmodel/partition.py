@@ -23,8 +23,11 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
     """The core of each node of the outermost body for which the workload names one, by the node's name.
 
     Raises BadInput, with the place of the op, for a core that is not there, and for ops that must run on one
-    core and name several.
+    core and name several; and for inferences on several cores: parts of a loop do not wait for one another.
     """
+    if cores > 1 and program.inferences > 1:
+        what = f"--steady-state is for one core, and the chip has {cores}"
+        raise BadInput(what, mend="leave it out, or take one core: --set cores=1")
     found: dict[str, int] = {}
     for group in together(program, uses(program)):
         nodes = [program.body[index] for index in group]

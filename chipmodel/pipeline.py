@@ -24,6 +24,7 @@ from chipmodel.result import Attempt, Result
 from chipmodel.schedule import Schedule, steps
 from chipmodel.simulate import simulate
 from chipmodel.skipped import refuse_skipped_results
+from chipmodel.steady import inferences_of, unrolled
 from chipmodel.time_bound import TimeBound
 from chipmodel.trace import Trace
 from dma.prefetch_race import Race
@@ -180,6 +181,7 @@ def _rounds(
 
 def one_path_bound(program: Program, chip: Chip, residency: bool) -> TimeBound | None:
     """``bound.time_bound`` of a program that has one path; None of one with branches or loops."""
+    program = unrolled(program)
     one_path = all(isinstance(node, Op) for node in program.body)
     return time_bound(program, chip, {}, residency) if one_path else None
 
@@ -231,10 +233,17 @@ def run(
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
-        bound=planned.bound or time_bound(program, chip, trace.path, policy_named(streamer).squeezes),
+        bound=_bound(program, chip, trace, planned, policy_named(streamer).squeezes),
         attempts=planned.attempts,
         merge=merge,
     )
+
+
+def _bound(program: Program, chip: Chip, trace: Trace, planned: Planned, residency: bool) -> TimeBound:
+    made = inferences_of(program, trace.path)
+    if planned.bound and made == program.inferences:
+        return planned.bound
+    return time_bound(unrolled(program, made), chip, trace.path, residency)
 
 
 def _sync_cycles(

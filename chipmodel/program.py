@@ -171,6 +171,9 @@ class Program:
     arrivals: Mapping[str, int] = field(default_factory=dict[str, int])
     """Where this is one core's part of a program: each input that another core makes, with the number of
     the first op (in linear order) that may wait for it. See ``chipmodel.cores``."""
+    inferences: int = 1
+    """Where the body is a loop over inferences (``chipmodel.steady``), its trips: inputs and outputs are then
+    stacks, which stay in Psram, and each trip moves a slice of them."""
 
     @property
     def macs(self) -> int:
@@ -185,6 +188,11 @@ class Program:
     @property
     def weight_bytes(self) -> int:
         return sum(w.bytes for w in self.weights.values())
+
+    @property
+    def stays_in_psram(self) -> frozenset[str]:
+        """Tensors that nobody spills where they lie in Psram: they do before or after every inference."""
+        return frozenset((*self.inputs, *(self.outputs if self.inferences > 1 else ())))
 
     def block_bytes(self, op: Op) -> int:
         """Bytes of the weight block that ``op`` loads from Psram."""

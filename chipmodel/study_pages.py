@@ -80,6 +80,7 @@ def _result(task: Task, program: Program, chip: Chip) -> Result:
     from chipmodel import pipeline
     from chipmodel.bound import time_bound
     from chipmodel.simulate import simulate
+    from chipmodel.steady import unrolled
 
     point = task.point
     if chip.cores > 1:
@@ -93,6 +94,6 @@ def _result(task: Task, program: Program, chip: Chip) -> Result:
         problem=planned.problem,
         solved=planned.solved,
         trace=trace,
-        bound=time_bound(program, chip, trace.path),
+        bound=time_bound(unrolled(program), chip, trace.path),
         attempts=planned.attempts,
     )

@@ -54,9 +54,11 @@ class Desk:
     def bound(self, task: Task, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
         """Cycles that no plan beats, whatever the planners."""
         from chipmodel.bound import time_bound
+        from chipmodel.steady import inferences_of, unrolled
 
         key = task.source, task.chip_digest, tuple(sorted(path.items()))
-        return _kept(self.bounds, key, lambda: time_bound(program, chip, path), KEPT_BOUNDS)
+        made = unrolled(program, inferences_of(program, path))
+        return _kept(self.bounds, key, lambda: time_bound(made, chip, path), KEPT_BOUNDS)
 
 
 def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) -> V:

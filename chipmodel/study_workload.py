@@ -1,9 +1,9 @@
 """A workload as a study names it: what it is, a digest of its content, and the thing itself.
 
 ``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files,
-relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224`` and
-``trips.NODE=3`` for networks and ``capacity=30KiB`` for packings, joined by ``&`` and beside a built-in
-network's own options.
+relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
+``trips.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&`` and
+beside a built-in network's own options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MINIMALLOC_FOLDER = "CHIPMODEL_MINIMALLOC"
 MADE = ("zoo:", "guillotine:")
 SUFFIXES = (".yaml", ".yml", ".onnx", ".csv")
 
-_OURS = re.compile(r"dtype|capacity|shape\..+|trips\..+")
+_OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|trips\..+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,16 @@ def load_workload(source: Source) -> Program | PackingTable:
 
 def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
     from chipmodel.in_place import reuse
+    from chipmodel.steady import parse_inferences, steady
     from workloads.chances import parse_trips_option
     from workloads.load import load, parse_shape_option
 
-    _refuse_others(source.name, options, ("dtype", "shape.", "trips."))
+    _refuse_others(source.name, options, ("dtype", "shape.", "trips.", "steady_state"))
     shapes = dict(parse_shape_option(_option(k, v)) for k, v in options.items() if k.startswith("shape."))
     trips = dict(parse_trips_option(_option(k, v)) for k, v in options.items() if k.startswith("trips."))
     program = load(source.file or plain, dtype=options.get("dtype"), shapes=shapes, trips=trips)
+    if "steady_state" in options:
+        program = steady(program, parse_inferences(options["steady_state"]))
     return reuse(program, "all")
 
 

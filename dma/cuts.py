@@ -51,6 +51,11 @@ def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[st
     return min(fitting, key=lambda cut: (cut.cycles + cut.dma // 2, cut.bytes), default=None)
 
 
+def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> Cut:
+    """All of a striped op in one step."""
+    return _forecast(_Asked(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
+
+
 def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[Cut, ...]:
     """Every cut that is worth a look."""
     return _cuts(_Asked(program, chip, op, kept))

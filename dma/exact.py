@@ -19,14 +19,15 @@ from functools import lru_cache
 from chipmodel.errors import BadInput
 from chipmodel.program import Op, Program, ops
 from chipmodel.schedule import BufferSpec
-from dma import prefetch_greedy, sync
-from dma.cuts import best_cut, slices_cycles
+from dma import ping_pong_across, prefetch_greedy, resident, sync
+from dma.cuts import best_cut, slices_cycles, whole_cut
 from dma.early import Early
 from dma.emit import Emission, Need
 from dma.forecast import Move
 from dma.ping_pong import Neighbours, stripes
 from dma.policy import Decider, Issued, Policy, Room
 from dma.residency import Reserve
+from dma.staying import ALL, decide_stays, held
 from dma.sync import least_weights
 from dma.tiling import NONE_KEPT, Tiling, slice_bytes, sliced
 from dma.timing import transfer_cycles
@@ -51,6 +52,9 @@ PARTS = (8, 64)
 DECIDERS: tuple[Decider, ...] = ("joint", "tiers", "greedy")
 FITTING = (1, 2, 3, 4, 6)
 MUCH = 0.9
+HARDLY = 1.001
+ROOMY = 4
+"""A slice of an input that takes no more than this part of what is left is not cut any further."""
 PIECES = (4, 2, 8, 1)
 """Ways to cut: this many slices of a block fit at once."""
 
@@ -74,7 +78,7 @@ def stream_problem(stretch: Stretch, since: Sequence[int] = ()) -> StreamProblem
 
 def _positions(needs: Sequence[Need], stretch: Stretch, since: Sequence[int], nodes: int) -> list[int]:
     hint = _hint(needs, stretch)
-    if len(stretch.slices) * len(stretch.computes) > MOST_PLACES:
+    if not nodes or len(stretch.slices) * len(stretch.computes) > MOST_PLACES:
         return hint
     problem = stream_problem(stretch, since)
     first = stretch.first
@@ -150,11 +154,14 @@ def _channels(
     program = room.program
     channels: dict[str, int] = {}
     depths: dict[str, int] = {}
+    stays = held(room)
     for op, claim, through in zip(ops(program.body), room.claims, room.residency.through, strict=True):
-        left = room.budget - claim
+        left = room.budget - claim - stays[op.name]
         limit = max(least_weights(program, op, room.keep), left // pieces)
         channels[op.name] = sliced(program, op, limit, room.granule) or 1
-        if program.block_bytes(op) > max(0, left):
+        if room.residency.staying.get(op.name, 0.0) > ALL:
+            channels[op.name] = _for_nothing(room, op, pieces)
+        elif program.block_bytes(op) > max(0, left):
             channels[op.name] = _quickest(room, op, left, channels[op.name])
         striped = op.name in room.residency.striped
         tiling = told.get(op.name) or (_cut(room, op, room.budget - through) if striped else None)
@@ -162,6 +169,15 @@ def _channels(
             channels[op.name] = tiling.channels
             depths[op.name] = tiling.depth if tiling.channels < op.work.channels else 1
     return channels, lambda op: slice_bytes(program, op, channels[op.name]) * depths.get(op.name, 1)
+
+
+def _for_nothing(room: Room, op: Op, pieces: int) -> int:
+    """Output channels of so many slices where they take the NPU hardly longer, and else all: what stays is
+    cut for the first trip alone."""
+    width = sliced(room.program, op, -(-room.program.block_bytes(op) // pieces), room.granule)
+    whole = slices_cycles(room.chip, op, op.work.channels)
+    cheap = width is not None and slices_cycles(room.chip, op, width) <= whole * HARDLY
+    return width if cheap and width else op.work.channels
 
 
 def _quickest(room: Room, op: Op, left: int, width: int) -> int:
@@ -182,6 +198,11 @@ def _quickest(room: Room, op: Op, left: int, width: int) -> int:
 
 
 def _cut(room: Room, op: Op, left: int) -> Tiling | None:
+    left -= held(room)[op.name]
+    if op.sliced is not None and not op.collects:
+        whole = whole_cut(room.program, room.chip, op, room.residency.kept.get(op.name, NONE_KEPT))
+        if whole.bytes * ROOMY <= left:
+            return whole.tiling  # its slice may come during the trip before
     cut = best_cut(room.program, room.chip, op, left, room.residency.kept.get(op.name, NONE_KEPT))
     return None if cut is None else cut.tiling
 
@@ -193,11 +214,19 @@ def _issue(
     issued = [*stripes(emission), *neighbours.tensors()]
     early = Early(room, emission, issued, neighbours.take)
     free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
-    for needs, stretch in list(stretches(room.chip, emission, early.fixed, free, early.needs)):
-        since = [early.since(need, stretch.first) for need in needs]
-        for need, position in zip(needs, _positions(needs, stretch, since, nodes), strict=True):
-            early.fixed.append(Issued(need, need.buffer, position, need.first))
-    return early.fixed, {}
+
+    def decisions(decided: frozenset[int], free: Mapping[str, int], quickly: bool) -> list[Issued]:
+        some = replace(emission, needs=[need for need in emission.needs if id(need) not in decided])
+        fixed = [d for d in early.fixed if id(d.need) not in decided]
+        others = [need for need in early.needs if id(need) not in decided]
+        for needs, stretch in list(stretches(room.chip, some, fixed, free, others)):
+            since = [early.since(need, stretch.first) for need in needs]
+            positions = _positions(needs, stretch, since, 0 if quickly else nodes)
+            for need, position in zip(needs, positions, strict=True):
+                fixed.append(Issued(need, need.buffer, position, need.first))
+        return fixed
+
+    return decide_stays(room, emission, free, decisions, nodes)
 
 
 def _policy(name: str, nodes: int) -> Policy:
@@ -212,6 +241,7 @@ def _policy(name: str, nodes: int) -> Policy:
         channels=sync.POLICY.channels,
         issue=sync.POLICY.issue,
         rivals=(*heuristics, *ways),
+        in_loops=(ping_pong_across.POLICY, resident.KEEPING),
         sure=len(heuristics),
         squeezes=True,
     )

@@ -8,6 +8,7 @@ tiers, so the way from there to segments is the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.chip import Chip
@@ -31,6 +32,8 @@ NEAR = 16
 """Its loads come so many ops early at most, in detail."""
 MOST_OPS = 400
 """Of a longer program S1's search decides."""
+LEAST_SHARE = 0.001
+"""Less of an op's weights than this is none."""
 NODES = 500
 """Nodes of branch and bound: well under a second."""
 
@@ -58,7 +61,14 @@ def decide_jointly(
         if made
         for part in join.parts
     }
-    return asked.residency(_state(asked, found))
+    return replace(asked.residency(_state(asked, found)), staying=_staying(asked, question, found))
+
+
+def _staying(asked: Asked, question: ResidencyProblem, found: ResidencyFound) -> dict[str, float]:
+    """The share of each op's weights that stays for its loop, where that is any."""
+    ops = asked.table.ops
+    pairs = zip(question.items, found.staying, strict=True)
+    return {ops[item.touches[0]].name: share for item, share in pairs if item.loop and share > LEAST_SHARE}
 
 
 class _Question:
@@ -128,6 +138,7 @@ class _Question:
             block.ends is not None,
             moves=block.swaps,
             pinned=pinned,
+            since=self._since(touches[0]),
         )
 
     def _weights(self) -> list[Item]:
@@ -136,8 +147,20 @@ class _Question:
             size = self.asked.program.block_bytes(op)
             if size:
                 least = min(size, self.asked.reserve(op))
-                result.append(Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False))
-        return [item._replace(whole=False) for item in result]
+                item = Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False)
+                loop = None if op.gathers else self._loop(position)
+                result.append(item._replace(whole=False, since=self._since(position), loop=loop))
+        return result
+
+    def _since(self, position: int) -> int:
+        """The first op of the straight stretch."""
+        stretch = self.asked.table.scopes.stretch
+        return stretch.index(stretch[position])
+
+    def _loop(self, position: int) -> tuple[int, int] | None:
+        """The outermost loop, if something comes before it."""
+        around = [loop for loop in self.asked.table.scopes.loops if position in loop]
+        return (around[-1].start, around[-1].stop) if around and around[-1].start else None
 
     def _load(self, size: int) -> Fraction:
         return Fraction(transfer_cycles(self.asked.chip, "load", size)) if size else Fraction(0)

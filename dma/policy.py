@@ -88,5 +88,7 @@ class Policy:
     settled: Callable[[Mapping[str, Tiling]], Policy] | None = None
     refines: int = 0
     """Steps of all schedules that ``dma.refine`` tries, together."""
+    in_loops: tuple[Policy, ...] = ()
+    """Further rivals, always tried, where the program has loops."""
     leaner: Policy | None = None
     """What decides alike but holds less memory at once, for where a packer finds no room."""

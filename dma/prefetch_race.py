@@ -66,6 +66,7 @@ class Race:
         tiers: bool,
         stop: Stop = NEVER,
     ) -> None:
+        policy = _with_loops(policy, program)
         self.program, self.chip, self.policy = program, chip, policy
         self.spill, self.tiers = spill, tiers
         self.rivals = policy.rivals or (policy,)
@@ -178,6 +179,13 @@ class Race:
     def _wait(self, entry: Entry) -> None:
         self.entered += 1
         heappush(self.waiting, (not entry.first, entry.cycles, self.entered, entry))
+
+
+def _with_loops(policy: Policy, program: Program) -> Policy:
+    if not policy.in_loops or not odds_of(program).trips:
+        return policy
+    sure = policy.sure + len(policy.in_loops)
+    return replace(policy, rivals=(*policy.in_loops, *policy.rivals), sure=sure)
 
 
 class Forecasts:

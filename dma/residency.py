@@ -55,6 +55,8 @@ class Residency:
     """Where in its storage a tensor begins, in bytes, unless at 0."""
     kept: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Operands of a striped op that are whole in SharedMemory, by op; no entry: none."""
+    staying: Mapping[str, float] = field(default_factory=dict[str, float])
+    """The share of an op's weights that should stay for all trips of a loop, by op; no entry: none."""
 
 
 @dataclass
@@ -126,7 +128,7 @@ class Table:
             storage=storage,
             striped=frozenset(state.striped),
             through=tuple(self.through(segments)),
-            spilled=tuple(sorted(set(state.holes) | (state.homed - set(self.program.inputs)))),
+            spilled=tuple(sorted(set(state.holes) | (state.homed - self.program.stays_in_psram))),
             within=within,
         )
 
@@ -218,6 +220,8 @@ class Table:
             touches = self._merged([name])
             if name in self.slicers and (self.straight(touches) or self.early(touches) is None):
                 self._home(state, name)
+        for name in self.program.outputs if self.program.inferences > 1 else ():
+            self._home(state, name)
         return state
 
     def _home(self, state: _State, root: str) -> None:

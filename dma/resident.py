@@ -8,7 +8,7 @@ expected cycles gets better, because memory that keeps weights cannot hold other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ class Stay:
     loop: Interval
 
 
-class _Loops:
+class Loops:
     """What every loop of an emission can keep. ``left[p]``: bytes that are free at position ``p`` beside the
     slice that is read there."""
 
@@ -89,6 +89,7 @@ class _Loops:
         for need in weights:
             for position in range(need.first, need.last + 1):
                 self.left[position] -= need.bytes
+        self.known: dict[Stay, tuple[int, ...]] = {}
         self.runs: dict[int, float] = {}
         self.entered: dict[str, float] = {}
         self._count(self.root, 1.0)
@@ -101,6 +102,15 @@ class _Loops:
             shares = (self.odds.mean_trips(fork.name),) if fork.repeats else self.odds.arms[fork.name]
             for arm, share in zip(fork.arms, shares, strict=True):
                 self._count(arm, times * share)
+
+    def every(self) -> list[Stay]:
+        """Whatever could stay, each for the outermost loop that it may be loaded before."""
+        result: list[Stay] = []
+        for loop, ways in self.borders.loops():
+            known = {stay.need.buffer for stay in result}
+            inside = (n for n in self.needs if n.first in loop.extent and n.buffer not in known)
+            result += [Stay(n, ways[0], loop.extent) for n in inside if ways and self._saved(loop, n) > 0]
+        return result
 
     def stays(self) -> list[Stay]:
         """What stays, outer loops choosing before inner ones."""
@@ -128,20 +138,32 @@ class _Loops:
         return again * self.cycles_of("load", need.bytes)
 
     def _takes(self, stays: Sequence[Stay]) -> bool:
-        """Whether there is room for all of them, which they then take; where a slice that is read has none
-        itself, nothing more is asked of it."""
+        """Whether there is room for all of them, which they then take."""
+        left = self.beside(stays)
+        if left is not None:
+            self.left = left
+        return left is not None
+
+    def beside(self, stays: Iterable[Stay], taken: Mapping[int, int] | None = None) -> list[int] | None:
+        """What is left at each position beside ``stays`` and so many bytes ``taken``; None where there is no
+        room for all of them. Where a slice that is read has none itself, nothing more is asked of it."""
         left = list(self.left)
+        for position, size in (taken or {}).items():
+            left[position] -= size
         for stay in stays:
             for position in self.held(stay):
                 if not stay.need.first <= position <= stay.need.last:
                     left[position] -= stay.need.bytes
-        if any(now < min(before, 0) for now, before in zip(left, self.left, strict=True)):
-            return False
-        self.left = left
-        return True
+        short = any(now < min(before, 0) for now, before in zip(left, self.left, strict=True))
+        return None if short else left
 
-    def held(self, stay: Stay) -> Iterator[int]:
+    def held(self, stay: Stay) -> tuple[int, ...]:
         """The positions at which its bytes are taken."""
+        if stay not in self.known:
+            self.known[stay] = tuple(self._held(stay))
+        return self.known[stay]
+
+    def _held(self, stay: Stay) -> Iterator[int]:
         taken = [stay.loop]
         for issue in stay.way:
             taken += under_way(self.root, issue, stay.need.first)
@@ -155,12 +177,12 @@ def keep_some(room: Room, emission: Emission, others: list[Issued], free: Mappin
     odds = odds_of(room.program)
     if not odds.trips:
         return plain
-    loops = _Loops(room, emission, free, odds)
+    loops = Loops(room, emission, free, odds)
     stays = loops.stays()
     if not stays:
         return plain
     listed = list(steps(emission.body))
-    kept = _kept(room, emission, others, _without(loops, stays, listed, free), stays)
+    staying = kept(room, emission, others, without(loops, stays, listed, free), stays)
     expectation = Expectation(loops.root, [step.cycles for step in listed], odds)
 
     def cycles(weights: Weights) -> float:
@@ -171,11 +193,11 @@ def keep_some(room: Room, emission: Emission, others: list[Issued], free: Mappin
             for d in sorted([*others, *weights[0]], key=queue_order)
         )
 
-    return min(plain, kept, key=cycles)
+    return min(plain, staying, key=cycles)
 
 
-def _without(
-    loops: _Loops, stays: Sequence[Stay], listed: Sequence[Step], free: Mapping[str, int]
+def without(
+    loops: Loops, stays: Sequence[Stay], listed: Sequence[Step], free: Mapping[str, int]
 ) -> dict[str, int]:
     """What is ``free`` at each op beside ``stays``."""
     taken = [0] * len(listed)
@@ -188,9 +210,10 @@ def _without(
     return left
 
 
-def _kept(
+def kept(
     room: Room, emission: Emission, others: list[Issued], free: Mapping[str, int], stays: Sequence[Stay]
 ) -> Weights:
+    """``early``, but that ``stays`` stay; ``free`` is what they leave."""
     staying = {stay.need.buffer for stay in stays}
     rest = replace(emission, needs=[need for need in emission.needs if need.buffer not in staying])
     issued, buffers = early(room, rest, others, free)
@@ -200,10 +223,11 @@ def _kept(
     return issued, buffers
 
 
+KEEPING = field(keep_some)
 POLICY = replace(
     sync.POLICY,
     name=NAME,
     title="prefetch-greedy; of a loop's weights the best stay for all trips",
     source=SOURCE,
-    rivals=(sync.POLICY, ping_pong_across.POLICY, weight_pipeline.POLICY, field(keep_some)),
+    rivals=(sync.POLICY, ping_pong_across.POLICY, weight_pipeline.POLICY, KEEPING),
 )

@@ -161,7 +161,11 @@ def _stream(
     issued, extra = policy.issue(room, emission)
     issued = [_not_before_it_is_made(program, emission, decision) for decision in issued]
     layout = lay_out(program, residency.storage, [decision.need for decision in issued])
-    return _schedule(emission, issued, extra, policy, residency, layout)
+    schedule = _schedule(emission, issued, extra, policy, residency, layout)
+    whole = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
+    first_and_last = emission.op_steps
+    cut = (name for name in schedule.striped if name not in whole or len(set(first_and_last[name])) > 1)
+    return replace(schedule, striped=tuple(cut))
 
 
 def _room(

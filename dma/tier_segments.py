@@ -70,7 +70,7 @@ class Segments:
             storage=self.storage,
             striped=striped,
             through=tuple(self.table.through(ordered)),
-            spilled=tuple(sorted(spilled - set(self.program.inputs))),
+            spilled=tuple(sorted(spilled - self.program.stays_in_psram)),
             within=self.within,
             kept=kept,
         )

@@ -8,6 +8,7 @@ from reports.cores import cores_document
 from reports.digest import Digest, Met, OpTotals, digest
 from reports.ordering import order_document
 from reports.paths import paths_document
+from reports.steady import steady_document
 from reports.words import ratio
 
 FORMAT = "chipmodel-result/1"
@@ -40,6 +41,7 @@ def document(result: Result) -> dict[str, object]:
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
         **order_document(result.ordering),
+        **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
         "late_weights": [_late(late) for late in result.schedule.late],

@@ -20,6 +20,7 @@ from reports.limits import bound_words, psram_words
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_charts import charts_data, of_merging, of_work, over_time
 from reports.paths import part_lines, path_lines
+from reports.steady import staying_words, steady_of
 from reports.template import render, static
 from reports.words import (
     AWAITED,
@@ -164,6 +165,7 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
     ordered = FOR_THIS_ORDER if result.ordering else ""
     return [
         Card("Run time", duration(result.chip, total), f"{count(total)} cycles"),
+        *_steady_cards(result),
         Card(
             "Peak memory",
             size(peak),
@@ -185,6 +187,19 @@ def _cards(result: Result, sums: Digest) -> list[Card]:
             magnitude(result.program.parameters),
             f"{size(result.program.weight_bytes)} in Psram",
         ),
+    ]
+
+
+def _steady_cards(result: Result) -> list[Card]:
+    found = steady_of(result)
+    if found is None:
+        return []
+    first = f"{count(found.further_cycles)} cycles each; the first takes {count(found.first_cycles)}"
+    share = ratio(found.staying_bytes, result.program.weight_bytes)
+    kept = f"{percent(share)} of the weights, for all {found.inferences:,} inferences"
+    return [
+        Card("Inferences a second", f"{found.per_second:,.1f}", first),
+        Card("Weights that stay", size(found.staying_bytes), kept, share),
     ]
 
 
@@ -272,6 +287,7 @@ def _facts(result: Result, sums: Digest) -> list[tuple[str, str]]:
         ("Streamer", schedule.streamer),
         *([("Order of ops", order_words(result.ordering))] if result.ordering else []),
         ("Time bound by", bound_words(result.bound) or "nothing"),
+        *([("Weights of these ops stay", staying_words(result))] if staying_words(result) else []),
         ("Psram used", psram_words(result)),
         ("Ops", f"{len(sums.ops):,}, of which {ran:,} ran, in {sum(o.steps for o in sums.ops):,} steps"),
         ("Buffers", f"{_buffers(result):,} buffers, {len(schedule.transfers):,} transfers"),

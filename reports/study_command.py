@@ -49,6 +49,8 @@ def _split(point: Point) -> tuple[str, list[str]]:
             options += ["--dtype", quote(value)]
         elif kind in ("shape", "trips") and name:
             options += [f"--{kind}", quote(f"{name}={value}")]
+        elif kind == "steady_state":
+            options += ["--steady-state", quote(value)]
         elif key != "capacity":
             own.append(part)
     return plain + (f"?{'&'.join(own)}" if own else ""), options

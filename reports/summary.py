@@ -11,6 +11,7 @@ from reports.lateness import late_ops, lateness
 from reports.limits import bound_words, psram_words
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.paths import parts_table, path_lines
+from reports.steady import staying_words, steady_rows
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -52,6 +53,7 @@ def print_summary(result: Result, console: Console) -> None:
     sections = {
         "Memory": _memory(result),
         "Time": _time(result, sums),
+        **_steady(result),
         **_paths(result),
         "DMA and NPU": _units(result, sums),
     }
@@ -107,6 +109,11 @@ def _time(result: Result, sums: Digest) -> list[Row]:
 
 def _ordered(result: Result) -> str:
     return FOR_THIS_ORDER if result.ordering else ""
+
+
+def _steady(result: Result) -> dict[str, list[Row]]:
+    rows = steady_rows(result)
+    return {"Steady state": rows} if rows else {}
 
 
 def _paths(result: Result) -> dict[str, list[Row]]:
@@ -188,6 +195,9 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("Psram is too small", psram_words(result)))
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
+    staying = staying_words(result)
+    if staying:
+        remarks.append(("Weights of these ops stay", staying))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:

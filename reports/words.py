@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from chipmodel.chip import Chip
 from chipmodel.result import Result
+from chipmodel.steady import inferences_of
 
 KIB = 1024
 CAUSES = {
@@ -100,14 +101,16 @@ def headline(result: Result) -> str:
     cycles = result.trace.cycles
     speed = f"{duration(result.chip, cycles)} ({count(cycles)} cycles at {mhz(result.chip.core_mhz)})"
     peak, capacity = result.solved.peak, result.capacity
+    made = inferences_of(result.program, result.trace.path)
+    runs, peaks = ("One run", "peaks") if made == 1 else (f"{made:,} inferences", "peak")
+    takes = "takes" if made == 1 else "take"
     if result.fits:
         share = percent(ratio(peak, capacity))
-        return (
-            f"One run takes {speed} and peaks at {size(peak)}, {share} of the {size(capacity)} SharedMemory."
-        )
+        used = f"{share} of the {size(capacity)} SharedMemory"
+        return f"{runs} {takes} {speed} and {peaks} at {size(peak)}, {used}."
     return (
         f"The plan needs {size(peak)}, {size(peak - capacity)} more than the {size(capacity)} SharedMemory. "
-        f"{_remedy(result)} With enough memory one run would take {speed}."
+        f"{_remedy(result)} With enough memory {runs.lower()} would take {speed}."
     )
 
 

@@ -90,6 +90,10 @@ class _Model:
         self.saved: defaultdict[int, list[tuple[int, Any]]] = defaultdict(list)
         self.there: list[list[Any]] = []
         self.kept: list[list[Any]] = []
+        self.staying: list[Any] = []
+        """Shares that stay for a loop."""
+        self.cut: dict[int, Any] = {}
+        """Whether some of an item in a loop does not stay."""
         for index, item in enumerate(problem.items):
             self._item(index, item)
         for step in self.options:
@@ -117,6 +121,7 @@ class _Model:
             kept.append(self._kept(item, before, after))
         self.there.append(there)
         self.kept.append(kept)
+        self.staying.append(self._stays(index, item, there))
         for touch, (stays, own) in enumerate(zip(there, kept, strict=True)):
             self._at_touch(index, item, touch, stays)
             if touch or not item.made:
@@ -124,6 +129,24 @@ class _Model:
         if item.made and (item.ends or len(there) > 1):
             stored = self._stored(item, there, kept[1:])
             self._not_stored_yet(index, item, stored)
+
+    def _stays(self, index: int, item: Item, there: list[Any]) -> Any:
+        """Ensures that what stays for all trips of a loop takes its bytes throughout, and that what passes
+        of the same item lies beside it. To load it once costs nothing more: the first trip would have as
+        well."""
+        if item.loop is None:
+            return 0
+        stays, cut = self._share(), self._either()
+        passing = min(max(item.passing), item.bytes)
+        self.cut[index] = cut
+        self.solver.Add(stays >= 1 - cut)
+        self.solver.Add(item.bytes * stays + passing * cut <= item.bytes)
+        for lies in there:
+            self.solver.Add(lies >= stays)
+        for step in range(*item.loop):
+            if step not in item.touches:
+                self._lies(step, item.bytes, stays)
+        return stays
 
     def _choice(self, item: Item) -> Any:
         if item.pinned is not None:
@@ -155,8 +178,12 @@ class _Model:
             every = step in self.options and item.whole
             passing, ending = (0 if every else min(p[touch], item.bytes) for p in _passing(item))
             # Of what lies there in part only as much need be there before the end as passes.
-            self.operands[step][index] = passing + (item.bytes - passing) * (stays if item.whole else 0)
-            self.endings[step][index] = ending + (item.bytes - ending) * stays
+            if item.loop is None:
+                self.operands[step][index] = passing + (item.bytes - passing) * (stays if item.whole else 0)
+                self.endings[step][index] = ending + (item.bytes - ending) * stays
+            else:
+                self.operands[step][index] = item.bytes * self.staying[index] + passing * self.cut[index]
+                self.endings[step][index] = item.bytes * stays + ending * self.cut[index]
             if ending < passing:
                 self.shrinks.add(step)
             between = range(item.touches[touch - 1] + 1, step) if touch else range(0)
@@ -175,7 +202,7 @@ class _Model:
         step, cycles, stays = item.touches[touch], item.loads[touch], there[touch]
         if not cycles:
             return
-        first = item.touches[touch - 1] if touch else 0
+        first = item.touches[touch - 1] if touch else item.since
         early: Any = None
         if step - first > self.horizon:
             first = step - self.horizon
@@ -197,7 +224,7 @@ class _Model:
             self.solver.Add(meanwhile <= 1 - stays)
         if item.whole or len(item.touches) == 1:
             self.meanwhile[step].append((item.reads[touch], meanwhile))
-        self.solver.Add(kept + (0 if early is None else early) + own + meanwhile >= 1)
+        self.solver.Add(kept + (0 if early is None else early) + own + meanwhile + self.staying[-1] >= 1)
 
     def _sometime(self, interval: int, cycles: Fraction) -> Any:
         share = self._share()
@@ -388,6 +415,7 @@ class _Model:
             tuple(_yes(v) for v in self.joined),
             tuple(tuple(_yes(v) for v in values) for values in self.there),
             tuple(tuple(_yes(v) for v in values) for values in self.kept),
+            tuple(0.0 if isinstance(v, int) else v.solution_value() for v in self.staying),
             tuple(d.solution_value() * float(self.unit) for d in self.durations),
             0 if self.relaxed else self.solver.nodes(),
         )

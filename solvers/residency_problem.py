@@ -41,6 +41,11 @@ class Item(NamedTuple):
     """The step from whose end on it may lie inside another item, and takes no bytes of its own."""
     ending: tuple[int, ...] = ()
     """What is left of ``passing`` at the end of each touch; as much where it is empty."""
+    since: int = 0
+    """The first interval that may load it for its first touch."""
+    loop: tuple[int, int] | None = None
+    """The steps, from and to, of a loop around its touches: any share of it may be loaded once before, and
+    stay there for all trips."""
 
 
 class Overlay(NamedTuple):
@@ -115,6 +120,12 @@ class ResidencyProblem:
                 raise ValueError(f"{item.name}: touches {item.touches} are not steps in order")
             if item.touches[-1] >= len(self.steps):
                 raise ValueError(f"{item.name}: there is no step {item.touches[-1]}")
+            if item.since > item.touches[0]:
+                raise ValueError(
+                    f"{item.name}: no load from step {item.since} on is there at {item.touches[0]}"
+                )
+            if item.loop and not item.loop[0] <= item.touches[0] <= item.touches[-1] < item.loop[1]:
+                raise ValueError(f"{item.name}: not all of {item.touches} are in the loop {item.loop}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,8 @@ class ResidencyFound:
     """Of each of the problem's ``joins``, whether it is made so."""
     there: tuple[tuple[bool, ...], ...] = ()
     kept: tuple[tuple[bool, ...], ...] = ()
+    staying: tuple[float, ...] = ()
+    """Of each item, the share that stays for all trips of its loop."""
     durations: tuple[float, ...] = ()
     """Cycles of each step's interval, and after the last of what is still stored then."""
     nodes: int = 0

@@ -15,6 +15,7 @@ from chipmodel.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.in_place import reuse
 from chipmodel.many_cores import run_cores
+from chipmodel.steady import steady
 from chipmodel.study_row import Row
 from chipmodel.study_run import NODES, Desk, answer
 from chipmodel.study_task import Task
@@ -228,6 +229,7 @@ def test_options_of_workloads(tmp_path: Path) -> None:
     def program(name: str) -> object:
         return load_workload(source_of(name, ROOT / "workloads"))
 
+    assert program("zoo:ds_cnn?steady_state=5") == reuse(steady(load("zoo:ds_cnn"), 5), "all")
     assert program("zoo:resnet8?dtype=int16") == reuse(load("zoo:resnet8", dtype="int16"), "all")
     assert program("zoo:resnet18?input=64&dtype=int16") == reuse(
         load("zoo:resnet18?input=64", dtype="int16"), "all"

@@ -33,6 +33,8 @@ def test_a_networks_command() -> None:
     assert command_note(NETWORK).startswith(
         "The study sought the smallest peak within --node-limit 1000 --seed 3;"
     )
+    steady = Point("zoo:ds_cnn?steady_state=5", "c", "p", "m", "s", 0)
+    assert "zoo:ds_cnn --steady-state 5 --chip c" in command_line(steady)
     shaped = Point("net.onnx?shape.x=1,3,8,8&trips.l=2", "c", "p", "m", "s", 0)
     assert "net.onnx --shape x=1,3,8,8 --trips l=2 --chip c" in command_line(shaped)
     assert command_note(shaped) == ""

@@ -46,10 +46,13 @@ def _whole(line: tuple[Line, ...], join: Joined) -> bool:
 
 
 def _lines(item: Item) -> Iterator[Line]:
-    """Of shares (items that are not whole) the linear program decides."""
+    """Of shares (items that are not whole) the linear program decides; of one in a loop, kept says whether
+    all of it stays for all trips."""
     count = len(item.touches)
     if not item.whole:
         yield (True,) * count, (False,) * count
+        if item.loop:
+            yield (True,) * count, (True,) * count
         return
     for there in product((False, True), repeat=count):
         if item.pinned is not None and any(t != item.pinned for t in there):
@@ -116,6 +119,9 @@ class _Linear:
             stayed = [0.0, *(self._at_most(share) for share in shares[:-1])]
         if item.made and (item.ends or len(there) > 1):
             self._rest(index, item, self._stores(item, there, stayed), stayed)
+        if item.loop:
+            self._looped(index, item, kept[0])
+            return
         for touch, step in enumerate(item.touches):
             if item.absorbed is None or step <= item.absorbed:
                 free = item.whole and any(o.step == step for o in self.problem.options)
@@ -131,11 +137,27 @@ class _Linear:
             if (touch or not item.made) and item.loads[touch]:
                 self._loads(item, touch, there, stayed[touch])
 
+    def _looped(self, index: int, item: Item, entire: bool) -> None:
+        """A share of an item with one touch stays all along the loop, and what passes lies beside it."""
+        assert item.loop
+        (step,), (passing,) = item.touches, item.passing
+        (ending,) = item.ending or item.passing
+        stays = 1.0 if entire else self._amount()
+        if not entire:
+            self.solver.Add(item.bytes * stays + passing <= item.bytes)
+        self.taken[step][index] = item.bytes * stays + (0 if entire else passing)
+        self.left[step][index] = item.bytes * stays + (0 if entire else ending)
+        for position in range(*item.loop):
+            if position != step:
+                self.memory[position] += item.bytes * stays
+                self.through[position] += item.bytes * stays
+        self._loads(item, 0, (True,), stays)
+
     def _loads(self, item: Item, touch: int, lies: tuple[bool, ...], stayed: Any) -> None:
         """From the step of the touch before on, or behind it where that made the item whole."""
         step = item.touches[touch]
         made_whole = item.made and touch == 1 and lies[0]
-        first = item.touches[touch - 1] + made_whole if touch else 0
+        first = item.touches[touch - 1] + made_whole if touch else item.since
         there: Any = 0.0
         for interval in range(first, step):
             self.through[interval] += item.reads[touch] * there
@@ -285,6 +307,9 @@ def _item(random: Random, name: str, count: int, most: int) -> Item:
     pace = Fraction(random.randint(0, 8), 4)
     passing = tuple(random.randint(1, size) for _ in touches)
     reads = tuple(size if random.random() < 0.8 else random.randint(1, size) for _ in touches)
+    loop = None
+    if not whole and len(touches) == 1 and random.random() < 0.6:
+        loop = (random.randint(0, touches[0]), random.randint(touches[0] + 1, count))
     return Item(
         name,
         size,
@@ -298,8 +323,10 @@ def _item(random: Random, name: str, count: int, most: int) -> Item:
         whole=whole,
         moves=random.random() < 0.8 or not whole,
         pinned=random.choice((None, None, None, True, False)) if whole else None,
-        absorbed=random.choice((None, None, None, touches[0])),
+        absorbed=None if loop else random.choice((None, None, None, touches[0])),
         ending=random.choice(((), tuple(random.randint(1, p) for p in passing))),
+        since=random.choice((0, 0, random.randint(0, touches[0]))),
+        loop=loop,
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.residency_exact import solve_residency
-from solvers.residency_problem import Item, Joined, Option, Overlay, ResidencyProblem, Step
+from solvers.residency_problem import Item, Joined, Option, Overlay, ResidencyFound, ResidencyProblem, Step
 from tests.solvers.residency_oracle import best_of_all, random_problem
 
 SEEDS = st.integers(0, 10**6)
@@ -135,6 +135,47 @@ def test_what_comes_back_twice_was_stored_once() -> None:
     asked = replace(problem((10, 20, 20), y, *others), options=(Option(0, (), 0, 0, 0),))
     assert solve_residency(asked).there[0] == (True, False, False)
     assert cycles(asked) == 10 + 30 + 25 + 25
+
+
+def weights(name: str, step: int, passing: int = 20) -> Item:
+    """50 bytes in a loop of both steps, 60 cycles to load."""
+    return item(name, 50, step, loads=60, passing=passing, whole=False)._replace(loop=(0, 2))
+
+
+def test_weights_that_stay_for_a_loop_are_not_loaded_again() -> None:
+    """Two blocks of 50 bytes, eight trips of two steps of 10 cycles. In 100 bytes both stay. In 70 one does,
+    and the other's 60 cycles fill a trip. In 80, beside 20 bytes that pass, 10 of its 50 stay as well."""
+    eight = tuple(Step(10, times=8) for _ in range(2))
+
+    def found(capacity: int) -> ResidencyFound:
+        return solve_residency(ResidencyProblem(eight, (weights("a", 0), weights("b", 1)), capacity))
+
+    assert found(100).cycles == pytest.approx(8 * 20)
+    assert found(100).staying == (1, 1)
+    assert found(70).cycles == pytest.approx(8 * 60, rel=GAP)
+    assert sorted(found(70).staying) == pytest.approx([0, 1], abs=GAP)
+    assert found(80).cycles == pytest.approx(8 * 48, rel=GAP)
+    assert sorted(found(80).staying) == pytest.approx([0.2, 1], abs=GAP)
+
+
+def test_weights_stay_where_a_tensor_makes_room_for_them() -> None:
+    """Kept for 60 bytes from step 0 to 2, y leaves no room for b to stay, which takes 60 cycles a trip. It
+    leaves and comes back for 10."""
+    y = item("y", 60, 0, 2, loads=5, made=True, store=5, passing=10)
+    b = item("b", 80, 1, loads=60, passing=20, whole=False)._replace(loop=(0, 3))
+    steps = tuple(Step(5, times=8) for _ in range(3))
+    found = solve_residency(ResidencyProblem(steps, (y, b), 100))
+    assert found.staying[1] == pytest.approx(1)
+    assert found.kept[0] == (False, False)
+    assert found.cycles is not None
+    assert found.cycles < 8 * 30
+
+
+def test_nothing_comes_before_its_own_stretch() -> None:
+    """60 cycles of loading beside 100 of another step, unless that lies before the stretch."""
+    x = item("x", 50, 1, loads=60, pinned=True)
+    y = item("y", 50, 0, made=True, pinned=True)
+    assert cycles(problem((100, 10), y, x._replace(since=1))) == 100 + 60 + 10
 
 
 def test_outputs_are_stored_at_the_end() -> None:

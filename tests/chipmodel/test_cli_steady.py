@@ -1,0 +1,60 @@
+"""``--steady-state`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import call
+
+TINY = "workloads/tiny_cnn.yaml"
+
+
+def test_eight_inferences_unless_a_number_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, count in ((["--steady-state"], 8), (["--steady-state", "3"], 3), (["--steady-state=2"], 2)):
+        code, out, _ = call(capsys, "simulate", TINY, *options, "--json", "-")
+        assert code == 0
+        answer = json.loads(out)
+        assert answer["steady_state"]["inferences"] == count
+        assert answer["path"] == {"inferences": str(count)}
+
+
+def test_a_plan_is_checked_with_as_many_inferences(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.json"
+    options = ("--streamer", "resident-knapsack", "--steady-state", "3")
+    assert call(capsys, "plan", TINY, *options, "-o", file)[0] == 0
+    assert call(capsys, "check", file, TINY, "--steady-state", "3")[0] == 0
+    code, out, _ = call(capsys, "check", file, TINY)
+    assert code == 1
+    assert "wrong: the plan's loop 'inferences' is not the program's" in out
+
+
+def test_streamers_are_compared_in_steady_state(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("--streamers", "ping-pong,resident-knapsack", "--steady-state", "4", "--json", "-")
+    code, out, _ = call(capsys, "compare", TINY, *names)
+    assert code == 0
+    cycles = {row["streamer"]: row["total_cycles"] for row in json.loads(out)["streamers"]}
+    assert cycles["resident-knapsack"] < cycles["ping-pong"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why", "mend"),
+    [
+        (("--steady-state", TINY), "is no number of inferences", "behind WORKLOAD: --steady-state 20"),
+        ((TINY, "--steady-state", "1"), "'1' is no number of inferences", "2 to 100,000"),
+        ((TINY, "--steady-state", "9999999"), "'9999999' is no number", "2 to 100,000"),
+        ((TINY, "--steady-state", "--set", "cores=2"), "for one core, and the chip has 2", "--set cores=1"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str, mend: str
+) -> None:
+    workload = () if TINY in arguments[:1] else (TINY,)
+    code, _, err = call(capsys, "simulate", *arguments, *workload)
+    assert code == 2
+    assert why in err
+    assert mend in err

@@ -6,9 +6,11 @@ far ``exact`` is above it (gap; "proven" within 1 %), by how much its forecast m
 process seconds of the exact plan, its bound and its simulation.
 
     python -m bench.stream_exact [--chips luna-arcs,...] [--networks zoo:resnet18,...] [--seconds 600]
+    python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9.txt
     python -m bench.stream_exact --oracle 1000
 
-The second one holds ``solvers.stream_exact`` against all plans of so many random stretches of up to 6 steps.
+The second one sums up tables of several such processes. The third one holds ``solvers.stream_exact``
+against all plans of so many random stretches of up to 6 steps.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 
 from chipmodel.bound import time_bound
@@ -128,6 +131,28 @@ def rows(networks: Sequence[str], chips: Sequence[str], seconds: float) -> Itera
                 yield row(network, program, replace(chip, shared_memory=replace(memory, bytes=bytes_)), part)
 
 
+def written(text: str) -> Iterator[Row]:
+    """The rows of a printed table. What the process's seconds were spent on is lost."""
+    for line in text.splitlines():
+        cells = [cell.strip().replace(",", "") for cell in line.strip("| ").split(" | ")]
+        if len(cells) == len(STREAMERS) + 8 and cells[2].isdigit():
+            numbers = [int(c) if c.isdigit() else None for c in cells[3 : 3 + len(STREAMERS)]]
+            cycles = dict(zip(STREAMERS, numbers, strict=True))
+            bound, missed, seconds = cells[-5], cells[-2], cells[-1]
+            missed_share = float(missed.rstrip("%")) / 100
+            size = int(cells[2])
+            yield Row(cells[0], cells[1], 0, size, cycles, int(bound), float(seconds), missed_share)
+
+
+def parted(every: Sequence[Row]) -> list[Row]:
+    """Parts by size: the largest of a network on a chip is the comfortable one."""
+    largest: dict[tuple[str, str], int] = {}
+    for each in every:
+        key = each.network, each.chip
+        largest[key] = max(largest.get(key, 0), each.size)
+    return [replace(e, part=round(largest[e.network, e.chip] / e.size)) for e in every]
+
+
 def oracle(count: int) -> str:
     """The search against all plans; raises AssertionError where they differ."""
     began = time.process_time()
@@ -149,7 +174,11 @@ def main() -> None:
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--oracle", type=int, default=0)
+    parser.add_argument("--join", nargs="+", default=[])
     asked = parser.parse_args()
+    if asked.join:
+        print(summary(parted([row for name in asked.join for row in written(Path(name).read_text())])))
+        return
     if asked.oracle:
         print(oracle(asked.oracle))
         return
@@ -169,13 +198,14 @@ def summary(seen: Sequence[Row]) -> str:
     if not fitting:
         return "nothing fits"
     gaps = [each.gap or 0.0 for each in fitting]
-    near = sum(gap <= PROVEN for gap in gaps)
+    near = _near(gaps)
     behind = [
         each.best_heuristic / each.cycles["exact"] - 1
         for each in fitting
         if each.cycles["exact"] and each.best_heuristic
     ]
     words = [
+        f"{len(seen) - len(fitting)} do not fit." if len(fitting) < len(seen) else "",
         f"{len(gaps)} rows: exact within 1 % of the bound on {near}, median gap {median(gaps):.2%},",
         f"largest {max(gaps):.2%}. The best heuristic takes {median(behind):.2%} longer at the median,",
         f"{max(behind):.2%} at most, and is quicker on {sum(each < 0 for each in behind)}.",
@@ -183,8 +213,15 @@ def summary(seen: Sequence[Row]) -> str:
     ]
     for part, size in zip(PARTS, ("the comfortable size", "a half", "a quarter"), strict=True):
         own = [each.gap for each in fitting if each.part == part and each.gap is not None]
-        words.append(f"At {size}: median {median(own or [0]):.2%}.")
-    return " ".join(words)
+        words.append(f"At {size}: median {median(own or [0]):.2%}, {_near(own)} of {len(own)} within 1 %.")
+    for chip in sorted({each.chip for each in fitting}):
+        own = [each.gap for each in fitting if each.chip == chip and each.gap is not None]
+        words.append(f"{chip}: median {median(own):.2%}, {_near(own)} of {len(own)} within 1 %.")
+    return " ".join(word for word in words if word)
+
+
+def _near(gaps: Sequence[float]) -> int:
+    return sum(gap <= PROVEN for gap in gaps)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from solvers.state_search_problem import State, Stay
 THRIFT = 0.1
 """What is hidden behind compute as if time had no steps may show: less of it is better."""
 LONG = 160
-"""A program of more ops is looked at in less detail."""
+"""A program of more ops is looked at in less detail; with loops as well, S1's search decides: what each trip
+repeats takes the solver too long."""
 NEAR = 16
 """Its loads come so many ops early at most, in detail."""
 MOST_OPS = 400
@@ -47,10 +48,11 @@ def decide_jointly(
     if not spill:
         return decide(program, budget, reserve, spill=False)
     asked = Asked(program, chip, budget, reserve)
-    if len(asked.table.ops) > MOST_OPS:
+    count = len(asked.table.ops)
+    if count > (LONG if asked.table.scopes.loops else MOST_OPS):
         return asked.residency(asked.found().state)
     question = _Question(asked).problem()
-    horizon = HORIZON if len(asked.table.ops) <= LONG else NEAR
+    horizon = HORIZON if count <= LONG else NEAR
     found = solve_residency(question, NODES, thrift=THRIFT, horizon=horizon)
     if found.cycles is None:
         return asked.residency(asked.found().state)

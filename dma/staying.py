@@ -22,6 +22,8 @@ from dma.ping_pong_across_forecast import Expectation, Load, Odds
 from dma.policy import Issued, Room, queue_order
 from dma.resident import Loops, Stay, Weights
 
+MOST_STEPS = 4_000
+"""Steps of all the schedules that are forecast, together."""
 MOST_TRIED = 64
 """Sets of slices that are forecast; what is never more than a handful of slices, in every combination."""
 
@@ -73,10 +75,10 @@ class _Choice:
         nodes: int,
     ) -> None:
         self.room, self.emission, self.free, self.issue = room, emission, free, issue
-        self.most = MOST_TRIED if nodes else 0
         self.loops = Loops(room, emission, free, odds)
         self.stays = self.loops.every()
         self.steps = list(steps(emission.body))
+        self.most = min(MOST_TRIED, MOST_STEPS // len(self.steps)) if nodes else 0
         computes = [step.cycles for step in self.steps]
         self.expectation = Expectation(self.loops.root, computes, odds)
         loads = tuple(sorted(issue(frozenset(), free, True), key=queue_order))

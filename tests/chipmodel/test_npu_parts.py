@@ -74,3 +74,26 @@ def test_parts_cost_at_least_the_bound(
     if stripes * slices > 1 and npu.luna and not isinstance(work, Recurrent):
         fewer = least_cycles(npu, op, max(1, stripes // 2), max(1, slices // 2))
         assert fewer <= least_cycles(npu, op, stripes, slices)
+
+
+@pytest.mark.parametrize(
+    ("chip_name", "op", "slices"),
+    [
+        # Ten slices of 6 or 7 of 64 channels take a full array of 32 each, where 64 take two.
+        ("gap9", Op("op", "conv", Conv(Window(25, 5, 25, 5, 1, 1), 64, 64), ("x",), ("y",)), 10),
+        ("gap9", Op("op", "max_pool", Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 64), ("x",), ("y",)), 8),
+        ("gap9", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
+        # Sixty-four slices of 2 of 128 columns load and compute 4 each.
+        ("luna-arcs", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
+        ("luna-arcs", Op("op", "conv", Conv(Window(8, 8, 8, 8, 1, 1), 16, 32), ("x",), ("y",)), 32),
+    ],
+)
+def test_small_slices_cost_full_arrays(chip_name: str, op: Op, slices: int) -> None:
+    """The bound is what equal slices cost, but for their rounding up and an input that fits LUNA's buffer."""
+    npu = load_chip(chip_name).npu
+    channels = -(-op.work.channels // slices)
+    tiles = list(Tiling(op.work.rows, channels).tiles(op))
+    total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in tiles)
+    bound = least_cycles(npu, op, 1, len(tiles))
+    assert total * 0.9 <= bound <= total
+    assert bound > 1.4 * least_cycles(npu, op)

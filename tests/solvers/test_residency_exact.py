@@ -309,6 +309,28 @@ def test_agrees_with_every_residency(seed: int) -> None:
     assert relaxed.bound <= best * (1 + 1e-5) + 1e-3
 
 
+def test_what_finds_no_memory_while_a_step_computes_is_waited_for() -> None:
+    """Of 60 bytes of weights, a cycle each, 20 can come while 50 cycles are computed; or all of them, or, of
+    what the option moves again, 10 have to wait too."""
+    weights = item("w", 60, 0, loads=60, whole=False)
+    for meanwhile, least in ((20, 40 + 50), (60, 60), (None, 60), (-10, 70 + 50)):
+        asked = replace(
+            problem((50,), weights, capacity=200),
+            options=(Option(0, (), 0, 0, 0, None, meanwhile),),
+            each=Fraction(1),
+        )
+        assert cycles(asked) == pytest.approx(least, rel=GAP)
+
+
+def test_what_is_not_stored_yet_lies_there() -> None:
+    """x of 60 bytes is made in stripes of 10 beside z, 60 of 100 bytes: 30 more may wait for the next step,
+    which takes long enough, and 20 are stored while nothing computes."""
+    made = item("x", 60, 0, made=True, store=60, ends=True, passing=10, pinned=False)
+    beside = item("z", 60, 0, pinned=True)
+    assert cycles(problem((0, 100), made, beside)) == pytest.approx(20 + 100, rel=GAP)
+    assert cycles(problem((0, 100), made, beside, capacity=120)) == pytest.approx(100, rel=GAP)
+
+
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 2))
 def test_a_shorter_horizon_only_bounds_less(seed: int, horizon: int) -> None:

@@ -20,6 +20,12 @@ EXAMPLES = sorted(path for path in FOLDER.glob("*.yaml") if not path.stem.starts
     ("name", "macs", "parameters", "nodes"),
     [
         (
+            "branches",
+            48 * 48 * 27 * 16 + 3 * 48 * 48 * 144 * 32 + 36 * 864 * 64 + 640,
+            28 * 16 + 3 * 145 * 32 + 865 * 64 + 65 * 10,
+            11,
+        ),
+        (
             "decoder_loop",
             128 * 128 + 10 * (64 * 384 + 128 * 384 + 128 * 1000),
             129 * 128 + 1000 * 64 + 65 * 384 + 129 * 384 + 129 * 1000,
@@ -78,6 +84,7 @@ def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
 
 def test_every_example_is_tested() -> None:
     names = [
+        "branches",
         "decoder_loop",
         "early_exit",
         "gated_vision",

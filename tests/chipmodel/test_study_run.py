@@ -59,6 +59,21 @@ def test_a_program_has_the_figures_of_simulate() -> None:
         assert not row.error
 
 
+def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
+    """What has to leave SharedMemory comes back: 25 KiB are half of what ResNet-8 needs on this chip."""
+    text = "workloads: zoo:resnet8\nchips: gap9\nstreamers: [sync, 'exact:20']\n"
+    rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
+    by_streamer = {row.point.streamer: row for row in rows}
+    chip = load_chip("gap9", ["shared_memory.bytes=25KiB"])
+    result = pipeline.run(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20")
+    exact, sync = by_streamer["exact:20"], by_streamer["sync"]
+    assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
+    assert exact.lower_bound_cycles
+    assert exact.total_cycles
+    assert sync.lower_bound_cycles
+    assert sync.lower_bound_cycles * 1.2 < exact.lower_bound_cycles <= exact.total_cycles
+
+
 def test_several_cores_have_the_figures_of_simulate() -> None:
     (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
     result = pipeline.run(

@@ -124,11 +124,8 @@ def _way(
     def cut(room: Room, op: Op, left: int) -> Tiling | None:
         return told[op.name] if told and op.name in told else _cut(room, op, left)
 
-    def recut(cuts: Mapping[str, Tiling]) -> Policy:
-        return _way(decider, part, pieces, 0, cuts)
-
-    def settled(cuts: Mapping[str, Tiling]) -> Policy:
-        return _way(decider, part, pieces, nodes, cuts)
+    def recut(cuts: Mapping[str, Tiling], quickly: bool) -> Policy:
+        return _way(decider, part, pieces, 0 if quickly else nodes, cuts)
 
     return Policy(
         name=NAME,
@@ -142,7 +139,6 @@ def _way(
         parts=(part,),
         decider=decider,
         recut=recut,
-        settled=settled,
         refines=REFINES * nodes,
     )
 
@@ -198,7 +194,8 @@ def _quickest(room: Room, op: Op, left: int, width: int) -> int:
 
 
 def _cut(room: Room, op: Op, left: int) -> Tiling | None:
-    left -= held(room)[op.name]
+    if room.residency.staying:
+        left -= held(room)[op.name]
     if op.sliced is not None and not op.collects:
         whole = whole_cut(room.program, room.chip, op, room.residency.kept.get(op.name, NONE_KEPT))
         if whole.bytes * ROOMY <= left:

@@ -82,10 +82,8 @@ class Policy:
     its own: they begin with as much memory as a packer left to it."""
     sure: int = 0
     """How many of the first rivals are always tried, whatever ``stop.Stop`` says."""
-    recut: Callable[[Mapping[str, Tiling]], Policy] | None = None
-    """The same with some ops cut as told, by name, with little search: what ``dma.refine`` tries; and, with
-    as much search as ever, ``settled`` does."""
-    settled: Callable[[Mapping[str, Tiling]], Policy] | None = None
+    recut: Callable[[Mapping[str, Tiling], bool], Policy] | None = None
+    """The same with some ops cut as told, by name; True: with little search, for what is only tried."""
     refines: int = 0
     """Steps of all schedules that ``dma.refine`` tries, together."""
     in_loops: tuple[Policy, ...] = ()

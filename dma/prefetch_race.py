@@ -133,13 +133,13 @@ class Race:
 
         able = (entry for *_, entry in self.waiting if entry.rival.recut)
         best = min(able, key=lambda entry: entry.cycles, default=None)
-        recut, settled = (best.rival.recut, best.rival.settled) if best else (None, None)
-        if best is None or recut is None or settled is None or self.stop.enough(best.cycles, self._spent):
+        recut = best.rival.recut if best else None
+        if best is None or recut is None or self.stop.enough(best.cycles, self._spent):
             return
         known = room_of(best.rival, best.budget, self.known)
 
         def attempt(cuts: Mapping[str, Tiling]) -> float | None:
-            schedule = self._stream(recut(cuts), best.budget, dict(known))
+            schedule = self._stream(recut(cuts, True), best.budget, dict(known))
             return None if schedule is None else self.forecasts.cycles(schedule)
 
         def enough() -> bool:
@@ -147,11 +147,12 @@ class Race:
 
         room, _ = next(iter(known.values()))
         cuts = refined(room, best.schedule, best.rival.refines, attempt, enough)
-        schedule = self._stream(settled(cuts), best.budget, dict(known)) if cuts else None
+        settled = recut(cuts, False)
+        schedule = self._stream(settled, best.budget, dict(known)) if cuts else None
         if schedule is not None and (cycles := self.forecasts.cycles(schedule)) < best.cycles:
             schedule = replace(schedule, streamer=self.policy.name, late=())
             # What it is cut for is this memory: with less it does not try again.
-            self._wait(Entry(settled(cuts), best.budget, schedule, cycles, second=True))
+            self._wait(Entry(settled, best.budget, schedule, cycles, second=True))
 
     @property
     def _spent(self) -> float:

@@ -64,14 +64,16 @@ def _dearest(room: Room, schedule: Schedule, channels: Mapping[str, int]) -> lis
     alike: defaultdict[object, list[Op]] = defaultdict(list)
     for op, claim in zip(ops(room.program.body), room.claims, strict=True):
         kept = room.residency.kept.get(op.name, NONE_KEPT)
-        striped = (
-            op.name in room.residency.striped,
-            sorted(op.inputs.index(n) for n in kept if n in op.inputs),
-        )
-        alike[op.work, room.program.block_bytes(op), channels[op.name], claim, str(striped)].append(op)
+        whole = tuple(name in kept for name in op.inputs)
+        striped = op.name in room.residency.striped
+        weights = room.program.block_bytes(op)
+        alike[op.work, weights, channels[op.name], claim, striped, whole].append(op)
+
+    def by_cost(group: list[Op]) -> int:
+        return -sum(cost[op.name] for op in group)
+
     several = [group for group in alike.values() if len(group) > 1]
     single = [[op] for op in ops(room.program.body)]
-    by_cost: Callable[[list[Op]], int] = lambda group: -sum(cost[op.name] for op in group)  # noqa: E731
     return sorted(several, key=by_cost) + sorted(single, key=by_cost)
 
 

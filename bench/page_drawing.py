@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from reports.page import render_page
 from reports.study_page import render_study
+from tests.reports.chromium import ARGUMENTS, CHROMIUM
 from tests.reports.sample import large
 from tests.reports.study_sample import many
-from tests.reports.test_page_browser import ARGUMENTS, CHROMIUM
 
 STEPS, POINTS = 6_700, 300
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from reports.compare_page import render_comparison
+from tests.reports.chromium import CHROMIUM
 from tests.reports.sample import write
 from tests.reports.test_compare import COMPARISON
-from tests.reports.test_page_browser import ARGUMENTS, CHROMIUM, ColorScheme
+from tests.reports.test_page_browser import ColorScheme
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize(("width", "kind"), [(1280, "wide"), (400, "narrow")])

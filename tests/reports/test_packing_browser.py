@@ -7,23 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from reports.packing import Answer
 from reports.packing_page import render_packing
+from tests.reports.chromium import CHROMIUM
 from tests.reports.sample import write
 from tests.reports.test_packing import ANSWER, EMPTY, EVIL, INFEASIBLE, OPTIMAL, UNKNOWN, many
-from tests.reports.test_page_browser import ARGUMENTS, CHROMIUM, ColorScheme, Visit, visit
+from tests.reports.test_page_browser import ColorScheme, Visit, visit
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -8,26 +8,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from chipmodel.plan import Plan
 from chipmodel.program import ops
 from chipmodel.result import Result
 from reports.page import MOST_ROWS, render_page
+from tests.reports.chromium import CHROMIUM
 from tests.reports.sample import EVIL, large, sample, write
 
 ColorScheme = Literal["light", "dark"]
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 MOST_BYTES = 12_000_000
 MOST_SECONDS = 3
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
@@ -46,14 +36,6 @@ class Visit:
 
     def marks(self, chart: str) -> int:
         return self.page.locator(f"#{chart} .barlayer .point path").count()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

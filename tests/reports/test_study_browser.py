@@ -9,25 +9,18 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from reports.study_data import Study
 from reports.study_page import render_study
+from tests.reports.chromium import CHROMIUM
 from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, designs, many, small
-from tests.reports.test_page_browser import ARGUMENTS, CHROMIUM, ColorScheme, Visit, visit
+from tests.reports.test_page_browser import ColorScheme, Visit, visit
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 DRAWN_IN = 3.0
 """Seconds that a page of 300 points may take."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dma.validation import chip_for, compare, document, read_table
+from dma.validation.compare import chip_for, compare, document, read_table
 
 TABLES = Path(__file__).parent.parent / "tests" / "data" / "hardware"
 

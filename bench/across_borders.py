@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 import time
 
-from chipmodel.chip_file import load_chip
-from chipmodel.lower import lower
-from chipmodel.paths_run import with_paths
-from chipmodel.pipeline import run
-from chipmodel.verify import verify
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.passes.lower import lower
+from chipmodel.paths.run import with_paths
+from chipmodel.pipeline.single_core import run
+from chipmodel.verify.commands import verify
 from workloads.zoo import build
 
 CHIPS = ("luna-arcs", "stm32n6")

@@ -25,17 +25,17 @@ from statistics import median
 
 from bench.random_trees import random_paths
 from bench.stream_exact import CHIPS, PARTS, ZOO
-from chipmodel.bound import time_bound
-from chipmodel.chip import Chip, Cpu, Dma, Psram, Route
-from chipmodel.chip_file import load_chip
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip, Cpu, Dma, Psram, Route
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.in_place import CHOICES, reuse
-from chipmodel.npu import op_cycles
-from chipmodel.pipeline import plan, smallest_capacity
-from chipmodel.program import Program, ops
-from chipmodel.simulate import simulate
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program, ops
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.in_place import CHOICES, reuse
+from chipmodel.pipeline.single_core import plan, smallest_capacity
 from tests.support import tiny_chip
-from workloads.generator import Shape, random_program
+from workloads.build.random_programs import Shape, random_program
 from workloads.load import load
 
 STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "resident-knapsack", "exact:20")

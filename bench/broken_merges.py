@@ -18,20 +18,20 @@ from dataclasses import dataclass, replace
 from random import Random
 from time import process_time
 
-from chipmodel.interval import Interval, merged
-from chipmodel.liveness import lifetime, liveness, scopes, touches_of
-from chipmodel.lower import lower
-from chipmodel.nesting import Fork, Section
-from chipmodel.plan import Buffer, Plan, Problem, check
-from chipmodel.program import Program
-from chipmodel.schedule import Part, Schedule, Step, StepIf, StepLoop, StepNode
-from chipmodel.verify import verify
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.nesting import Fork, Section
+from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Part, Schedule, Step, StepIf, StepLoop, StepNode
+from chipmodel.passes.liveness import lifetime, liveness, scopes, touches_of
+from chipmodel.passes.lower import lower
+from chipmodel.verify.commands import verify
 from dma.stream import stream
-from solvers.branch_merge import merge_arms, mergers
-from solvers.outcome import Limits
+from solvers.branches.mergers import merge_arms, mergers
+from solvers.core.outcome import Limits
 from solvers.registry import solve
 from tests.support import LUNA_LIKE, with_memory
-from workloads.generator import Shape, random_program
+from workloads.build.random_programs import Shape, random_program
 
 ROOMY = with_memory(LUNA_LIKE, 1 << 24)
 """Nothing is refused for want of memory, so every objection is about the merge."""
@@ -174,7 +174,7 @@ def _shared(schedule: Schedule, plan: Plan) -> dict[str, list[str]]:
 
 
 def _moved(schedule: Schedule) -> dict[tuple[str, int], list[Access]]:
-    """What transfers do at each position, in the order of events of ``chipmodel.schedule``."""
+    """What transfers do at each position, in the order of events of ``chipmodel.model.schedule``."""
     found: dict[tuple[str, int], list[Access]] = {}
     for transfer in schedule.transfers:
         value = _value(transfer.part)

@@ -15,13 +15,14 @@ import time
 from collections import Counter
 from dataclasses import replace
 
-from chipmodel.certificate import rests_on
-from chipmodel.plan import Plan, Problem, check
-from solvers import cp_sat, search
-from solvers.outcome import Limits, Outcome
+from chipmodel.model.certificate import rests_on
+from chipmodel.model.plan import Plan, Problem, check
+from solvers.core.outcome import Limits, Outcome
+from solvers.exact import cp_sat
+from solvers.search import complete as search
+from tests.solvers.exact.test_portfolio import agree
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
-from tests.solvers.test_exact import agree
 
 LIMITS = Limits(nodes=200_000, threads=1)
 PAIRED = Limits(nodes=2_000_000, threads=1)

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
 
-from chipmodel.plan import Problem
-from chipmodel.plan_sweep import check_fast
-from solvers.outcome import Limits
+from chipmodel.model.plan import Problem
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve
 from tests.solvers.many_problems import random_buffers, zoo_problems
-from workloads.guillotine import guillotine
+from workloads.packing.guillotine import guillotine
 
 Row = tuple[list[float | None], float]
 """The gap on each problem of a set (None without a plan), and seconds of process time."""

@@ -16,12 +16,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from bench.stream_exact import run_cycles
-from chipmodel.bound import time_bound
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
-from chipmodel.in_place import reuse
-from chipmodel.pipeline import smallest_capacity
-from chipmodel.program import Program
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import smallest_capacity
 from workloads.load import load
 
 STEPS = 8

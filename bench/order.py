@@ -13,13 +13,13 @@ import time
 from collections.abc import Iterator
 
 from bench.order_networks import darts, randwire
-from chipmodel.chip_file import load_chip
-from chipmodel.order_run import Chosen, Cost, chosen_order
-from chipmodel.order_search import live_bytes, ordered
-from chipmodel.pipeline import Planned, plan
-from chipmodel.program import Op, Program
-from chipmodel.simulate import simulate
-from chipmodel.verify import verify
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Op, Program
+from chipmodel.pipeline.order_choice import Chosen, Cost, chosen_order
+from chipmodel.pipeline.order_search import live_bytes, ordered
+from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.verify.commands import verify
 from workloads.load import load
 from workloads.zoo import networks
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import networkx
 
-from chipmodel.program import Program
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from chipmodel.model.program import Program
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import classifier, concat, image
 
 Edge = tuple[str, int]

@@ -13,9 +13,9 @@ Goals: ``fit`` gives the packer the capacity, ``minimise`` does not. OmniMalloc'
 and always minimise; they stop by themselves when they meet the largest live set.
 
 Instances: ``minimalloc`` are the CSV files of the folder CHIPMODEL_MINIMALLOC (capacity in the name, as in
-A.1048576.csv); ``guillotine`` zero-waste packings of 200 time steps (workloads/guillotine.py), of each of
-``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes without any structure, capacity 2 % above the
-largest live set.
+A.1048576.csv); ``guillotine`` zero-waste packings of 200 time steps (workloads/packing/guillotine.py), of
+each of ``--sizes`` ``--seeds`` many; ``random`` lifetimes and sizes without any structure, capacity 2 % above
+the largest live set.
 
     python -m bench.packing minimalloc --packers exact,search,large-first
     python -m bench.packing guillotine --sizes 50,100,150 --seeds 10 --limit 10
@@ -39,12 +39,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Plan, Problem
-from chipmodel.plan_sweep import check_fast
-from solvers.bounds import contention
-from workloads.guillotine import guillotine
-from workloads.packing_csv import read_packing
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.bounds import contention
+from workloads.packing.guillotine import guillotine
+from workloads.packing.problem_csv import read_packing
 
 GRACE = 15.0
 START_LIMIT = 300.0

@@ -12,12 +12,12 @@ import sys
 import time
 from typing import Any
 
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Problem, Solved
-from solvers.outcome import Limits, Progress
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, Solved
+from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
-from solvers.search import warm
-from workloads.guillotine import guillotine
+from solvers.search.complete import warm
+from workloads.packing.guillotine import guillotine
 
 SEARCHING = ("exact", "search")
 

@@ -17,8 +17,8 @@ from time import perf_counter
 
 from playwright.sync_api import Browser, sync_playwright
 
-from reports.page import render_page
-from reports.study_page import render_study
+from reports.run.page import render_page
+from reports.study.page import render_study
 from tests.reports.chromium import ARGUMENTS, CHROMIUM
 from tests.reports.sample import large
 from tests.reports.study_sample import many

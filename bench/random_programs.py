@@ -12,13 +12,13 @@ import sys
 import time
 from collections import Counter
 
-from chipmodel.bound import lower_bound_cycles
+from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline import plan
-from chipmodel.simulate import simulate
-from chipmodel.stepper import step_through
-from chipmodel.verify import verify
-from tests.chipmodel.test_whole_way import random_case
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from tests.chipmodel.pipeline.test_whole_way import random_case
 from tests.random_commands import random_path
 
 

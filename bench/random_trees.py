@@ -22,22 +22,22 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from chipmodel.bound import lower_bound_cycles
-from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.pipeline import Planned, plan
-from chipmodel.program import Arm, If, Loop, Node, Op, Program
-from chipmodel.scopes import scopes
-from chipmodel.simulate import simulate
-from chipmodel.skipped import refuse_skipped_results
-from chipmodel.stepper import step_through
-from chipmodel.validate import validate_program
-from chipmodel.verify import verify
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
+from chipmodel.model.scopes import scopes
+from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.verify.commands import verify
 from dma.stream import policies
-from solvers.branch_merge import mergers
+from solvers.branches.mergers import mergers
 from tests.support import tiny_chip
-from workloads.generator import Shape, random_program
+from workloads.build.random_programs import Shape, random_program
 
 PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")
 PATHS = 3

@@ -20,13 +20,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
-from chipmodel.liveness import liveness
-from chipmodel.pipeline import plan
-from chipmodel.plan import Problem
-from chipmodel.program import Program
-from chipmodel.simulate import simulate
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.plan import Problem
+from chipmodel.model.program import Program
+from chipmodel.passes.liveness import liveness
+from chipmodel.pipeline.single_core import plan
 from dma.stream import stream
 from solvers.registry import solve
 from workloads.zoo import build

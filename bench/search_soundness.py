@@ -12,10 +12,10 @@ import sys
 from collections import Counter
 from random import Random
 
-from chipmodel.plan import Problem, check
-from solvers.outcome import Limits, Outcome
-from solvers.search import ALL_RULES, LEFT_OUT, fit, minimise
-from solvers.search_model import Contradiction, model_of
+from chipmodel.model.plan import Problem, check
+from solvers.core.outcome import Limits, Outcome
+from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
+from solvers.search.model import Contradiction, model_of
 from tests.solvers.brute_force import MOST, optimum, random_problem
 
 BUFFERS = 7

@@ -13,14 +13,14 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
-from chipmodel.commands import Command, Compute, DmaStart, DmaWait, Located, walk
-from chipmodel.interval import Interval
-from chipmodel.pipeline import plan
-from chipmodel.schedule import Part, Phase
-from chipmodel.simulate import simulate
-from dma.shape import shape_of
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, walk
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Part, Phase
+from chipmodel.pipeline.single_core import plan
+from dma.timing.shape import shape_of
 from workloads.load import load
 
 RUNS = 7

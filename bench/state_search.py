@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bench.state_search_bound import least_cycles
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline import plan
-from chipmodel.program import Program
-from chipmodel.simulate import simulate
-from dma.residency import decide
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.pipeline.single_core import plan
+from dma.residency.greedy import decide
+from dma.residency.state_search import Asked
 from dma.stream import policy_named
-from dma.tiers import Asked
-from solvers.state_search import initial_state
+from solvers.tiers.search import initial_state
 from workloads.zoo import build, networks
 
 CHIPS = ("luna-arcs", "luna-csk6", "esp32s3", "gap9", "stm32n6", "alif-e7")

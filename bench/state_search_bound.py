@@ -12,8 +12,8 @@ from importlib import import_module
 from itertools import combinations
 from typing import Any
 
-from solvers.state_search_problem import TierProblem
-from solvers.state_search_tables import Tables
+from solvers.tiers.problem import TierProblem
+from solvers.tiers.tables import Tables
 
 pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
-from chipmodel.in_place import reuse
-from chipmodel.lower import lower
-from chipmodel.pipeline import run
-from chipmodel.program import Program
-from chipmodel.result import Result
-from chipmodel.steady import steady
-from chipmodel.verify import verify
-from reports.steady import Steady, steady_of
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.lower import lower
+from chipmodel.passes.steady_state import steady
+from chipmodel.pipeline.single_core import run
+from chipmodel.verify.commands import verify
+from reports.run.steady_state import Steady, steady_of
 from workloads.zoo import build
 
 NETWORKS = {"resnet8": (64, 128), "ds_cnn": (24, 48), "autoencoder": (128, 320)}

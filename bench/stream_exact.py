@@ -1,15 +1,15 @@
 """How far from the best possible: heuristics and ``exact`` on the zoo and the onnx package's networks.
 
 Per network, chip and SharedMemory (the least at which ping-pong spills nothing, a half and a quarter of it):
-simulated cycles of each, the bound that no plan beats (``chipmodel.bound.time_bound`` with residency), how
-far ``exact`` is above it (gap; "proven" within 1 %), by how much its forecast missed what was simulated, and
-process seconds of the exact plan, its bound and its simulation.
+simulated cycles of each, the bound that no plan beats (``chipmodel.bounds.time_bound.time_bound`` with
+residency), how far ``exact`` is above it (gap; "proven" within 1 %), by how much its forecast missed what was
+simulated, and process seconds of the exact plan, its bound and its simulation.
 
     python -m bench.stream_exact [--chips luna-arcs,...] [--networks zoo:resnet18,...] [--seconds 600]
     python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9.txt
     python -m bench.stream_exact --oracle 1000
 
-The second one sums up tables of several such processes. The third one holds ``solvers.stream_exact``
+The second one sums up tables of several such processes. The third one holds ``solvers.loads.exact``
 against all plans of so many random stretches of up to 6 steps.
 """
 
@@ -22,17 +22,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from chipmodel.bound import time_bound
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.in_place import reuse
-from chipmodel.pipeline import plan, smallest_capacity
-from chipmodel.program import Program
-from chipmodel.simulate import simulate
-from dma.prefetch_race import Forecasts
-from solvers.stream_exact import solve_stream
-from tests.solvers.stream_oracle import best_of_all, random_stream
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import plan, smallest_capacity
+from dma.streamers.race import Forecasts
+from solvers.loads.exact import solve_stream
+from tests.solvers.loads.oracle import best_of_all, random_stream
 from workloads.load import load
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")

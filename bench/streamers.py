@@ -2,8 +2,8 @@
 
 For each network and chip, SharedMemory is the *comfortable* size, the smallest with which ``sync`` spills
 nothing and ``large-first`` packs it, then a half and a quarter of it. The gap is to
-``chipmodel.bound.time_bound``, which no plan beats; how far above it the best plan lies nobody knows. Seconds
-are of the process, planning alone.
+``chipmodel.bounds.time_bound.time_bound``, which no plan beats; how far above it the best plan lies nobody
+knows. Seconds are of the process, planning alone.
 
     python -m bench.streamers
     python -m bench.streamers --networks resnet18,googlenet --chips stm32n6 --streamers sync,prefetch-greedy
@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from chipmodel.bound import time_bound
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.pipeline import plan, smallest_capacity
-from chipmodel.program import Program
-from chipmodel.simulate import simulate
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.pipeline.single_core import plan, smallest_capacity
 from workloads.zoo import CATALOGUE, build
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")

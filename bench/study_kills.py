@@ -27,8 +27,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from chipmodel.study_export import csv_bytes
-from chipmodel.study_store import read_rows
+from chipmodel.study.export import csv_bytes
+from chipmodel.study.store import read_rows
 
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:resnet8, zoo:autoencoder, zoo:mobilenetv1_025]

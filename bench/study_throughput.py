@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-from chipmodel.study_engine import Stop, work
-from chipmodel.study_file import parse_study
-from chipmodel.study_points import tasks_of
-from chipmodel.study_pool import Pool
-from chipmodel.study_row import Row
-from chipmodel.study_store import StudyHeader, opened
-from chipmodel.study_task import Task
+from chipmodel.model.study_row import Row
+from chipmodel.study.engine import Stop, work
+from chipmodel.study.points import tasks_of
+from chipmodel.study.pool import Pool
+from chipmodel.study.store import StudyHeader, opened
+from chipmodel.study.study_file import parse_study
+from chipmodel.study.task import Task
 
 STUDY = """
 chips: [luna-arcs, esp32s3, stm32n6, gap9, luna-csk6]

@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from chipmodel.chip import Chip
-from chipmodel.chip_file import load_chip
-from chipmodel.pipeline import Planned, plan
-from chipmodel.plan import Problem
-from chipmodel.program import Program
-from chipmodel.simulate import simulate
-from chipmodel.validate import validate_program
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.plan import Problem
+from chipmodel.model.program import Program
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.single_core import Planned, plan
 from solvers.registry import solve
-from workloads.builder import ProgramBuilder
+from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 from workloads.zoo.fusiondetect import body, face, outputs, stem
 from workloads.zoo.layers import image

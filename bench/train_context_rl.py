@@ -3,7 +3,7 @@ zoo.
 
 Random problems of three densities (seeds from 1,000,000 on) and zero-waste guillotine packings; the cost of a
 policy is its mean gap to the contention bound. Prints the mean gap of the best policies now and then, and at
-the end the mean weights, to be put into solvers/context_rl.py as INITIAL.
+the end the mean weights, to be put into solvers/context/reinforcement.py as INITIAL.
 
     python -m bench.train_context_rl --rounds 40 --seed 0
 """
@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from chipmodel.plan import Problem
-from solvers.bounds import contention
-from solvers.context_environment import PackingEnvironment
-from solvers.context_rl import POPULATION, CrossEntropy, play
+from chipmodel.model.plan import Problem
+from solvers.context.environment import PackingEnvironment
+from solvers.context.reinforcement import POPULATION, CrossEntropy, play
+from solvers.core.bounds import contention
 from tests.solvers.many_problems import random_buffers
-from workloads.guillotine import guillotine
+from workloads.packing.guillotine import guillotine
 
 HEURISTIC = "-1,-1,-10,-1,0,0,0,-1"
 """The lowest place in the tightest free block; no growth, little scattered, and of the context left out."""

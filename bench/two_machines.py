@@ -12,9 +12,9 @@ import sys
 import time
 from collections import Counter
 
-from chipmodel.simulate import simulate
-from chipmodel.stepper import step_through
-from tests.chipmodel.test_two_machines import held, random_run
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from tests.chipmodel.machine.test_two_machines import held, random_run
 
 
 def main(first: int, stop: int) -> None:

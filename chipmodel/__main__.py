@@ -1,5 +1,5 @@
 """``python -m chipmodel`` is the ``chipmodel`` command."""
 
-from chipmodel.cli import main
+from chipmodel.cli.main import main
 
 main()

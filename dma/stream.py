@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from chipmodel.chip import Chip
+from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.program import Program, ops
-from chipmodel.schedule import (
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import (
     BufferSpec,
     Operand,
     Schedule,
@@ -23,24 +23,32 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from dma import (
+from dma.residency.greedy import Reserve, Residency, decide
+from dma.residency.joint import decide_jointly
+from dma.residency.state_search import decide_tiers
+from dma.residency.tiling import (
+    NONE_KEPT,
+    SETUP_BYTES,
+    Tiling,
+    least_stripe,
+    stripe_bytes,
+    striped,
+    whole_tiling,
+)
+from dma.schedule.policy import Decider, Issued, Policy, Room, queue_order
+from dma.schedule.psram_layout import PsramLayout, lay_out
+from dma.schedule.steps import Emission, Need, emit
+from dma.streamers import (
     exact,
     ping_pong,
     ping_pong_across,
     prefetch_greedy,
     prefetch_k,
-    resident,
     sync,
     weight_pipeline,
 )
-from dma.emit import Emission, Need, emit
-from dma.joint import decide_jointly
-from dma.layout import PsramLayout, lay_out
-from dma.policy import Decider, Issued, Policy, Room, queue_order
-from dma.prefetch_race import Race
-from dma.residency import Reserve, Residency, decide
-from dma.tiers import decide_tiers
-from dma.tiling import NONE_KEPT, SETUP_BYTES, Tiling, least_stripe, stripe_bytes, striped, whole_tiling
+from dma.streamers import resident_knapsack as resident
+from dma.streamers.race import Race
 
 MOST_STEPS = 200_000
 """More steps than this and the memory is too small to be worth simulating."""
@@ -90,7 +98,8 @@ def stream(
     program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
 ) -> Schedule:
     """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
-    SharedMemory is decided by S1's state search (``dma.tiers``), not by ``dma.residency``.
+    SharedMemory is decided by S1's state search (``dma.residency.state_search``), not by
+    ``dma.residency.greedy``.
 
     Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
     have to leave SharedMemory; BadInput for an unknown streamer.

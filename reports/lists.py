@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from chipmodel.chip import Chip
-from chipmodel.program import Program
+from chipmodel.chip.chip import Chip
+from chipmodel.model.program import Program
 
 if TYPE_CHECKING:
     from rich.table import Table

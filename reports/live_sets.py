@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chipmodel.interval import Interval, merged
-from chipmodel.plan import Buffer, Problem
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.plan import Buffer, Problem
 
 Profile = list[tuple[int, int]]
 """``(time, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""

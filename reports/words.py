@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from chipmodel.chip import Chip
-from chipmodel.result import Result
-from chipmodel.steady import inferences_of
+from chipmodel.chip.chip import Chip
+from chipmodel.model.result import Result
+from chipmodel.passes.steady_state import inferences_of
 
 KIB = 1024
 CAUSES = {

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from chipmodel.certificate import Certificate, excludes, rests_on
 from chipmodel.errors import BadInput
-from chipmodel.plan import Plan, Problem, Solved, Status
-from solvers.bounds import largest_live_set
-from solvers.context_packers import (
+from chipmodel.model.certificate import Certificate, excludes, rests_on
+from chipmodel.model.plan import Plan, Problem, Solved, Status
+from solvers.context.packers import (
     context,
     context_evolutionary,
     context_pool,
@@ -18,8 +17,9 @@ from solvers.context_packers import (
     context_rl,
     context_with,
 )
-from solvers.outcome import Limits, MemoryOverflow, Outcome, Report
-from solvers.plainly import Search, climbing, plainly
+from solvers.core.bounds import largest_live_set
+from solvers.core.dispatch import Search, climbing, plainly
+from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 
 DEFAULT_LIMITS = Limits(nodes=2_000_000)
 """Of an exact packer where none are given: by nodes, so that the same problem has the same plan always."""
@@ -173,7 +173,7 @@ def solve(
 def _bound(problem: Problem) -> Certificate:
     if not problem.memories:
         return largest_live_set(problem)
-    from solvers.bounds_certified import best_bound
+    from solvers.core.bounds_certified import best_bound
 
     return best_bound(problem, problem.capacity)
 
@@ -212,19 +212,19 @@ def judge(problem: Problem, peak: int, bound: int) -> Status:
 
 
 def _naive(problem: Problem) -> Plan:
-    from solvers.first_fit import naive
+    from solvers.core.first_fit import naive
 
     return plainly(problem, "naive", naive)
 
 
 def _free_list(problem: Problem) -> Plan:
-    from solvers.free_list import free_list
+    from solvers.heuristics.free_list import free_list
 
     return plainly(problem, "free-list", free_list)
 
 
 def _pool(problem: Problem) -> Plan:
-    from solvers.pool import pool
+    from solvers.heuristics.pool import pool
 
     return plainly(problem, "pool", pool)
 
@@ -240,7 +240,7 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
         )
 
     def pack(problem: Problem) -> Plan:
-        from solvers.pool import pool
+        from solvers.heuristics.pool import pool
 
         return plainly(problem, "pool", lambda part: pool(part, threshold))
 
@@ -248,44 +248,44 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
 
 
 def _buckets(problem: Problem) -> Plan:
-    from solvers.buckets import buckets
+    from solvers.heuristics.buckets import buckets
 
     return plainly(problem, "buckets", buckets)
 
 
 def _best_fit(problem: Problem) -> Plan:
-    from solvers.best_fit import greedy_best_fit
+    from solvers.heuristics.best_fit import greedy_best_fit
 
     return plainly(problem, "greedy-best-fit", greedy_best_fit)
 
 
 def _conflict_first(problem: Problem) -> Plan:
-    from solvers.conflict_first import conflict_first
+    from solvers.heuristics.conflict_first import conflict_first
 
     return plainly(problem, "conflict-first", conflict_first)
 
 
 def _linear(problem: Problem) -> Plan:
-    from solvers.linear import linear
+    from solvers.heuristics.linear import linear
 
     return plainly(problem, "linear", linear)
 
 
 def _hill_climb(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.hill_climb import hill_climb
+    from solvers.heuristics.hill_climb import hill_climb
 
     return climbing(problem, "hill-climb", hill_climb, limits, report)
 
 
 def _state_search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.state_search_pack import state_search
+    from solvers.tiers.packer import state_search
 
     return climbing(problem, "state-search", state_search, limits, report)
 
 
 def _ordered(name: str) -> Callable[[Problem], Plan]:
     def pack(problem: Problem) -> Plan:
-        from solvers.first_fit import ORDERS, first_fit
+        from solvers.core.first_fit import ORDERS, first_fit
 
         def lowest(part: Problem) -> Plan:
             return first_fit(part, ORDERS[name])
@@ -300,7 +300,7 @@ def _ordered(name: str) -> Callable[[Problem], Plan]:
                 f"packer {name!r} finds no plan that keeps all constraints",
                 mend="use --packer exact, which finds one if there is one",
             )
-        from solvers.constrained_fit import in_order
+        from solvers.core.constrained_fit import in_order
 
         plan = in_order(problem, ORDERS[name])
         if plan is None:
@@ -311,20 +311,20 @@ def _ordered(name: str) -> Callable[[Problem], Plan]:
 
 
 def _some(problem: Problem) -> Plan:
-    from solvers.start import some_plan
+    from solvers.core.start import some_plan
 
     return some_plan(problem)
 
 
 def _exact(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.exact import exact
+    from solvers.exact.portfolio import exact
 
     return exact(problem, limits, report)
 
 
 def _search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers import search
-    from solvers.preprocess import validate
+    from solvers.core.preprocess import validate
+    from solvers.search import complete as search
 
     validate(problem)
     if problem.capacity is None:
@@ -333,8 +333,8 @@ def _search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
 
 
 def _cp_sat(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers import cp_sat
-    from solvers.preprocess import validate
+    from solvers.core.preprocess import validate
+    from solvers.exact import cp_sat
 
     validate(problem)
     if problem.capacity is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.cli import main
+from chipmodel.cli.main import main
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:

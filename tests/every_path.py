@@ -9,11 +9,11 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from chipmodel.chip import Chip
-from chipmodel.commands import Branch, Command, Plain, Repeat, walk
-from chipmodel.paths import Runs
-from chipmodel.paths_tree import Block, Chances, Choice, Stretch, Trips
-from chipmodel.simulate import simulate
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk
+from chipmodel.model.path_costs import Runs
+from chipmodel.paths.tree import Block, Chances, Choice, Stretch, Trips
 
 
 @dataclass(frozen=True)

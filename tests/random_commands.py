@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from random import Random
 
-from chipmodel.commands import (
+from chipmodel.model.commands import (
     Branch,
     BranchArm,
     Command,
@@ -18,8 +18,8 @@ from chipmodel.commands import (
     Repeat,
     walk,
 )
-from chipmodel.interval import Interval
-from chipmodel.schedule import Direction, Part, Phase, PhaseKind
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
 
 ONE = Interval(0, 1)
 KINDS: tuple[PhaseKind, ...] = ("configure", "inputs", "weights", "outputs", "stream")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from chipmodel.commands import Acquire, Branch, Command, Release, Repeat
+from chipmodel.model.commands import Acquire, Branch, Command, Release, Repeat
 from tests.random_commands import random_commands
 
 TENSORS = "xyz"

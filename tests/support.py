@@ -7,7 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Literal
 
-from chipmodel.chip import (
+from chipmodel.chip.chip import (
     AnyDma,
     Banks,
     BurstDma,
@@ -23,8 +23,8 @@ from chipmodel.chip import (
     Route,
     SharedMemory,
 )
-from chipmodel.npu_luna_parameters import LUNA_ARCS, LunaNpu
-from chipmodel.psram_devices import DEVICES
+from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.chip.psram_parts import DEVICES
 
 LUNA_LIKE = Chip(
     name="test-chip",

@@ -9,11 +9,11 @@ import pytest
 
 from bench import bound_soundness
 from bench.bound_soundness import Run, Tally, random_case, random_runs
-from chipmodel.bound import time_bound
-from chipmodel.bound_residency import residency_problem
-from chipmodel.chip import Chip
-from chipmodel.program import Loop, Program
-from chipmodel.time_bound import TimeBound
+from chipmodel.bounds.residency import residency_problem
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.model.program import Loop, Program
+from chipmodel.model.time_bound import TimeBound
 
 QUICK = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across")
 COUNTED_TWICE = 359

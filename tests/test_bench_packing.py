@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench.packing import Instance, checked, guillotine_instances, main, random_instances
-from chipmodel.plan import check
-from workloads.guillotine import guillotine_with_plan
+from chipmodel.model.plan import check
+from workloads.packing.guillotine import guillotine_with_plan
 
 
 def test_it_prints_a_row_for_each_instance_and_packer(capsys: pytest.CaptureFixture[str]) -> None:

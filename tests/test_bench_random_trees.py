@@ -10,13 +10,13 @@ import pytest
 
 from bench import random_trees
 from bench.random_trees import PACKERS, Fault, combinations, look, look_all, random_tree
-from chipmodel.chip import Chip
-from chipmodel.commands import Command
-from chipmodel.program import If, Loop, Node, Program
-from chipmodel.simulate import simulate
-from chipmodel.trace import Trace
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Command
+from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.trace import Trace
 from dma.stream import policies
-from solvers.branch_merge import mergers
+from solvers.branches.mergers import mergers
 
 BATCHES = 4
 TREES = 5

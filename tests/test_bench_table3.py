@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from bench.table3 import CHIP, SHAPES, Row, measure, table
-from chipmodel.chip_file import load_chip
+from chipmodel.chip.chip_file import load_chip
 
 BY_NAME = {shape.name: shape for shape in SHAPES}
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.study_file import read_study
-from chipmodel.study_points import idle_filters, tasks_of
-from chipmodel.study_workload import MINIMALLOC_FOLDER
+from chipmodel.study.points import idle_filters, tasks_of
+from chipmodel.study.study_file import read_study
+from chipmodel.study.workload import MINIMALLOC_FOLDER
+from tests.paths import ROOT
 
-GALLERY = Path(__file__).parent.parent / "reports/gallery"
+GALLERY = ROOT / "reports/gallery"
 STUDIES = sorted(GALLERY.glob("*.yaml"))
 README = (GALLERY / "README.md").read_text()
 
@@ -45,7 +46,7 @@ def _row(file: Path) -> str:
 
 def test_the_gap_study_has_every_packer_and_all_networks() -> None:
     from solvers.registry import packers
-    from workloads.onnx_models import models
+    from workloads.from_onnx.bundled_models import models
     from workloads.zoo import networks
 
     study = read_study(GALLERY / "gap.yaml")

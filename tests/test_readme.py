@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.cli import main
+from chipmodel.cli.main import main
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 COMMANDS = re.findall(r"^(chipmodel .*?)(?:\s+#\s*exit code (\d))?$", README.read_text(), re.MULTILINE)
 GENERATED = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
@@ -68,7 +68,7 @@ def _printed(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_the_yaml_examples_are_valid(tmp_path: Path) -> None:
-    from chipmodel.chip_file import load_chip
+    from chipmodel.chip.chip_file import load_chip
     from workloads.load import load
 
     examples = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from chipmodel.errors import BadInput
-from chipmodel.near import shown, suggest
-from chipmodel.program import Program
-from chipmodel.validate import validate_program
-from workloads.onnx_models import SCHEME, model_file
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.program import Program
+from chipmodel.passes.validate import validate_program
+from workloads.from_onnx.bundled_models import SCHEME, model_file
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"
@@ -60,11 +60,11 @@ def _load(
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
     if suffix in YAML_SUFFIXES:
-        from workloads.yaml_program import load_yaml_program
+        from workloads.from_yaml.program import load_yaml_program
 
         return load_yaml_program(source, dtype=dtype, shapes=shapes)
     if suffix == ONNX_SUFFIX:
-        from workloads.onnx_program import load_onnx
+        from workloads.from_onnx.program import load_onnx
 
         return load_onnx(Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, trips=trips)
     raise _not_accepted(source)

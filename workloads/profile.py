@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.near import suggest
-from chipmodel.program import Arm, If, Loop, Node, Op, Program, ops
-from chipmodel.yaml_file import read_text
+from chipmodel.files.suggestions import suggest
+from chipmodel.files.yaml_file import read_text
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 
 COLUMNS = ("op", "cycles")
 

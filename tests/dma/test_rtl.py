@@ -13,13 +13,14 @@ from random import Random
 
 import pytest
 
-from chipmodel.psram_device import Collision, Device, Protocol, latency_clocks
-from chipmodel.psram_devices import device_named
-from dma.bursts import Burst, bursts_of, transfer_clocks
-from dma.refresh import hidden, refresh_clocks
-from dma.split import burst_limit, wall
+from chipmodel.chip.psram_device import Collision, Device, Protocol, latency_clocks
+from chipmodel.chip.psram_parts import device_named
+from dma.timing.bursts import Burst, bursts_of, transfer_clocks
+from dma.timing.refresh import hidden, refresh_clocks
+from dma.timing.split import burst_limit, wall
+from tests.paths import ROOT
 
-RTL = Path(__file__).parents[2] / "dma" / "rtl"
+RTL = ROOT / "dma" / "rtl"
 TRANSFERS = 200
 BASE = 0x5A_0000
 WINDOW_BYTES = 16 * 1024

@@ -9,25 +9,25 @@ from random import Random
 
 import pytest
 
-from chipmodel.bound import lower_bound_cycles
-from chipmodel.chip import Chip
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.liveness import liveness
-from chipmodel.pipeline import plan
-from chipmodel.program import If, Loop, Node, Op, Program, ops
-from chipmodel.schedule import Schedule, steps
-from chipmodel.simulate import simulate
-from chipmodel.stepper import step_through
-from chipmodel.validate import validate_program
-from chipmodel.verify import verify
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.schedule import Schedule, steps
+from chipmodel.passes.liveness import liveness
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
 from dma import stream as module
+from dma.residency.tiling import SETUP_BYTES
 from dma.stream import PARTS_FOR_WEIGHTS, policies, stream
-from dma.tiling import SETUP_BYTES
-from solvers.bounds import contention
+from solvers.core.bounds import contention
 from tests.support import LUNA_LIKE, tiny_chip
-from workloads.builder import ProgramBuilder
-from workloads.generator import Shape, random_program
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+from workloads.build.shapes import Value
 
 STREAMERS = (
     "sync",

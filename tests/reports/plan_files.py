@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chipmodel.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
-from chipmodel.interval import Interval
-from chipmodel.plan_file import PlanFile, PlannedBuffer, PlannedCore
-from chipmodel.schedule import Part
-from chipmodel.work import Share
+from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Part
+from chipmodel.model.work import Share
+from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore
 from tests.reports.sample import EVIL, UNICODE
 
 ROWS = Interval(0, 4)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from chipmodel.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Plan, Problem, Solved
-from chipmodel.program import Op, Program, ops
-from chipmodel.result import Attempt, Result
-from chipmodel.schedule import (
+from chipmodel.chip.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.result import Attempt, Result
+from chipmodel.model.schedule import (
     BufferSpec,
     Part,
     Schedule,
@@ -27,9 +27,9 @@ from chipmodel.schedule import (
     StepNode,
     Transfer,
 )
-from chipmodel.time_bound import TimeBound
-from chipmodel.trace import Cause, Event, Kind, Trace, Unit
-from workloads.builder import ProgramBuilder
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
+from workloads.build.builder import ProgramBuilder
 
 EVIL = "dw<script>alert('x')</script>&amp;</b>"
 UNICODE = "größe-畳み込み-🎧"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from chipmodel.study_row import Improved, Point, Row, Status
-from reports.study_data import Study
+from chipmodel.model.study_row import Improved, Point, Row, Status
+from reports.study.data import Study
 
 EVIL = "<script>alert('x')</script>.csv"
 PACKERS = (

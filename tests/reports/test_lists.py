@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.chip import Figure
-from chipmodel.chip_file import load_chip, preset_names
+from chipmodel.chip.chip import Figure
+from chipmodel.chip.chip_file import load_chip, preset_names
 from dma.stream import policies
 from reports.lists import print_chip, print_chips, print_networks, print_planners
-from solvers.branch_merge import mergers
+from solvers.branches.mergers import mergers
 from solvers.registry import packers
 from tests.support import LUNA_LIKE
-from workloads.builder import ProgramBuilder
+from workloads.build.builder import ProgramBuilder
 
 
 @dataclass

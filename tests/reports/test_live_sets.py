@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Problem
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
 from reports.live_sets import largest, pressures, profile
-from solvers.bounds import contention
+from solvers.core.bounds import contention
 
 SPANS = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 6)), max_size=3)
 BUFFERS = st.lists(st.tuples(st.integers(0, 9), SPANS), max_size=7)

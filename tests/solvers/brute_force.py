@@ -1,7 +1,7 @@
 """The optimum by trying every offset of every buffer, and small random problems to try it on.
 
-All constraints are about one buffer or about two, so what ``chipmodel.plan.check`` says about each buffer
-alone and each pair decides about the whole. The oracle asks it about all of them, at all offsets, and
+All constraints are about one buffer or about two, so what ``chipmodel.model.plan.check`` says about each
+buffer alone and each pair decides about the whole. The oracle asks it about all of them, at all offsets, and
 then goes through all combinations that these answers leave.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
 
 
 def optimum(problem: Problem, most: int) -> int | None:

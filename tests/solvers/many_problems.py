@@ -7,10 +7,10 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from chipmodel.chip_file import load_chip
-from chipmodel.interval import Interval
-from chipmodel.liveness import liveness
-from chipmodel.plan import Buffer, Problem
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.passes.liveness import liveness
 from dma.stream import stream
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem, check
 
 
 def smallest_peak(problem: Problem) -> int | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Memory, Problem
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Problem
 
 
 def random_problem(seed: int, most: int = 7, constrained: bool | None = None) -> Problem:

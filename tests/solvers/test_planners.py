@@ -7,10 +7,10 @@ from time import process_time
 
 import pytest
 
-from chipmodel.plan import Problem, check
-from chipmodel.plan_sweep import check_fast
-from solvers.bounds import contention
-from solvers.outcome import Limits
+from chipmodel.model.plan import Problem, check
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.bounds import contention
+from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, random_buffers, zoo_problems
 
@@ -45,8 +45,8 @@ def test_hill_climb_reaches_the_bound_on_every_network() -> None:
 def densenet121() -> Problem:
     """Its feature maps at 224 x 224, int8: in a block every layer's 32 channels live until the block ends,
     because each later layer reads them all."""
-    from chipmodel.interval import Interval
-    from chipmodel.plan import Buffer
+    from chipmodel.model.interval import Interval
+    from chipmodel.model.plan import Buffer
 
     buffers = [Buffer("stem", 64 * 112 * 112, (Interval(0, 2),)), Buffer("pool", 64 * 56 * 56, ())]
     step, channels, side = 2, 64, 56

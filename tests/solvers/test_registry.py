@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.interval import Interval
-from chipmodel.plan import Buffer, Problem, Status, check
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, Status, check
 from solvers import registry
-from solvers.bounds import contention
+from solvers.core.bounds import contention
 from solvers.registry import Packer, packers, solve
 
 
@@ -140,6 +140,6 @@ def test_heuristics_keep_constraints_or_say_that_they_cannot() -> None:
 
 
 def test_listing_the_packers_imports_none_of_them() -> None:
-    code = "import sys, solvers.registry as r; r.packers(); print('solvers.first_fit' in sys.modules)"
+    code = "import sys, solvers.registry as r; r.packers(); print('solvers.core.first_fit' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"

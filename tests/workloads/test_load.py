@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.program import Program
+from chipmodel.model.program import Program
+from tests.paths import WORKLOADS
 from workloads import load as load_module
 from workloads.load import load, parse_shape_option
 
-EXAMPLE = Path(__file__).parents[2] / "workloads" / "tiny_cnn.yaml"
+EXAMPLE = WORKLOADS / "tiny_cnn.yaml"
 
 
 def test_a_yaml_file() -> None:

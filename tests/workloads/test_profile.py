@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.chip_file import load_chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
-from chipmodel.pipeline import run
-from chipmodel.program import ops
+from chipmodel.model.program import ops
+from chipmodel.pipeline.single_core import run
+from tests.paths import WORKLOADS
 from workloads.load import load
 from workloads.profile import read_profile, with_profile
 
@@ -26,7 +27,7 @@ def test_measured_cycles_replace_the_models_and_only_those(tmp_path: Path) -> No
 
 
 def test_they_reach_arms_and_loops_and_the_simulation(tmp_path: Path) -> None:
-    source = str(Path(__file__).parents[2] / "workloads" / "gated_vision.yaml")
+    source = str(WORKLOADS / "gated_vision.yaml")
     path = tmp_path / "cycles.csv"
     path.write_text("cycles,op\n1000000,f1\n")
     program = with_profile(load(source), read_profile(path))

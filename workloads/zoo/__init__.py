@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chipmodel.errors import BadInput
-from chipmodel.near import shown, suggest
-from chipmodel.program import Program
-from workloads.builder import ProgramBuilder
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.program import Program
+from workloads.build.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control import CONTROL_FLOW
 from workloads.zoo.network import Figure, Network, Option, Setting

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import add, image, pad_channels
 
 ANCHORS = {8: 2, 16: 6}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from chipmodel.program import Node
-from chipmodel.work import Recurrent, Vector
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value, bias_dtype
+from chipmodel.model.program import Node
+from chipmodel.model.work import Recurrent, Vector
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value, bias_dtype
 
 GATES = {"gru": 3, "lstm": 4}
 

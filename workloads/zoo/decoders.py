@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
-from workloads.trips import allocate, collect, hand_over, pick
+from workloads.build.builder import ProgramBuilder
+from workloads.build.loop_tensors import allocate, collect, hand_over, pick
+from workloads.build.shapes import Value
 from workloads.zoo.control import copy_to, lengths, look_up, most_likely, step, step_weights
 from workloads.zoo.googlenet import features
 

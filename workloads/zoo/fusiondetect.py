@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.control import choose
 from workloads.zoo.layers import add, concat, image
 

@@ -5,8 +5,8 @@ As torchvision builds it: pooling rounds up, BatchNorm after every convolution (
 
 from __future__ import annotations
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import classifier, concat, image
 
 Widths = tuple[int, int, int, int, int, int]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 
 
 def image(net: ProgramBuilder, size: int, channels: int = 3) -> Value:

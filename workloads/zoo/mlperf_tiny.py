@@ -6,8 +6,8 @@ it: padding is TensorFlow's "same" and the classifiers end in a softmax.
 
 from __future__ import annotations
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import add, classifier, image, softmax
 
 

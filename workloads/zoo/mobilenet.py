@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import add, classifier, image, softmax
 
 V1_BLOCKS: tuple[tuple[int, int], ...] = (

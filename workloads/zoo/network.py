@@ -8,8 +8,8 @@ from importlib import import_module
 from math import isfinite
 
 from chipmodel.errors import BadInput
-from chipmodel.near import cut, shown, suggest
-from workloads.builder import ProgramBuilder
+from chipmodel.files.suggestions import cut, shown, suggest
+from workloads.build.builder import ProgramBuilder
 
 Setting = int | float | str
 """The value of an option, of the same type as its default."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import add, classifier, image
 
 Block = Callable[[ProgramBuilder, str, Value, int, int], Value]

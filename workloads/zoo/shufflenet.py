@@ -5,8 +5,8 @@ It ends in logits, and its classifier has no bias.
 
 from __future__ import annotations
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
 from workloads.zoo.layers import add, classifier, concat, image, shuffle_channels
 
 STAGE2_CHANNELS = {3: 240, 8: 384}

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from workloads.builder import ProgramBuilder
-from workloads.shapes import Value, bias_dtype
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value, bias_dtype
 from workloads.zoo.control import choose, copy_to, step, step_weights
 from workloads.zoo.layers import add, classifier, image
 

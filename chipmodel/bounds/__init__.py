@@ -1,0 +1,1 @@
+"""Lower bounds on the cycles of any plan."""

@@ -1,0 +1,73 @@
+"""What a run of an op needs at least, however a plan cuts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from chipmodel.chip.chip import Npu
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.program import Op
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
+from chipmodel.npu.cycles import busy_cycles
+
+
+def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
+    """Core cycles of ``op`` in at least so many stripes and slices: parts may run across the borders of
+    images, groups and directions and so share the padding that each of those has in the whole op."""
+    if op.cycles is not None:
+        return op.cycles
+    if op.absorbs:
+        return 0  # all of its inputs may lie in its output already, or nearly all
+    works = (op.work, _borderless(op.work))
+    return min(busy_cycles(npu, op, work, stripes, slices) for work in works)
+
+
+def _borderless(work: Work) -> Work:
+    """As many multiply-accumulates as one image, one group, one product or one direction."""
+    match work:
+        case Conv():
+            groups = work.groups if work.depthwise else 1
+            in_c = work.in_c if work.depthwise else work.in_c // work.groups
+            return Conv(_stacked(work.window, work.batch), in_c, work.out_c, groups)
+        case Pool():
+            return Pool(_stacked(work.window, work.batch), work.channels)
+        case Matmul():
+            return Matmul(work.rows, work.inner, work.cols)
+        case Recurrent():
+            return work if work.directions == 1 else _one_way(work)
+        case Vector():
+            return work
+
+
+def _stacked(window: Window, images: int) -> Window:
+    return replace(window, in_h=images * window.in_h, out_h=images * window.out_h)
+
+
+def _one_way(work: Recurrent) -> Recurrent:
+    gate_rows = work.gates * work.channels
+    return Recurrent(work.steps, work.inputs + work.hidden - 1, 1, gate_rows, 1, work.batch)
+
+
+def written_share(op: Op, name: str, times: int) -> Fraction:
+    """The share of tensor ``name`` that ``op`` writes, of the slices of a loop at most one a trip."""
+    if name not in op.outputs or op.allocates:
+        return Fraction(0)
+    return Fraction(min(times, op.slices), op.slices) if name == op.sliced else Fraction(1)
+
+
+def read_share(op: Op, name: str, times: int) -> Fraction:
+    """The share of tensor ``name`` that ``op`` reads row by row: strides may jump over rows."""
+    if name not in op.inputs:
+        return Fraction(0)
+    if name == op.sliced:
+        return Fraction(0) if op.collects else _read_rows(op, name) * min(times, op.slices) / op.slices
+    return _read_rows(op, name)
+
+
+def _read_rows(op: Op, name: str) -> Fraction:
+    if not isinstance(op.work, Conv | Pool) or name in op.inputs[1:]:
+        return Fraction(1)
+    window = op.work.window
+    each = merged(window.input_rows(Interval(row, row + 1)) for row in range(window.out_h))
+    return Fraction(sum(len(rows) for rows in each), window.in_h)

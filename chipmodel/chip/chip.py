@@ -1,0 +1,273 @@
+"""The chip: SharedMemory, Psram, the DMA engine between them, the NPU, and their clocks.
+
+All types are frozen. Sizes are bytes, times are cycles of the core clock unless a name says
+otherwise, frequencies are exact rationals of MHz. Where each number of a preset comes from is kept
+beside it, see ``Chip.figures``; presets are the files in ``chipmodel/chips/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+from chipmodel.chip.luna_npu import LunaNpu
+from chipmodel.chip.psram_device import WIRES, Device, Protocol
+
+Mark = Literal["published", "derived", "assumed", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a chip file: its value as written, how well it is known, and who says so."""
+
+    value: str
+    mark: Mark
+    source: str
+
+
+Arbitration = Literal["npu first", "dma first", "round robin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """``shared_memory.model: banks``. Each of ``count`` banks serves ``ports`` accesses a cycle; who
+    asks for more waits a cycle, and asks again.
+
+    ``interleave: words`` gives word number ``n`` of ``word_bytes`` to bank ``n mod count``; ``blocks``
+    gives each bank one stretch of addresses. The CPU always goes first, then who ``arbitration`` says.
+    """
+
+    count: int
+    word_bytes: int
+    interleave: Literal["words", "blocks"] = "words"
+    ports: int = 1
+    arbitration: Arbitration = "npu first"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """The on-chip SRAM that holds intermediate tensors and DMA buffers."""
+
+    bytes: int
+    alignment: int
+    """Every buffer's offset is a multiple of this many bytes."""
+    banks: Banks | None = None
+    """None: the NPU, the DMA engine and the CPU never wait for one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Psram:
+    """The off-chip memory that holds weights, the program's inputs and outputs, and spilled tensors."""
+
+    bytes: int
+    clock_mhz: Fraction
+    bytes_per_clock: Fraction
+    device: Device | None = None
+    """The part, at ``clock_mhz``, where the DMA engine is modelled burst by burst."""
+    collision: Literal["none", "expected", "worst", "phase"] = "none"
+    """Which of its bursts meet a refresh and wait longer: none, the expected share, every one, or those
+    that the simulated time says."""
+    ce_low_max_us: Fraction | None = None
+    ce_high_ns: Fraction = Fraction(0)
+    """How long CE# may be low and must be high, where a public controller drives the part (a ``device``
+    knows its own)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One direction of the DMA engine: a transfer is cut into Psram bursts of ``burst_bytes``, and
+    each pays ``burst_overhead_clocks`` Psram clocks beside its data."""
+
+    setup_cycles: int
+    burst_bytes: int
+    burst_overhead_clocks: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """``count`` transfers are in service at once. Each sets up on its own; their bursts share the one
+    engine, the oldest transfer's first (``in order``) or a burst of each in turn (``round robin``)."""
+
+    count: int = 1
+    arbitration: Literal["in order", "round robin"] = "in order"
+
+
+@dataclass(frozen=True, slots=True)
+class Dma:
+    """``dma.model: line``. ``outstanding`` bursts are asked for at once, which hides their overhead
+    behind one another's data."""
+
+    load: Route
+    store: Route
+    channels: Channels = Channels()
+    outstanding: int = 1
+    port_bytes: int = 8
+    """What a beat brings to or takes from SharedMemory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BurstDma:
+    """``dma.model: bursts``. The engine reads a burst of beats, then writes it; a beat takes a cycle.
+
+    Its Psram controller fetches ``prefetch_lines`` bursts beside the one asked for, and each access
+    waits ``crossing_clocks`` Psram clocks between the two clock domains. Transfers of up to
+    ``short_bytes`` run at the engine's own pace.
+    """
+
+    setup_cycles: int
+    beat_bytes: int
+    burst_beats: int
+    gap_cycles: int
+    """Core cycles between reading a burst and the next, beside its beats."""
+    prefetch_lines: int
+    crossing_clocks: int
+    short_bytes: int
+    channels: Channels = Channels()
+    overlap: bool = False
+    """Whether a burst is read while the one before it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class HyperBusDma:
+    """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
+    up to ``request_beats`` after the other (``dma.timing.controllers.HyperBus`` says what the constants are).
+    """
+
+    latency_clocks: int
+    latency_multiple: int
+    max_burst_words: int
+    request_beats: int
+    bus_bytes: int
+    request_cycles: int
+    response_cycles: int
+    turnaround_cycles: int
+    fixed_clocks: int
+    segment_clocks: int
+    round_trip_us: Fraction
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of the longest AXI burst."""
+        return self.bus_bytes * self.request_beats
+
+    @property
+    def burst_words(self) -> int:
+        """Words of the longest CS# low."""
+        return min(self.max_burst_words, self.request_bytes // 2)
+
+    @property
+    def low_clocks(self) -> int:
+        """Psram clocks of the longest CS# low: command-address, of which the latency count overlaps one
+        clock, latency, words."""
+        return 2 + self.latency_clocks * self.latency_multiple + self.burst_words
+
+    @property
+    def high_clocks(self) -> int:
+        """Psram clocks of the shortest CS# high: what lies between two bursts beside command-address."""
+        return self.segment_clocks - 2
+
+
+@dataclass(frozen=True, slots=True)
+class CdmaDma:
+    """``dma.model: cdma``. alexforencich/verilog-axi, axi_cdma between SharedMemory and another AXI
+    memory in Psram's place (``dma.cdma``); both run at the core's clock."""
+
+    data_bits: int
+    max_burst_beats: int
+    boundary_bytes: int
+    """Where every AXI burst ends."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+
+@dataclass(frozen=True, slots=True)
+class EfPsramDma:
+    """``dma.model: ef-psram``. A DMA that moves a word of ``access_bytes`` at a time through
+    efabless/EF_PSRAM_CTRL (``dma.timing.controllers.EfPsram``)."""
+
+    read_mode: Protocol
+    write_mode: Protocol
+    wait_clocks: int
+    """SCK clocks between address and data of a read; a write has none."""
+    access_bytes: int
+    clocks_per_sck: int
+    frame_cycles: int
+    gap_cycles: int
+    """Core cycles from the end of an access to the start of the next."""
+    setup_cycles: int = 0
+    channels: Channels = Channels()
+
+    def sck_clocks(self, write: bool, size: int) -> int:
+        """SCK clocks of one access."""
+        wire = WIRES[self.write_mode if write else self.read_mode]
+        wait = 0 if write else self.wait_clocks
+        return wire.command_clocks + wire.address_clocks + wait + ceil(size / wire.bytes_per_clock)
+
+    @property
+    def low_cycles(self) -> int:
+        """Core cycles of the longest CE# low: it falls a cycle after the start."""
+        longest = max(self.sck_clocks(write, self.access_bytes) for write in (False, True))
+        return self.clocks_per_sck * longest + self.frame_cycles - 1
+
+    @property
+    def high_cycles(self) -> int:
+        """Core cycles of CE# high between two accesses."""
+        return self.gap_cycles + 1
+
+
+Controlled = HyperBusDma | CdmaDma | EfPsramDma
+"""An engine whose transfers are those of a public RTL design (``dma.timing.controlled``)."""
+AnyDma = Dma | BurstDma | Controlled
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """What the CPU does beside the program: every ``shared_every`` core cycles it takes a word of
+    SharedMemory (bank after bank), every ``psram_every`` a line of ``line_bytes`` of Psram. 0: never."""
+
+    shared_every: int = 0
+    psram_every: int = 0
+    line_bytes: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Npu:
+    """The MAC array and its ports on SharedMemory.
+
+    ``macs_per_cycle`` is by the width of the operands in bits (8, 16, 32); ``array`` is what
+    (input channels, output channels, columns) are padded to.
+    """
+
+    macs_per_cycle: Mapping[int, Fraction]
+    array: tuple[int, int, int]
+    read_bytes_per_cycle: Fraction
+    write_bytes_per_cycle: Fraction
+    luna: LunaNpu | None = None
+    """LUNA's own mechanism, where ``npu.model`` is ``luna``; otherwise MACs over MACs per cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A whole chip; ``core_mhz`` is the clock that every simulated cycle counts."""
+
+    name: str
+    title: str
+    core_mhz: Fraction
+    shared_memory: SharedMemory
+    psram: Psram
+    dma: AnyDma
+    npu: Npu
+    figures: Mapping[str, Figure]
+    """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""
+    cpu: Cpu = Cpu()
+    cores: int = 1
+    """Each has an NPU and a ``shared_memory`` of its own; the DMA engine and the Psram serve them all."""
+
+    def milliseconds(self, cycles: int) -> float:
+        """``cycles`` of the core clock as wall time, for printing."""
+        return float(cycles / (self.core_mhz * 1000))

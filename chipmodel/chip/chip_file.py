@@ -1,0 +1,347 @@
+"""Chip files and presets: YAML with the dotted fields of ``chipmodel.chip.chip``, every number with its
+origin.
+
+A number is a plain scalar (a user's own, marked "given") or ``{value, mark, source}``. A file with
+``base: luna-arcs`` takes from there what it does not give itself.
+
+No pydantic here, as importing it takes longer than reading a chip; the fields and their limits are
+in ``chipmodel.chip.fields``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from chipmodel.chip.chip import (
+    Arbitration,
+    Banks,
+    Chip,
+    Cpu,
+    Figure,
+    Mark,
+    Npu,
+    SharedMemory,
+)
+from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of
+from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
+from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.yaml_file import Document, read_text, read_yaml
+
+PRESET_FOLDER = Path(__file__).parent / "presets"
+TEXTS = ("base", "name", "title")
+LONGEST_TEXT = 200
+MARKS: tuple[str, ...] = get_args(Mark)
+
+Keys = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A chip file as far as it goes: its figures, and their numbers."""
+
+    name: str
+    title: str
+    figures: Mapping[str, Figure]
+    numbers: Mapping[str, Fraction]
+    choices: Mapping[str, str]
+
+
+def preset_names() -> tuple[str, ...]:
+    """The names of the chips that come along, sorted."""
+    return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
+
+
+def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
+    """The preset of that name, or the chip file at that path, with ``overrides`` such as
+    ``psram.clock_mhz=100`` in place of its numbers (of two for one field, the later one counts).
+
+    Raises ``BadInput`` for an unknown name, a file or field that is not there, and any number that
+    cannot be.
+    """
+    written = _read(_find(name_or_path, None), ())
+    figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
+    for text in overrides:
+        path, value = _override(text)
+        _take(path, value, Place(f"--set {text}"), numbers, choices)
+        figures[path] = Figure(value, "given", "--set")
+    _take_defaults(figures, numbers, choices)
+    own = [path for path, field in FIELDS.items() if field.belongs(choices)]
+    for path, figure in figures.items():
+        _refuse_stray(path, figure, choices)
+    missing = [path for path in own if path not in figures]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        mend = "add it, or write 'base: luna-arcs' to take all other numbers from there"
+        raise BadInput(
+            f"the chip has no {', '.join(missing[:3])}{more}", where=Place(name_or_path), mend=mend
+        )
+    chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
+    _check_luna(chip, Place(name_or_path))
+    _check_cpu(chip, Place(name_or_path))
+    check_controller(chip, Place(name_or_path))
+    return chip
+
+
+def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    if FIELDS[path].kind == "choice":
+        choices[path] = read_choice(path, text, where)
+    else:
+        numbers[path] = read_number(path, text, where)
+
+
+def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
+    """What the file leaves out and need not say; a choice comes before the fields that hang on it."""
+    for path, field in FIELDS.items():
+        if field.default is not None and path not in figures and field.belongs(choices):
+            figures[path] = Figure(field.default, "assumed", "nothing is said: the plainest machine")
+            _take(path, field.default, Place(path), numbers, choices)
+
+
+def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
+    """A number that the user gave must mean something; one that a base brought along may not."""
+    only = FIELDS[path].only
+    if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
+        what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
+        raise BadInput(
+            what, where=Place(figure.source), mend=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
+        )
+
+
+def _check_luna(chip: Chip, where: Place) -> None:
+    """LUNA's MACs a cycle are its lanes, so the two must say the same."""
+    lanes = prod(chip.npu.array)
+    if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
+        what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
+        raise BadInput(
+            what, where=where, mend="set npu.array.* so that the lanes multiply up to it, and both"
+        )
+
+
+def _check_cpu(chip: Chip, where: Place) -> None:
+    """In every cycle the CPU would keep an access of all banks waiting for ever."""
+    if chip.cpu.shared_every == 1:
+        what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
+        raise BadInput(what, where=where, mend="let it be 0 (never) or at least 2")
+
+
+def _find(name_or_path: str, origin: Place | None) -> Path:
+    """The file of a preset or of a path, which is relative to the folder of the ``origin`` that names it."""
+    if name_or_path in preset_names():
+        return PRESET_FOLDER / f"{name_or_path}.yaml"
+    path = Path(origin.file).parent / name_or_path if origin else Path(name_or_path)
+    looks_like_path = path.suffix in (".yaml", ".yml") or "/" in name_or_path or "\\" in name_or_path
+    if looks_like_path or path.is_file():
+        return path
+    mend = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
+    raise BadInput(f"no chip is called {shown(name_or_path)}", where=origin, mend=mend)
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
+    """The chip file at ``path`` on top of its base; ``seen`` are the files that lead to it."""
+    document = read_yaml(read_text(path), str(path))
+    texts = {key: _text(document, key) for key in TEXTS}
+    figures, numbers, choices = _figures(document)
+    name = texts["name"] or path.stem
+    if not texts["base"]:
+        return _Written(name, texts["title"] or name, figures, numbers, choices)
+    where = document.place(("base",))
+    base_path = _find(texts["base"], where)
+    trail = (*seen, path.resolve())
+    if base_path.resolve() in trail:
+        mend = "let the base be a preset, or a file with all numbers"
+        raise BadInput("the chip is based on itself", where=where, mend=mend)
+    base = _read(base_path, trail)
+    title = texts["title"] or f"{name}, based on {base.name}"
+    return _Written(
+        name,
+        title,
+        {**base.figures, **figures},
+        {**base.numbers, **numbers},
+        {**base.choices, **choices},
+    )
+
+
+def _text(document: Document, key: str) -> str:
+    """The name, title or base; empty where the file gives none."""
+    value = _mapping(document, document.data, ()).get(key, "")
+    if not isinstance(value, str) or (key in cast("Any", document.data) and not value.strip()):
+        what = f"'{key}' must be a text, not {shown(value)}"
+        raise BadInput(what, where=document.place((key,)), mend="put it in quotes")
+    if len(value) > LONGEST_TEXT or not value.isprintable():
+        what = f"'{key}' must be one printable line of at most {LONGEST_TEXT} characters"
+        raise BadInput(what, where=document.place((key,)), mend="shorten it to one line")
+    return value.strip()
+
+
+def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction], dict[str, str]]:
+    figures: dict[str, Figure] = {}
+    numbers: dict[str, Fraction] = {}
+    choices: dict[str, str] = {}
+    for keys, value in _leaves(document, document.data, ()):
+        path, where = ".".join(keys), document.place(keys)
+        if path in figures:
+            raise BadInput(f"{path} is given twice", where=where, mend="remove one of the two")
+        figures[path] = _figure(document, keys, value)
+        _take(path, figures[path].value, where, numbers, choices)
+    return figures, numbers, choices
+
+
+def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
+    """Every number by the keys that lead to it. Raises ``BadInput`` for a key that is no field."""
+    found: list[tuple[Keys, Any]] = []
+    for key, value in _mapping(document, data, keys).items():
+        here = (*keys, key)
+        path = ".".join(here)
+        if path in FIELDS:
+            found.append((here, value))
+        elif key and children(path):
+            found.extend(_leaves(document, value, here))
+        elif keys or key not in TEXTS:
+            known = children(".".join(keys)) if keys else (*TEXTS, *children(""))
+            inside = f" in {'.'.join(keys)}" if keys else ""
+            mend = suggest(key, known, "keys here are")
+            raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), mend=mend)
+    return found
+
+
+def _mapping(document: Document, data: Any, keys: Keys) -> dict[str, Any]:
+    if isinstance(data, dict):
+        return cast("dict[str, Any]", data)
+    what = f"{'.'.join(keys) or 'a chip file'} must be a mapping, not {shown(data)}"
+    mend = f"write its fields on indented lines: {', '.join(children('.'.join(keys)))}"
+    raise BadInput(what, where=document.place(keys), mend=mend)
+
+
+def _figure(document: Document, keys: Keys, value: Any) -> Figure:
+    """One number with its origin."""
+    where = document.place(keys)
+    if not isinstance(value, dict):
+        return Figure(_scalar(document, keys, value), "given", str(where))
+    parts = cast("dict[str, Any]", value)
+    for key in parts:
+        if key not in ("value", "mark", "source"):
+            mend = suggest(key, ("value", "mark", "source"), "keys here are")
+            raise BadInput(f"unknown key {shown(key)}", where=document.place((*keys, key)), mend=mend)
+    if "value" not in parts:
+        raise BadInput(f"{'.'.join(keys)} has no 'value'", where=where, mend="add 'value: ...'")
+    text = _scalar(document, (*keys, "value"), parts["value"])
+    mark, source = parts.get("mark"), parts.get("source", "")
+    if mark not in MARKS:
+        problem = f"has the mark {shown(mark)}" if "mark" in parts else "has no 'mark'"
+        mend = f"write 'mark: ' and one of {', '.join(MARKS)}"
+        raise BadInput(f"{'.'.join(keys)} {problem}", where=document.place((*keys, "mark")), mend=mend)
+    if not isinstance(source, str) or not (source.strip() or mark == "given"):
+        problem = f"{'.'.join(keys)} is {mark} but has no 'source'"
+        mend = "add 'source: ...' that says who says so, or why"
+        raise BadInput(problem, where=document.place((*keys, "source")), mend=mend)
+    return Figure(text, cast("Mark", mark), " ".join(source.split()) or str(where))
+
+
+def _scalar(document: Document, keys: Keys, value: Any) -> str:
+    """The number as written. Raises ``BadInput`` for a list, a mapping, nothing, true and false."""
+    if isinstance(value, dict | list | bool) or value is None:
+        what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
+        raise BadInput(what, where=document.place(keys), mend="write one number")
+    return document.written(keys).strip()
+
+
+def _override(text: str) -> tuple[str, str]:
+    """(dotted path, value) of a ``--set``."""
+    path, equals, value = (part.strip() for part in text.partition("="))
+    where = Place(f"--set {text}")
+    if not (path and equals and value):
+        raise BadInput("this is no FIELD=VALUE", where=where, mend="write it as in --set psram.clock_mhz=100")
+    if path not in FIELDS:
+        below = children(path)
+        if below:
+            mend = "set one of " + ", ".join(f"{path}.{key}" for key in below)
+            raise BadInput(f"'{path}' holds several fields", where=where, mend=mend)
+        mend = suggest(path, FIELDS, "fields are")
+        raise BadInput(f"unknown field {shown(path)}", where=where, mend=mend)
+    return path, value
+
+
+def _chip(
+    name: str,
+    title: str,
+    numbers: Mapping[str, Fraction],
+    choices: Mapping[str, str],
+    figures: Mapping[str, Figure],
+) -> Chip:
+    def whole(path: str) -> int:
+        return int(numbers[path])
+
+    return Chip(
+        name=name,
+        title=title,
+        core_mhz=numbers["core_mhz"],
+        shared_memory=SharedMemory(
+            whole("shared_memory.bytes"), whole("shared_memory.alignment"), _banks(numbers, choices)
+        ),
+        psram=psram_of(numbers, choices),
+        dma=dma_of(numbers, choices),
+        npu=_npu(numbers, choices["npu.model"]),
+        figures=figures,
+        cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
+        cores=whole("cores"),
+    )
+
+
+def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks | None:
+    if choices["shared_memory.model"] == "flat":
+        return None
+    count, word, ports = (
+        int(numbers[f"shared_memory.banks.{name}"]) for name in ("count", "word_bytes", "ports")
+    )
+    interleave = cast('Literal["words", "blocks"]', choices["shared_memory.banks.interleave"])
+    return Banks(
+        count, word, interleave, ports, cast(Arbitration, choices["shared_memory.banks.arbitration"])
+    )
+
+
+def _npu(numbers: Mapping[str, Fraction], model: str) -> Npu:
+    macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
+    axes = ("input_channels", "output_channels", "columns")
+    in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
+    array = (in_lanes, out_lanes, columns)
+    read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
+    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
+    return Npu(macs, array, read, write, luna)
+
+
+def _luna(
+    numbers: Mapping[str, Fraction],
+    array: tuple[int, ...],
+    macs: Mapping[int, Fraction],
+    read: Fraction,
+    write: Fraction,
+) -> LunaNpu:
+    def whole(field: str) -> int:
+        return int(numbers[f"npu.luna.{field}"])
+
+    return replace(
+        LUNA_ARCS,
+        in_lanes=array[0],
+        out_lanes=array[1],
+        columns=array[2],
+        load_bytes_per_cycle=read,
+        store_bytes_per_cycle=write,
+        width_8=replace(LUNA_ARCS.width_8, macs_per_cycle=macs[8]),
+        width_16=replace(LUNA_ARCS.width_16, macs_per_cycle=macs[16]),
+        width_32=replace(LUNA_ARCS.width_32, macs_per_cycle=macs[32]),
+        input_buffer=whole("input_buffer_bytes"),
+        weight_buffer=whole("weight_buffer_bytes"),
+        conv_configuration=whole("conv_configuration_cycles"),
+        depthwise_configuration=whole("depthwise_configuration_cycles"),
+        matmul_configuration=whole("matmul_configuration_cycles"),
+        later_pass_saving=whole("later_pass_saving_cycles"),
+        piece_configuration=whole("piece_configuration_cycles"),
+        piece_channel=whole("piece_channel_cycles"),
+    )

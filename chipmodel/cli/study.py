@@ -1,0 +1,206 @@
+"""``chipmodel study``: many points, stored as they are answered, on all cores or on a cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
+from chipmodel.terminal.progress import stage
+
+if TYPE_CHECKING:
+    from chipmodel.model.study_row import Row
+    from chipmodel.study.crew import Crew
+    from chipmodel.study.store import Counts, Store
+    from chipmodel.study.study_file import Study
+    from chipmodel.study.task import Task
+
+MOST_WORKERS = 1024
+INTERRUPTED = 130
+SHOWN_ERRORS = 5
+ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
+
+
+@click.command()
+@click.argument("study_file", metavar="STUDY.yaml")
+@click.option("--store", "store_file", metavar="FILE", help="Where rows are kept. [STUDY.sqlite beside it]")
+@click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one for each core]")
+@click.option("--dask", metavar="tcp://HOST:PORT", help="A dask.distributed scheduler, whose workers answer.")
+@click.option("--status", "only_status", is_flag=True, help="Say how far it is, and answer no point.")
+@click.option("--retry-failed", is_flag=True, help="Answer points again of which the row is an error.")
+@click.option("--export", "table_file", metavar="FILE.csv|FILE.parquet", help="All rows as one table.")
+@click.option("--no-times", is_flag=True, help="Leave out of the table what differs from run to run.")
+@click.option("--json", "json_file", metavar="FILE|-", help="How far it is, and mean gaps, as JSON.")
+def study(
+    study_file: str,
+    store_file: str | None,
+    workers: int | None,
+    dask: str | None,
+    only_status: bool,
+    retry_failed: bool,
+    table_file: str | None,
+    no_times: bool,
+    json_file: str | None,
+) -> int:
+    """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
+
+    Rows are stored as they come, so that a run may be stopped or killed at any moment and goes on where it
+    was; several runs of one study share the work. A row is kept by all that decides it: the workload's
+    content, the chip, planners, seed, limits, and chipmodel's own code.
+
+    \b
+      name, title   what it is called, and what it asks
+      workloads     zoo:NAME, onnx:NAME, files (relative to STUDY.yaml),
+                    guillotine:n=60, minimalloc:NAME; * stands for anything.
+                    [MLPerf Tiny]
+                    Options: model.onnx?dtype=int16&shape.x=1,3,64,64&trips.l=3
+      chips         presets and chip files, or all. [luna-arcs]
+      packers       names, or all. [large-first]; also merges [conflict] and
+                    streamers [ping-pong]
+      seeds         of planners that search. [0]
+      set           chip fields, each with its values:
+                    shared_memory.bytes: [256KiB, 384KiB]
+      filters       include: and exclude: lists of {packer: exact, workload:
+                    [zoo:vgg*]}; an item matches where all of its keys do
+      time_limit    seconds, of each planner that searches (on several
+                    cores, for each plan of a core that is tried)
+      node_limit    nodes of search: the same answer every time
+
+    With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
+    point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
+    """
+    from chipmodel.files.atomic_write import keep
+    from chipmodel.study.export import write_table, writer_of
+    from chipmodel.study.points import idle_filters, tasks_of
+    from chipmodel.study.store import opened, read_rows
+    from chipmodel.study.study_file import read_study
+
+    _check(workers, dask, only_status, retry_failed, no_times, table_file)
+    if table_file:
+        writer_of(Path(table_file))
+    with stage(f"reading {study_file}"):
+        asked = read_study(Path(study_file))
+        tasks = tasks_of(asked)
+    for note in idle_filters(asked):
+        click.echo(f"note: {note}", err=True)
+    path = Path(store_file) if store_file else asked.file.with_suffix(".sqlite")
+    keep("--export", table_file, study_file, path)
+    keep("--json", json_file, study_file, path, table_file)
+    with opened(path) as store:
+        _ask(store, asked, tasks)
+        if retry_failed:
+            store.retry_failed()
+        finished = only_status or _run(store, tasks, workers, dask)
+        counts, errors = store.counts(), store.errors()
+    header, rows = read_rows(path)
+    if table_file:
+        write_table(rows, Path(table_file), times=not no_times)
+    _say(header.name, counts, errors, rows, json_file)
+    if not finished:
+        click.echo("stopped; what is finished is stored: run it again to go on", err=True)
+        return INTERRUPTED
+    return EXIT_DONE if counts.stored == counts.points and not counts.failed else EXIT_UNKNOWN
+
+
+def _check(
+    workers: int | None,
+    dask: str | None,
+    only_status: bool,
+    retry_failed: bool,
+    no_times: bool,
+    table_file: str | None,
+) -> None:
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise BadInput(f"--workers {workers} is no number of processes", mend=f"1 to {MOST_WORKERS}")
+    if workers is not None and dask:
+        raise BadInput("--workers is of this machine, --dask of a cluster", mend="give one of the two")
+    if only_status and (retry_failed or workers is not None or dask):
+        raise BadInput("--status answers no point", mend="leave out --retry-failed, --workers and --dask")
+    if no_times and not table_file:
+        raise BadInput("--no-times is of a table", mend="give --export FILE.csv as well")
+
+
+def _ask(store: Store, asked: Study, tasks: tuple[Task, ...]) -> None:
+    """Searches are handed out first, as they may take long: then nobody waits for one at the end."""
+    from chipmodel.study.code_version import code_version
+    from chipmodel.study.store import StudyHeader
+
+    header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
+    turns = sorted(tasks, key=lambda task: not task.searches)
+    store.ask(header, [task.key for task in tasks], (task.key for task in turns))
+
+
+def _run(store: Store, tasks: tuple[Task, ...], workers: int | None, dask: str | None) -> bool:
+    """Answer what is open; False where the user stopped it."""
+    from chipmodel.study.engine import stopping, work
+    from chipmodel.study.progress import following
+
+    missing = store.open_points()
+    if not missing:
+        return True
+    with (
+        stopping() as stop,
+        _crew(missing, workers, dask) as crew,
+        following(len(tasks), store.rows()) as watch,
+    ):
+        work(store, {task.key: task for task in tasks}, crew, watch, stop)
+    return not stop.asked
+
+
+def _crew(missing: int, workers: int | None, dask: str | None) -> AbstractContextManager[Crew]:
+    if dask:
+        from chipmodel.study.dask_cluster import Cluster
+
+        return Cluster(dask)
+    from chipmodel.study.pool import Pool, cores
+
+    return Pool(min(missing, workers or cores()))
+
+
+def _say(
+    name: str, counts: Counts, errors: list[tuple[str, int]], rows: Iterable[Row], json_file: str | None
+) -> None:
+    """The answer: as JSON where it was asked for, else in words on stdout; errors on stderr."""
+    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.study.progress import Follower
+
+    gaps = Follower(counts.points, rows)
+    document: dict[str, Any] = {
+        "study": name,
+        "points": counts.points,
+        "stored": counts.stored,
+        "being_answered": counts.claimed,
+        "by_status": {status: counts.by_status[status] for status in ORDER if status in counts.by_status},
+        "old_rows": counts.old_rows,
+        "mean_peak_gap": dict(gaps.peaks.best()),
+        "mean_cycle_gap": dict(gaps.cycles.best()),
+        "errors": [{"error": error, "points": number} for error, number in errors],
+    }
+    text = json.dumps(document, indent=2) + "\n"
+    if json_file and json_file != "-":
+        write_whole(Path(json_file), text)
+    click.echo(text if json_file == "-" else _words(document), nl=json_file != "-")
+    for error, number in errors[:SHOWN_ERRORS]:
+        first = error.partition("\nTraceback")[0]
+        click.echo(f"failed, {number:,} point{'s' * (number != 1)}: {first}", err=True)
+    if len(errors) > SHOWN_ERRORS:
+        click.echo(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all", err=True)
+
+
+def _words(document: dict[str, Any]) -> str:
+    lines = [f"{document['study']}: {document['stored']:,} of {document['points']:,} points have a row"]
+    if document["being_answered"]:
+        lines[0] += f", {document['being_answered']:,} are being answered"
+    by_status = ", ".join(f"{number:,} {status}" for status, number in document["by_status"].items())
+    lines += [f"  {by_status}"] if by_status else []
+    for what, gaps in (("peak", document["mean_peak_gap"]), ("cycles", document["mean_cycle_gap"])):
+        best = ", ".join(f"{name} {gap:.1%}" for name, gap in gaps.items() if name)
+        lines += [f"  {what} above their bound, on average: {best}"] if best else []
+    if document["old_rows"]:
+        lines.append(f"  {document['old_rows']:,} more rows are of an older study file or older code")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Several planners on one workload."""

@@ -1,0 +1,157 @@
+"""One packing problem through a packer: followed while it works, and every claim checked afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chipmodel.errors import BadInput
+from chipmodel.model.certificate import Certificate, Searched, as_record
+from chipmodel.model.plan import Plan, Problem, Solved
+from chipmodel.terminal.solver_status import LiveLine, live_line
+from chipmodel.verify.offsets_sweep import check_fast
+from reports.packing.answer import Answer, Point
+
+if TYPE_CHECKING:
+    from solvers.core.outcome import Limits, Progress
+    from workloads.packing.problem_csv import PackingTable
+
+
+class WrongClaim(Exception):
+    """A packer said what is not true: a fault of chipmodel, never the user's."""
+
+
+def run(table: PackingTable, source: str, packer: str, limits: Limits) -> Answer:
+    """The answer to ``table``'s problem. Raises BadInput for an unknown packer and for one that cannot
+    keep the problem's constraints, WrongClaim for an answer that does not hold."""
+    with live_line() as line:
+        solved, trajectory = _followed(table.problem, packer, limits, line)
+        line.update(line.peak, line.lower_bound, "checking the answer")
+        answer = Answer(
+            source=Path(source).name or source,
+            problem=table.problem,
+            packer=solved.planner,
+            status=solved.status,
+            plan=_correct(table.problem, solved, packer),
+            lower_bound=solved.lower_bound,
+            seconds=solved.seconds,
+            proof=solved.proof,
+            explanation=solved.explanation,
+            certificate=None if solved.certificate is None else as_record(solved.certificate),
+            verified=_verified(table.problem, solved),
+            trajectory=trajectory,
+            notes=table.notes,
+            nodes=solved.nodes,
+        )
+        return _sane(_hinted(answer, table), table)
+
+
+def _followed(
+    problem: Problem, packer: str, limits: Limits, line: LiveLine
+) -> tuple[Solved, tuple[Point, ...]]:
+    """What the packer returns, and whatever it reported that was new."""
+    from solvers.registry import solve
+
+    trajectory: list[Point] = []
+
+    def report(progress: Progress) -> None:
+        line.update(progress.peak, progress.lower_bound, progress.stage)
+        point = Point(progress.seconds, progress.peak, progress.lower_bound, progress.stage)
+        if not trajectory or replace(trajectory[-1], seconds=point.seconds) != point:
+            trajectory.append(point)
+
+    return solve(problem, packer, limits, report), tuple(trajectory)
+
+
+def _correct(problem: Problem, solved: Solved, packer: str) -> Plan | None:
+    """The plan, if it is one; the capacity is left aside: whether the peak is within it is for the
+    answer to say. A plan that only illustrates that nothing was found may be wrong, and is dropped."""
+    if problem.buffers and not solved.plan.offsets:
+        return None
+    faults = _faults(problem, solved.plan)
+    if not faults:
+        return solved.plan
+    if problem.plain:
+        raise WrongClaim(f"the plan of packer {packer!r} is wrong: {faults[0]}")
+    if solved.status in ("infeasible", "unknown"):
+        return None
+    what = f"packer {packer!r} cannot keep all constraints: {faults[0]}"
+    raise BadInput(what, mend="use --packer exact, which keeps them all")
+
+
+def _faults(problem: Problem, plan: Plan) -> tuple[str, ...]:
+    return check_fast(replace(problem, capacity=None), plan)
+
+
+def _verified(problem: Problem, solved: Solved) -> bool | None:
+    """Whether the certificate proves the bound to code that shares nothing with the packers; None where
+    it rests on a solver's word, or where there is none."""
+    certificate: Certificate | None = solved.certificate
+    if certificate is None or isinstance(certificate, Searched):
+        return None
+    if certificate.bytes is not None and certificate.bytes < solved.lower_bound:
+        return False
+    from chipmodel.verify.certificate import verify_certificate
+
+    faults = verify_certificate(problem, certificate)
+    if faults and not faults[0].endswith("not verified"):
+        raise WrongClaim(f"the certificate of packer {solved.planner!r} is wrong: {faults[0]}")
+    return not faults
+
+
+def _hinted(answer: Answer, table: PackingTable) -> Answer:
+    """The answer, or the plan that the file hints at where it is the better one."""
+    if not table.hints:
+        return answer
+    if len(table.hints) < len(answer.problem.buffers):
+        return _noted(answer, "not all rows have a hint, so none is used")
+    plan = Plan(dict(table.hints))
+    faults = _faults(answer.problem, plan)
+    if faults:
+        return _noted(answer, f"the hints make no plan: {faults[0]}")
+    hinted = replace(answer, plan=plan)
+    if not hinted.fits or (answer.fits and (answer.peak or 0) <= (hinted.peak or 0)):
+        return answer
+    if answer.status in ("infeasible", "optimal") or (hinted.peak or 0) < answer.lower_bound:
+        raise WrongClaim(f"packer {answer.packer!r} excludes the hinted plan of {hinted.peak} bytes")
+    optimal = hinted.peak == answer.lower_bound
+    hinted = replace(hinted, status="optimal" if optimal else "feasible", proof="")
+    return _noted(hinted, "the plan is the one that the file hints at")
+
+
+def _noted(answer: Answer, note: str) -> Answer:
+    return replace(answer, notes=(*answer.notes, note))
+
+
+def _sane(answer: Answer, table: PackingTable) -> Answer:
+    """The answer, if its parts do not contradict each other or what is known of the problem."""
+    wrong = _contradiction(answer) or _disproven(answer, table.known_optimum)
+    if wrong:
+        raise WrongClaim(f"packer {answer.packer!r} claims {wrong}")
+    if table.known_optimum is not None:
+        return replace(answer, extra={"known_optimum_bytes": table.known_optimum})
+    return answer
+
+
+def _contradiction(answer: Answer) -> str:
+    if answer.peak is not None and answer.peak < answer.lower_bound and answer.status != "infeasible":
+        return f"a peak of {answer.peak} below the bound {answer.lower_bound}"
+    if answer.status in ("optimal", "feasible") and not answer.fits:
+        return f"{answer.status}, with no plan that fits"
+    if answer.status == "infeasible" and answer.fits:
+        return "infeasible, with a plan that fits"
+    return ""
+
+
+def _disproven(answer: Answer, known: int | None) -> str:
+    if known is None:
+        return ""
+    capacity = answer.problem.capacity
+    if answer.lower_bound > known and answer.status != "infeasible":
+        return f"a bound of {answer.lower_bound}, where {known} is the optimum by construction"
+    if answer.status == "optimal" and answer.lower_bound == answer.peak != known:
+        return f"an optimum of {answer.peak}, where it is {known} by construction"
+    if answer.status == "infeasible" and (capacity is None or capacity >= known):
+        return f"infeasible, where a plan of {known} bytes is known"
+    return ""

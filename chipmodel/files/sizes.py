@@ -1,0 +1,58 @@
+"""Sizes in bytes as people write and read them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
+
+UNITS = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+_SIZE = re.compile(r"(?P<number>[0-9]+(,[0-9]{3})*(\.[0-9]+)?) *(?P<unit>[A-Za-z]*)")
+_AMBIGUOUS = {"k": "KiB", "kb": "KiB", "m": "MiB", "mb": "MiB", "g": "GiB", "gb": "GiB"}
+_LONGEST = 40
+_MEND = "write bytes such as 393216, or a size such as 384 KiB or 8 MiB"
+
+
+def parse_bytes(value: int | str) -> int:
+    """Bytes of ``393216``, ``"384KiB"``, ``"2.5 MiB"`` or ``"1,234 B"``; units in any case.
+
+    Raises ``BadInput`` for anything negative, no whole number of bytes, or in KB, MB and GB, which
+    mean 1000s to some and 1024s to others.
+    """
+    if isinstance(value, bool):
+        raise BadInput(f"{shown(value)} is no size in bytes", mend=_MEND)
+    if isinstance(value, int):
+        if value < 0:
+            raise BadInput(f"the size {shown(value)} is negative", mend=_MEND)
+        return value
+    text = value.strip()
+    match = _SIZE.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        negative = text.startswith("-")
+        what = f"the size {shown(value)} is negative" if negative else f"{shown(value)} is no size in bytes"
+        raise BadInput(what, mend=_MEND)
+    return _whole(match["number"].replace(",", ""), match["unit"], value)
+
+
+def format_bytes(n: int) -> str:
+    """``n`` bytes for people, exactly: "384 KiB" where it is whole in the unit, else "1,234 B"."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if n and n % factor == 0:
+            return f"{n // factor:,} {unit}"
+    return f"{n:,} B"
+
+
+def _whole(number: str, unit: str, value: str) -> int:
+    factor = UNITS.get(unit.lower() or "b")
+    if factor is None:
+        binary = _AMBIGUOUS.get(unit.lower())
+        if binary is None:
+            raise BadInput(f"{shown(value)} has the unknown unit '{unit}'", mend=_MEND)
+        mend = f"write {number} {binary} if 1024s are meant, or the plain number of bytes"
+        raise BadInput(f"{shown(value)} is ambiguous: {unit} is 1000s to some and 1024s to others", mend=mend)
+    size = Fraction(number) * factor
+    if size.denominator != 1:
+        raise BadInput(f"{shown(value)} is no whole number of bytes", mend=_MEND)
+    return int(size)

@@ -1,0 +1,257 @@
+"""What is wrong with a YAML file, in plain words: the parser's and pydantic's errors as ``BadInput``.
+
+Imported only once something is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.pydantic_keys import Loc, keys_at
+from chipmodel.files.suggestions import shown, suggest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from chipmodel.files.yaml_file import Document
+    from chipmodel.files.yaml_tree import Node
+
+MOST_REPORTED = 10
+
+_SYNTAX: tuple[tuple[str, str, str], ...] = (
+    (
+        "mapping values are not allowed",
+        "a ':' stands where no key can end",
+        "check the indentation; quote a text that contains ': '",
+    ),
+    (
+        "sequence entries are not allowed",
+        "a '-' stands where no list can begin",
+        "begin the list on a line of its own",
+    ),
+    ("',' or ']'", "the list{since} is not closed here", "add the missing ',' or ']'"),
+    ("',' or '}'", "the mapping{since} is not closed here", "add the missing ',' or '}'"),
+    ("unexpected end of stream", "the quoted text{since} does not end", "add the closing quote"),
+    (
+        "unknown escape character",
+        "a backslash stands before a character that needs none",
+        "use single quotes",
+    ),
+    ("expected ':'", "a key has no ':' after it", "write 'key: value', and check the indentation"),
+    (
+        "expected key",
+        "no key of the mapping{since} stands here",
+        "check the indentation, brackets and quotes",
+    ),
+    (
+        "'-' indicator",
+        "no item of the list{since} stands here",
+        "check the indentation; items begin with '- '",
+    ),
+    ("expected <block end>", "this does not belong to what began{since}", "check the indentation and quotes"),
+    ("node content", "a value is missing here", "check the brackets and commas"),
+)
+
+_EXPECTED: Mapping[str, tuple[str, str]] = {
+    "int": ("a whole number", "write plain digits, such as 16"),
+    "float": ("a number", "write plain digits, such as 1.5"),
+    "finite": ("a number", "write plain digits, such as 1.5"),
+    "decimal": ("a number", "write plain digits, such as 1.5"),
+    "string": ("a text", "put it in quotes"),
+    "bool": ("true or false", "write true or false"),
+    "list": ("a list", "write [a, b], or one '- item' a line"),
+    "tuple": ("a list", "write [a, b], or one '- item' a line"),
+    "dict": ("a mapping", "write 'key: value' lines, indented"),
+    "mapping": ("a mapping", "write 'key: value' lines, indented"),
+    "model": ("a mapping", "write 'key: value' lines, indented"),
+}
+_BOUNDS: Mapping[str, str] = {
+    "greater_than": "greater than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "multiple_of": "a multiple of {multiple_of}",
+}
+
+
+def syntax_mistake(error: yaml.YAMLError, text: str, file: str) -> BadInput:
+    """The parser's ``error`` in ``text``."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return BadInput(f"this is not YAML: {error}", where=Place(file), mend="check that it is a YAML file")
+    mark = error.problem_mark
+    where = Place(file, mark.line + 1, mark.column + 1)
+    # The parser counts lines as YAML does; text.split alone agrees with it on \r\n and \n.
+    lines = text.split("\n", mark.line + 1)
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return BadInput("a tab stands in the indentation", where=where, mend="indent with spaces")
+    problem = error.problem or "this is not YAML"
+    if "cannot start any token" in problem:
+        what = f"the character {line[mark.column : mark.column + 1]!r} cannot begin a value"
+        return BadInput(what, where=where, mend="quote the text")
+    context = error.context_mark
+    since = f" of line {context.line + 1}" if context is not None else ""
+    for sign, what, mend in _SYNTAX:
+        if sign in problem:
+            return BadInput(what.replace("{since}", since), where=where, mend=mend)
+    return BadInput(f"this is not YAML: {problem}", where=where, mend="check the quotes and the indentation")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mistake:
+    what: str
+    mend: str
+    place: Place
+    path: Loc
+    rank: int = 1
+    """Unknown keys come first, as the missing ones are often their right spelling."""
+    key: str = ""
+    """The key that is missing or unknown."""
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        return (self.rank, -len(self.path), self.place.line, self.place.column)
+
+
+def model_mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> BadInput:
+    """All that pydantic found wrong, the most specific first, as one error."""
+    found = [_mistake(e, model, document) for e in error.errors(include_url=False)]
+    ordered = sorted(_without_echoes(found), key=lambda m: m.order)
+    first = ordered[0]
+    if len(ordered) == 1:
+        return BadInput(first.what, where=first.place, mend=first.mend)
+    lines = [_line(first), *(f"{m.place}: {_line(m)}" for m in ordered[1:MOST_REPORTED])]
+    if len(ordered) > MOST_REPORTED:
+        lines.append(f"and {len(ordered) - MOST_REPORTED} more")
+    return BadInput("\n".join(lines), where=first.place)
+
+
+def _line(mistake: _Mistake) -> str:
+    return f"{mistake.what} ({mistake.mend})" if mistake.mend else mistake.what
+
+
+def _without_echoes(mistakes: list[_Mistake]) -> list[_Mistake]:
+    """Without repetitions, and without a missing key that an unknown one beside it suggests."""
+    unknown = [m for m in mistakes if m.rank == 0]
+    kept: dict[tuple[str, Loc], _Mistake] = {}
+    for mistake in mistakes:
+        hint = f"did you mean '{mistake.key}'?"
+        echo = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.mend for u in unknown)
+        if not echo:
+            kept.setdefault((mistake.what, mistake.path), mistake)
+    return list(kept.values())
+
+
+def _mistake(details: ErrorDetails, model: type[BaseModel], document: Document) -> _Mistake:
+    loc, value, kind = details["loc"], details["input"], details["type"]
+    path = path_in(document.root, loc, value)
+    place = document.place(path)
+    if kind == "extra_forbidden":
+        key = str(loc[-1])
+        mend = suggest(key, keys_at(model, loc[:-1]), "keys here are") or "remove it"
+        return _Mistake(f"unknown key '{key}'{_inside(path[:-1])}", mend, place, path, 0, key)
+    if kind == "missing":
+        key = str(loc[-1])
+        return _Mistake(
+            f"the key '{key}' is missing{_inside(path)}", f"add '{key}: ...'", place, path, 2, key
+        )
+    what, mend = _wrong_value(kind, details)
+    return _Mistake(f"{_label(path)} {what}", mend, place, path)
+
+
+def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
+    """(what is wrong with the value, how to mend it) for every other type of pydantic's errors."""
+    context: Mapping[str, Any] = details.get("ctx", {})
+    value = shown(details["input"])
+    if kind in _BOUNDS:
+        bound = _BOUNDS[kind].format(**context)
+        return f"must be {bound}, not {value}", f"write a number that is {bound}"
+    if kind in ("literal_error", "enum"):
+        choices = re.findall(r"'([^']*)'", str(context["expected"]))
+        mend = suggest(str(details["input"]), choices, "known are") or f"write {context['expected']}"
+        return f"cannot be {value}", mend
+    if kind.startswith("union_tag") and str(context["discriminator"]).endswith("()"):
+        # A function chose the tag, so that its name and the tag say nothing to the user.
+        return f"cannot be {value}", "write it in one of the forms that the format describes"
+    if kind == "union_tag_invalid":
+        tags = re.findall(r"'([^']*)'", str(context["expected_tags"]))
+        key = str(context["discriminator"]).strip("'")
+        written = cast("dict[str, object]", details["input"])[key]
+        if not isinstance(written, str):
+            return f"has {shown(written)} for its {key}", suggest("", tags, f"{key} is one of")
+        return f"has the unknown {key} '{context['tag']}'", suggest(str(context["tag"]), tags, "known are")
+    if kind == "union_tag_not_found":
+        key = str(context["discriminator"]).strip("'")
+        return f"does not say its {key}", f"add '{key}: ...'"
+    if kind in ("value_error", "assertion_error") and "error" in context:
+        return f"is wrong: {context['error']}", ""
+    if kind in ("too_short", "too_long"):
+        bound = (
+            f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        )
+        items = "item" if bound.endswith(" 1") else "items"
+        mend = "add what is missing" if kind == "too_short" else "remove what is too many"
+        return f"must have {bound} {items}, not {context['actual_length']}", mend
+    expected = _EXPECTED.get(kind.split("_")[0])
+    if expected:
+        single = expected[0] == "a text" and isinstance(details["input"], list | dict)
+        return f"must be {expected[0]}, not {value}", "write one text" if single else expected[1]
+    return f"is {value}: {details['msg'][:1].lower()}{details['msg'][1:]}", ""
+
+
+def path_in(root: Node, loc: Loc, value: object) -> Loc:
+    """``loc`` without the elements that are no part of the document, such as the tag of a union.
+
+    A tag may be spelled like a key, so of all ways to follow ``loc`` the first that leads to
+    ``value`` is taken; where none does, each element that exists is followed.
+    """
+    return _search(root, loc, value, set()) or _greedy(root, loc)
+
+
+def _search(node: Node, loc: Loc, value: object, failed: set[tuple[int, int]]) -> Loc | None:
+    if not loc:
+        return () if _same(node.data, value) else None
+    if (id(node), len(loc)) in failed:
+        return None
+    if loc[0] in node.children:
+        rest = _search(node.children[loc[0]][0], loc[1:], value, failed)
+        if rest is not None:
+            return (loc[0], *rest)
+    rest = _search(node, loc[1:], value, failed)
+    if rest is None:
+        failed.add((id(node), len(loc)))
+    return rest
+
+
+def _greedy(node: Node, loc: Loc) -> Loc:
+    path: list[int | str] = []
+    for step in loc:
+        if step in node.children:
+            path.append(step)
+            node = node.children[step][0]
+    return tuple(path)
+
+
+def _same(data: object, value: object) -> bool:
+    if isinstance(data, dict | list):
+        return cast("object", data) is value
+    return type(data) is type(value) and data == value
+
+
+def _label(path: Loc) -> str:
+    """``ops[3].kernel`` for ("ops", 3, "kernel")."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return f"'{text}'" if text else "the file"
+
+
+def _inside(path: Loc) -> str:
+    return f" in {_label(path)}" if path else ""

@@ -1,0 +1,147 @@
+"""YAML files with the line and column of everything in them; every mistake is one ``BadInput``.
+
+What is read is YAML with the scalars of the YAML 1.2 core schema (https://yaml.org/spec/1.2.2/,
+section 10.3.2): only ``true`` and ``false`` are booleans, so ``no``, ``on``, ``1:30`` and ``1_000``
+are texts. Octal numbers, infinities and NaN stay texts as well: no size, clock or count is written so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+import yaml
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.yaml_tree import Data, Node, Step, Tree
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    M = TypeVar("M", bound=BaseModel)
+
+MAX_FILE_BYTES = 64 << 20
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# YAML 1.2.2, production c-printable; a byte order mark inside the text is refused as well.
+_UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that has been read: ``data`` as plain dicts, lists and scalars, and where all of it stands."""
+
+    file: str
+    data: Data
+    root: Node
+    line: int = 1
+    column: int = 1
+
+    def place(self, path: Sequence[Step]) -> Place:
+        """Where the key or item at ``path`` stands; its nearest parent where there is none."""
+        node, line, column = self.root, self.line, self.column
+        for step in path:
+            if step not in node.children:
+                break
+            node, line, column = node.children[step]
+        return Place(self.file, line, column)
+
+    def written(self, path: Sequence[Step]) -> str:
+        """The text of the scalar at ``path`` as it stands in the file, so that 30.891 stays exact.
+
+        Raises ``KeyError`` where the document has no such path.
+        """
+        node = self.root
+        for step in path:
+            node = node.children[step][0]
+        return node.text
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file. Raises ``BadInput`` if it is missing, no file, too large or no text."""
+    where = Place(str(path))
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise BadInput("no such file", where=where, mend="check the path and the spelling") from None
+    except IsADirectoryError:
+        raise BadInput("this is a directory", where=where, mend="name a file inside it") from None
+    except PermissionError:
+        raise BadInput("the file may not be read", where=where, mend="change its permissions") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"the file cannot be read: {reason}", where=where, mend="check the path") from None
+    if len(raw) > MAX_FILE_BYTES:
+        what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
+        raise BadInput(what, where=where, mend="check that this is the file you meant")
+    return _decoded(raw, str(path))
+
+
+def read_yaml(text: str, file: str) -> Document:
+    """The one document in ``text``; ``file`` is the name for messages.
+
+    Raises ``BadInput`` with line and column for whatever is not YAML or beyond the limits: duplicate
+    keys, keys that are no text, tags, merge keys, recursive aliases, several documents, control
+    characters, more levels or values than ``chipmodel.files.yaml_tree`` allows.
+    """
+    text = text.removeprefix("\ufeff")
+    bad = _UNPRINTABLE.search(text)
+    if bad:
+        _refuse_character(text, bad.start(), file)
+    tree = Tree(file)
+    try:
+        for event in _events(text):
+            tree.take(event)
+    except yaml.YAMLError as error:
+        from chipmodel.files.yaml_errors import syntax_mistake
+
+        raise syntax_mistake(error, text, file) from None
+    if tree.root is None or (tree.root.data is None and not tree.root.text):
+        raise BadInput("the file is empty", where=Place(file, 1, 1), mend="write the description into it")
+    return Document(file, tree.root.data, tree.root, *tree.start)
+
+
+def validate(model: type[M], document: Document) -> M:
+    """``document`` as a pydantic ``model``.
+
+    Raises ``BadInput`` with one line for each mistake, the most specific first; the place is that of
+    the first. Coercion is the model's own matter: a strict model refuses a text for a number.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        from chipmodel.files.yaml_errors import model_mistakes
+
+        raise model_mistakes(error, model, document) from None
+
+
+def _events(text: str) -> Iterator[Any]:
+    # PyYAML's stub leaves the type of its stream open.
+    parse: Any = cast("Any", yaml).parse
+    return cast("Iterator[Any]", parse(text, Loader=_LOADER))
+
+
+def _decoded(raw: bytes, file: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8-sig", errors="replace")
+        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8 text"
+        mend = "check that this is a text file, and save it as UTF-8"
+        raise BadInput(what, where=_place_of(before, len(before), file), mend=mend) from None
+
+
+def _refuse_character(text: str, index: int, file: str) -> NoReturn:
+    what = f"the control character U+{ord(text[index]):04X} cannot stand in a YAML file"
+    mend = "check that this is a text file, and remove the character"
+    raise BadInput(what, where=_place_of(text, index, file), mend=mend)
+
+
+def _place_of(text: str, index: int, file: str) -> Place:
+    line_start = text.rfind("\n", 0, index) + 1
+    return Place(file, text.count("\n", 0, index) + 1, index - line_start + 1)

@@ -1,0 +1,223 @@
+"""The values of a YAML file as a tree that knows the line and column of everything.
+
+Built from the parser's events without recursion and within limits, so that no file, however hostile,
+costs more than a moment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import yaml
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import cut
+
+Data = dict[str, Any] | list[Any] | str | int | float | bool | None
+Step = str | int
+
+MAX_DEPTH = 100
+MAX_VALUES = 300_000
+"""Values after every alias has been replaced by what it stands for."""
+
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_PADDED = re.compile(r"[-+]?0[0-9]+")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_LONGEST_NUMBER = 400
+"""Characters of a number: more than any float needs, and below what ``int`` refuses."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One value of the file. ``children`` gives a key or index its value and the key's (or item's)
+    line and column, counted from 1; ``text`` is a scalar as written."""
+
+    data: Data
+    children: dict[Step, tuple[Node, int, int]]
+    text: str = ""
+    plain: bool = False
+    values: int = 1
+    """How many values this one and everything in it are, with aliases replaced."""
+    height: int = 1
+
+
+_NO_CHILDREN: dict[Step, tuple[Node, int, int]] = {}
+"""Shared by all scalars, as a dict of its own for each would double the time of a large file."""
+
+
+def scalar(text: str) -> str | int | float | bool | None:
+    """What a scalar without quotes means in the YAML 1.2 core schema.
+
+    Raises ``ValueError``, with a message for the user, for a number that has no one meaning.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "0123456789+-." or (len(text) > _LONGEST_NUMBER and not _is_number(text)):
+        return text
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"the number {cut(text)} is too long")
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _HEXADECIMAL.fullmatch(text):
+        return int(text, 16)
+    if _PADDED.fullmatch(text):
+        raise ValueError(
+            f"the number {text} with a leading zero is read as octal by some and decimal by others"
+        )
+    return _float(text) if _FLOAT.fullmatch(text) else text
+
+
+def _is_number(text: str) -> bool:
+    return any(form.fullmatch(text) for form in (_INTEGER, _HEXADECIMAL, _PADDED, _FLOAT))
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {text} is too large")
+    return value
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list or mapping whose end has not come yet; ``key`` waits for its value."""
+
+    node: Node
+    key: str | None = None
+    line: int = 0
+    column: int = 0
+
+
+class Tree:
+    """Builds the nodes of one document from the events of a YAML parser.
+
+    ``root`` is None until something has been taken, and stands at ``start`` (line, column).
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.frames: list[_Frame] = []
+        self.anchors: dict[str, Node] = {}
+        self.root: Node | None = None
+        self.start = (1, 1)
+        self.values = 0
+
+    def take(self, event: Any) -> None:
+        mark = event.start_mark
+        match event:
+            case yaml.ScalarEvent():
+                if event.tag is not None:
+                    self._refuse_tag(event, mark)
+                self._add(self._scalar(event, mark), event.anchor, mark)
+            case yaml.MappingStartEvent():
+                self._open(Node({}, {}), event, mark)
+            case yaml.SequenceStartEvent():
+                self._open(Node([], {}), event, mark)
+            case yaml.CollectionEndEvent():
+                self._close()
+            case yaml.AliasEvent():
+                self._add(self._aliased(event.anchor or "", mark), None, mark)
+            case yaml.DocumentStartEvent() if self.root is not None:
+                self._fail(mark, "a second YAML document begins here", "keep one document in a file")
+            case _:
+                pass
+
+    def _scalar(self, event: Any, mark: Any) -> Node:
+        text: str = event.value
+        plain: bool = event.implicit[0]
+        try:
+            return Node(scalar(text) if plain else text, _NO_CHILDREN, text, plain)
+        except ValueError as error:
+            self._fail(mark, str(error), "write the plain number, or quote a text")
+
+    def _aliased(self, anchor: str, mark: Any) -> Node:
+        node = self.anchors.get(anchor)
+        if node is None:
+            self._fail(mark, f"nothing is anchored as '&{cut(anchor)}'", "put the anchor before its alias")
+        if any(frame.node is node for frame in self.frames):
+            self._fail(
+                mark, f"the alias '*{cut(anchor)}' stands inside what it names", "write the values out"
+            )
+        return node
+
+    def _refuse_tag(self, event: Any, mark: Any) -> NoReturn:
+        mend = "remove it; quote a value that is a text"
+        self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", mend)
+
+    def _open(self, node: Node, event: Any, mark: Any) -> None:
+        if event.tag is not None:
+            self._refuse_tag(event, mark)
+        self._add(node, event.anchor, mark)
+        self.frames.append(_Frame(node))
+
+    def _close(self) -> None:
+        node = self.frames.pop().node
+        if self.frames:
+            parent = self.frames[-1].node
+            parent.values += node.values - 1
+            parent.height = max(parent.height, node.height + 1)
+
+    def _add(self, node: Node, anchor: str | None, mark: Any) -> None:
+        """Put ``node`` into the innermost list or mapping, as a key or a value."""
+        if anchor is not None:
+            self.anchors[anchor] = node
+        if not self.frames:
+            self.root, self.start = node, (mark.line + 1, mark.column + 1)
+            return
+        frame = self.frames[-1]
+        data = frame.node.data
+        if isinstance(data, dict) and frame.key is None:
+            self._take_key(frame, node, mark)
+            return
+        self.values += node.values
+        if self.values > MAX_VALUES or len(self.frames) + node.height > MAX_DEPTH:
+            self._refuse_size(mark)
+        frame.node.values += node.values
+        if frame.node.height <= node.height:
+            frame.node.height = node.height + 1
+        if isinstance(data, list):
+            frame.node.children[len(data)] = (node, mark.line + 1, mark.column + 1)
+            data.append(node.data)
+        elif isinstance(data, dict) and frame.key is not None:
+            frame.node.children[frame.key] = (node, frame.line, frame.column)
+            data[frame.key] = node.data
+            frame.key = None
+
+    def _refuse_size(self, mark: Any) -> NoReturn:
+        if self.values > MAX_VALUES:
+            mend = "make it smaller; each alias counts as all that it stands for"
+            self._fail(mark, f"the file holds more than {MAX_VALUES:,} values", mend)
+        what = f"values are nested more than {MAX_DEPTH} levels deep"
+        self._fail(mark, what, "check the brackets and dashes")
+
+    def _take_key(self, frame: _Frame, node: Node, mark: Any) -> None:
+        key = node.data
+        if type(key) is int and node.text == str(key):
+            key = node.text  # a whole number can be read in no two ways
+        if not isinstance(key, str):
+            if isinstance(key, dict | list):
+                self._fail(
+                    mark, "a key must be a text, not a list or mapping", "write the key as a plain word"
+                )
+            what = f"a key must be a text, not {cut(node.text) or 'nothing'}"
+            self._fail(mark, what, f'quote it: "{cut(node.text)}":')
+        if key == "<<" and node.plain:
+            self._fail(mark, "merge keys ('<<') are not supported", "write the fields out")
+        if key in frame.node.children:
+            first = frame.node.children[key][1]
+            self._fail(
+                mark, f"the key '{cut(key)}' is given twice, first on line {first}", "remove one of the two"
+            )
+        frame.key, frame.line, frame.column = key, mark.line + 1, mark.column + 1
+
+    def _fail(self, mark: Any, what: str, mend: str) -> NoReturn:
+        raise BadInput(what, where=Place(self.file, mark.line + 1, mark.column + 1), mend=mend)

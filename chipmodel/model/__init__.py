@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values that every stage takes and returns, and no algorithm."""

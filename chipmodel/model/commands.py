@@ -1,0 +1,185 @@
+"""The instruction stream that the chip's sequencer runs, with addresses: what a plan file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Direction, Part, Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A part at an address in SharedMemory; ``bytes`` is the size of its buffer."""
+
+    part: Part
+    offset: int
+    bytes: int
+    touched: Interval | None = None
+    """The bytes of the buffer that the op moves; None for all of them."""
+
+    @property
+    def moved(self) -> Interval:
+        """The addresses that the op moves."""
+        touched = Interval(0, self.bytes) if self.touched is None else self.touched
+        return Interval(self.offset + touched.start, self.offset + touched.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class DmaStart:
+    """Queue a transfer of ``bytes`` between Psram and SharedMemory at ``at.offset``."""
+
+    name: str
+    direction: Direction
+    bytes: int
+    at: Located
+    op: str
+    psram: int = 0
+    """Its first address in Psram."""
+    home: Interval = Interval(0, 0)
+    """The addresses in Psram of the whole tensor or weight slice that it moves."""
+
+    def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
+        """Whether the two may not be under way at once: they share bytes of one SharedMemory, or one
+        stores what the other moves."""
+        mine = Interval(self.at.offset, self.at.offset + self.bytes)
+        if same_core and mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
+            return True
+        return "store" in (self.direction, other.direction) and self.home.overlaps(other.home)
+
+
+@dataclass(frozen=True, slots=True)
+class DmaWait:
+    """Go on when the latest transfer of this name has ended, at once where it has been waited for before.
+    ``op`` is who waits: an op, or the branch or loop that lies behind."""
+
+    name: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Run output ``rows`` by ``channels`` of ``op`` on the NPU for ``cycles``, and wait for its end."""
+
+    label: str
+    op: str
+    position: int
+    rows: Interval
+    channels: Interval
+    cycles: int
+    reads: tuple[Located, ...]
+    writes: tuple[Located, ...]
+    phases: tuple[Phase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BranchArm:
+    """One arm's commands; they may be none."""
+
+    name: str
+    body: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Run exactly one of the arms. ``condition`` is read from SharedMemory where it lies there."""
+
+    name: str
+    arms: tuple[BranchArm, ...]
+    condition: Located | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Run ``body`` ``trips`` times."""
+
+    name: str
+    trips: int
+    body: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """From here on other cores may have ``tensor``, as soon as no store of it by this core is left to end:
+    a flag that the DMA engine raises. ``op`` is who made it."""
+
+    tensor: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Go on when ``core`` has released ``tensor`` and its stores of it have ended. ``op`` is who waits."""
+
+    tensor: str
+    core: int
+    op: str
+
+
+Plain = DmaStart | DmaWait | Compute | Release | Acquire
+"""What a sequencer runs, one after another, once branches are taken and loops are unrolled."""
+Command = Plain | Branch | Repeat
+
+
+class Deadlock(RuntimeError):
+    """Every sequencer waits for another, and no transfer is under way: a wrong stream of commands."""
+
+
+def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
+    """Every command below ``commands``, branches and loops themselves included."""
+    for command in commands:
+        yield command
+        match command:
+            case Branch():
+                for arm in command.arms:
+                    yield from walk(arm.body)
+            case Repeat():
+                yield from walk(command.body)
+            case _:
+                pass
+
+
+def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:
+    """The decision at each branch (an arm's name) and loop (its trips): ``choices`` where they
+    speak, else the first arm and the loop's own trips. Raises BadInput for a choice that is not
+    there to be made."""
+    path: dict[str, str] = {}
+    for command in walk(commands):
+        match command:
+            case Branch():
+                path[command.name] = _arm(command, choices)
+            case Repeat():
+                path[command.name] = _trips(command, choices)
+            case _:
+                pass
+    for name in choices:
+        if name not in path:
+            known = ", ".join(path) or "none in this workload"
+            raise BadInput(f"--path names {name!r}, which is no if or loop", mend=f"there are: {known}")
+    return path
+
+
+def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
+    names = [arm.name for arm in branch.arms]
+    chosen = choices.get(branch.name, names[0])
+    if chosen not in names:
+        raise BadInput(
+            f"--path {branch.name}={chosen}: the if has no such arm", mend=f"one of {', '.join(names)}"
+        )
+    return chosen
+
+
+def _trips(loop: Repeat, choices: Mapping[str, str]) -> str:
+    chosen = choices.get(loop.name, str(loop.trips))
+    number = chosen.lstrip("0") or chosen[:1]
+    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MOST_TRIPS:
+        raise BadInput(
+            f"--path {loop.name}={chosen[:60]}: a loop takes a number of trips",
+            mend=f"0 to {MOST_TRIPS:,}, as in --path {loop.name}=3",
+        )
+    return number
+
+
+MOST_TRIPS = 1_000_000

@@ -1,0 +1,111 @@
+"""Where branches and loops lie among the positions: intervals in intervals, all that a planner need know.
+
+Positions number the leaves of a tree in linear order, arms one after another. A ``Section`` is a straight
+sequence of positions and forks; a ``Fork`` is an ``if``, of whose sections one runs, or a loop, whose one
+section runs any number of times, none included.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from chipmodel.model.interval import Interval, merged
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """An ``if`` with its ``arms``, or a loop (``repeats``) with its body as the one arm."""
+
+    name: str
+    extent: Interval
+    arms: tuple[Section, ...]
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Positions ``extent``; those that lie in none of the ``forks`` (in order, disjoint) run every time."""
+
+    extent: Interval
+    forks: tuple[Fork, ...] = ()
+    starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", tuple(fork.extent.start for fork in self.forks))
+
+    def fork_at(self, position: int) -> int | None:
+        """The number of the fork that ``position`` lies in; None for a straight one."""
+        index = bisect_right(self.starts, position) - 1
+        return index if index >= 0 and position in self.forks[index].extent else None
+
+
+def under_way(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
+    """Positions at which a transfer issued at ``issue`` may be under way until ``due`` has waited for it.
+
+    On every path it is followed from ``issue`` on. Where it is issued outside of a branch or loop and due
+    inside, some paths never come to ``due``: it is then under way, and its buffer taken, up to the end of
+    the outermost such fork, behind which somebody has to wait. Where ``due`` lies no later than ``issue``,
+    the innermost loop around both carries it into the next trip, and the same holds at the loop's end.
+    One for which nothing of this is so stays under way to the end.
+    """
+    if due == issue:
+        return (Interval(issue, issue + 1),)
+    taken: list[Interval] = []
+    for section, fork in reversed(_around(root, issue)):
+        if fork is not None and fork.repeats and due < issue and due in fork.extent:
+            _follow(fork.arms[0], fork.extent.start, due, taken)
+            break
+        if fork is not None and fork.repeats:
+            taken.append(fork.extent)
+        start = issue if fork is None else fork.extent.stop
+        if due in section.extent and due >= start:
+            _follow(section, start, due, taken, leaves=False)
+            break
+        taken.append(Interval(start, section.extent.stop))
+    return merged(taken)
+
+
+def waits_behind(root: Section, issue: int, due: int) -> str | None:
+    """The name of the branch or loop behind which a transfer that is issued at ``issue`` may still be under
+    way, for not every path through it has come to ``due``; None where all paths wait at ``due``."""
+    if due == issue:
+        return None
+    for section, fork in reversed(_around(root, issue)):
+        if fork is not None and fork.repeats and due < issue and due in fork.extent:
+            return fork.name
+        start = issue if fork is None else fork.extent.stop
+        if due in section.extent and due >= start:
+            index = section.fork_at(due)
+            return None if index is None else section.forks[index].name
+    return None
+
+
+def _follow(section: Section, start: int, due: int, taken: list[Interval], leaves: bool = True) -> bool:
+    """Add to ``taken`` where a transfer that is under way at ``start`` goes on to be; whether it may still
+    be at the end of ``section``. Without ``leaves`` the fork with ``due`` in it is not left."""
+    if due not in section.extent or due < start:
+        taken.append(Interval(start, section.extent.stop))
+        return True
+    index = section.fork_at(due)
+    if index is None:
+        taken.append(Interval(start, due + 1))
+        return False
+    fork = section.forks[index]
+    taken.append(Interval(start, fork.extent.start))
+    ends = [_follow(arm, arm.extent.start, due, taken) for arm in fork.arms]
+    if not leaves or not (fork.repeats or any(ends)):
+        return False
+    taken.append(Interval(fork.extent.stop, section.extent.stop))
+    return True
+
+
+def _around(section: Section, position: int) -> list[tuple[Section, Fork | None]]:
+    """Every section around ``position``, outermost first, each with the fork of it that leads there."""
+    result: list[tuple[Section, Fork | None]] = []
+    while (index := section.fork_at(position)) is not None:
+        fork = section.forks[index]
+        result.append((section, fork))
+        section = next(arm for arm in fork.arms if position in arm.extent)
+    result.append((section, None))
+    return result

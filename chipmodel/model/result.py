@@ -1,0 +1,165 @@
+"""Everything that one simulation answered: what the reports and the JSON are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.commands import Command
+from chipmodel.model.core_parts import CorePart
+from chipmodel.model.path_costs import Paths
+from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Schedule
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One round of schedule and solve: the bytes the streamer was told of, and what came out."""
+
+    budget: int
+    peak: int
+    lower_bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorePlan:
+    """What one of several cores runs, its memory, and its commands."""
+
+    part: CorePart
+    schedule: Schedule
+    problem: Problem
+    solved: Solved
+    attempts: tuple[Attempt, ...]
+    commands: tuple[Command, ...]
+    unmerged: Solved | None = None
+    """As ``Result.unmerged``, of this core's ``problem``."""
+
+    @property
+    def core(self) -> int:
+        """Its number."""
+        return self.part.core
+
+
+@dataclass(frozen=True, slots=True)
+class OrderTried:
+    """An order of ops that was planned: the most bytes of tensors alive at one op if nothing is spilled, and
+    whether no order has fewer; ``cycles`` and ``peak`` of its plan, None where it has none."""
+
+    name: str
+    live_bytes: int
+    proven: bool
+    cycles: int | None
+    peak: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """Which order of ops was asked for (``--order``), which one runs, and all that were planned; the given
+    one is the first of them."""
+
+    asked: str
+    runs: str
+    tried: tuple[OrderTried, ...]
+
+    @property
+    def given(self) -> OrderTried:
+        return self.tried[0]
+
+    @property
+    def run(self) -> OrderTried:
+        """The one that runs."""
+        return next(each for each in self.tried if each.name == self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A simulated plan. ``sync_cycles`` is the same program on the same chip with every load waited
+    for at once; ``bound`` holds for any plan on this chip and path."""
+
+    program: Program
+    chip: Chip
+    schedule: Schedule
+    problem: Problem
+    solved: Solved
+    trace: Trace
+    sync_cycles: int
+    bound: TimeBound
+    attempts: tuple[Attempt, ...]
+    merge: str = "conflict"
+    """How the arms of branches share memory (``solvers.branches.mergers``)."""
+    cores: tuple[CorePlan, ...] = ()
+    """One for each core of a chip with several. Then ``schedule`` is all of theirs, one after another, and
+    ``problem``, ``solved`` and ``attempts`` are those of the core with the highest peak."""
+    one_core_cycles: int | None = None
+    """The same program on one core of the chip; None where it does not fit there."""
+    paths: Paths | None = None
+    """What all paths cost; None without an ``if`` or ``loop``, or where nobody asked."""
+    ordering: Ordering | None = None
+    """The order of ops, where it was not the one given: ``program`` has it, and ``bound`` is for it."""
+    unmerged: Solved | None = None
+    """``problem`` packed with a block for every arm (``--merge none``), to show merging against; None where
+    nobody asked, and on several cores."""
+
+    def on_core(self, core: int) -> Result:
+        """What core number ``core`` did: its plan, and the events of its NPU and of its transfers."""
+        plan = self.cores[core]
+        events = tuple(e for e in self.trace.events if e.core == core)
+        return replace(
+            self,
+            program=plan.part.program,
+            schedule=plan.schedule,
+            problem=plan.problem,
+            solved=plan.solved,
+            attempts=plan.attempts,
+            trace=replace(self.trace, events=events),
+            cores=(),
+            unmerged=plan.unmerged,
+        )
+
+    @property
+    def npu_cycles(self) -> int:
+        """The cycles of the run, of all cores together."""
+        return self.trace.cycles * self.trace.cores
+
+    @property
+    def lower_bound_cycles(self) -> int:
+        """Cycles that no plan beats."""
+        return self.bound.cycles
+
+    @property
+    def capacity(self) -> int:
+        return self.chip.shared_memory.bytes
+
+    @property
+    def psram_bytes(self) -> int:
+        """The end of the highest weights or tensor in Psram."""
+        return max((transfer.home.stop for transfer in self.schedule.transfers), default=0)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the plan's peak is within SharedMemory."""
+        return self.solved.peak <= self.capacity
+
+    @property
+    def hidden_cycles(self) -> int:
+        """Cycles during which an op was on the NPU and a transfer in a channel."""
+        npu, dma = (_spans(self.trace, unit) for unit in UNITS)
+        return _covered(npu) + _covered(dma) - _covered([*npu, *dma])
+
+
+def _spans(trace: Trace, unit: Unit) -> list[tuple[int, int]]:
+    return [(e.start, e.stop) for e in trace.events if e.unit == unit and not e.cause]
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    total = clock = 0
+    for start, stop in sorted(spans):
+        total += max(0, stop - max(start, clock))
+        clock = max(clock, stop)
+    return total
+
+
+UNITS: tuple[Unit, ...] = ("npu", "dma")

@@ -1,0 +1,291 @@
+"""What one op computes, in the numbers that a cycle model needs, and how it can be cut.
+
+Every kind of work can be cut into *parts*: a range of output rows by a range of output channels.
+``needs`` says which share of an operand a part reads, halo rows included, so that an op that is
+larger than SharedMemory can be run in stripes. A row is the outermost cut unit of the kind: an
+output row of an image for convolution and pooling, a row of the left matrix for matmul, a time
+step for recurrent work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chipmodel.model.interval import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """``rows`` out of ``of_rows`` equal rows and ``channels`` out of ``of_channels`` of a tensor."""
+
+    rows: Interval = Interval(0, 1)
+    of_rows: int = 1
+    channels: Interval = Interval(0, 1)
+    of_channels: int = 1
+
+    @property
+    def whole(self) -> bool:
+        return len(self.rows) == self.of_rows and len(self.channels) == self.of_channels
+
+    def bytes(self, total: int) -> int:
+        """Bytes of this share of a tensor of ``total`` bytes, rounded up."""
+        units = self.of_rows * self.of_channels
+        return -(-total * len(self.rows) * len(self.channels) // units)
+
+
+WHOLE = Share()
+
+
+def by_rows(rows: Interval, of_rows: int) -> Share:
+    """The share of a tensor that is cut in ``of_rows`` rows and not in channels."""
+    return WHOLE if len(rows) == of_rows else Share(rows, of_rows)
+
+
+def by_channels(channels: Interval, of_channels: int) -> Share:
+    """The share of a tensor that is cut in channels and not in rows."""
+    return WHOLE if len(channels) == of_channels else Share(Interval(0, 1), 1, channels, of_channels)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The sliding window of a convolution or pooling, in elements; 1-D work has ``in_h == 1``."""
+
+    in_h: int
+    in_w: int
+    out_h: int
+    out_w: int
+    kernel_h: int
+    kernel_w: int
+    stride_h: int = 1
+    stride_w: int = 1
+    pad_top: int = 0
+    pad_left: int = 0
+    pad_bottom: int = 0
+    pad_right: int = 0
+    dilation_h: int = 1
+    dilation_w: int = 1
+    transposed: bool = False
+
+    def input_rows(self, out_rows: Interval) -> Interval:
+        """Input rows that the output rows ``out_rows`` of one image read: halo in, padding out."""
+        reach = self.dilation_h * (self.kernel_h - 1)
+        if self.transposed:
+            # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
+            first = -(-(out_rows.start + self.pad_top - reach) // self.stride_h)
+            last = (out_rows.stop - 1 + self.pad_top) // self.stride_h
+        else:
+            first = out_rows.start * self.stride_h - self.pad_top
+            last = (out_rows.stop - 1) * self.stride_h - self.pad_top + reach
+        start = min(max(first, 0), self.in_h - 1)
+        return Interval(start, min(max(last + 1, start + 1), self.in_h))
+
+    def image_rows(self, rows: Interval) -> Interval:
+        """The same over a batch whose images lie one after another: a contiguous run of rows."""
+        first, first_row = divmod(rows.start, self.out_h)
+        last, last_row = divmod(rows.stop - 1, self.out_h)
+        start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start
+        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
+        return Interval(first * self.in_h + start, last * self.in_h + stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Conv:
+    """Convolution, grouped, depthwise (``groups == in_c``) and transposed included."""
+
+    window: Window
+    in_c: int
+    out_c: int
+    groups: int = 1
+    batch: int = 1
+
+    @property
+    def macs(self) -> int:
+        w = self.window
+        positions = w.in_h * w.in_w if w.transposed else w.out_h * w.out_w
+        return self.batch * positions * self.out_c * (self.in_c // self.groups) * w.kernel_h * w.kernel_w
+
+    @property
+    def rows(self) -> int:
+        return self.batch * self.window.out_h
+
+    @property
+    def channels(self) -> int:
+        return self.out_c
+
+    @property
+    def depthwise(self) -> bool:
+        return self.groups > 1 and self.groups == self.in_c
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if operand == 0:
+            return by_rows(self.window.image_rows(rows), self.batch * self.window.in_h)
+        return output_share(self, rows, channels)
+
+    def part(self, rows: int, channels: int) -> Conv:
+        """The work of ``rows`` output rows by ``channels`` output channels, for its cost alone."""
+        groups = self.groups
+        in_c = self.in_c
+        if self.depthwise:
+            groups = in_c = max(1, -(-channels * self.groups // self.out_c))
+        elif groups > 1:
+            per_group = self.out_c // self.groups
+            groups = max(1, -(-channels // per_group))
+            in_c = self.in_c // self.groups * groups
+            channels = min(channels, per_group) * groups
+        window = self.window
+        if rows != self.rows:
+            in_rows = -(-rows * window.in_h // window.out_h) if window.transposed else window.in_h
+            window = replace(window, out_h=rows, in_h=in_rows)
+            return Conv(window, in_c, channels, groups, 1)
+        return replace(self, in_c=in_c, out_c=channels, groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Max or average pooling; ``window`` covers the whole image for global pooling."""
+
+    window: Window
+    channels_: int
+    batch: int = 1
+
+    @property
+    def macs(self) -> int:
+        return 0
+
+    @property
+    def rows(self) -> int:
+        return self.batch * self.window.out_h
+
+    @property
+    def channels(self) -> int:
+        return self.channels_
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        in_rows = self.window.image_rows(rows)
+        of_rows = self.batch * self.window.in_h
+        if len(in_rows) == of_rows:
+            return by_channels(channels, self.channels)
+        return Share(in_rows, of_rows, channels, self.channels)
+
+    def part(self, rows: int, channels: int) -> Pool:
+        if rows == self.rows:
+            return replace(self, channels_=channels)
+        return Pool(replace(self.window, out_h=rows), channels)
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """``batch`` products of (rows x inner) by (inner x cols); weights or a second activation right."""
+
+    rows_: int
+    inner: int
+    cols: int
+    batch: int = 1
+    shared_right: bool = True
+    """Whether all of the batch use one right matrix (always so for weights)."""
+
+    @property
+    def macs(self) -> int:
+        return self.batch * self.rows_ * self.inner * self.cols
+
+    @property
+    def rows(self) -> int:
+        return self.batch * self.rows_
+
+    @property
+    def channels(self) -> int:
+        return self.cols if self.shared_right or self.batch == 1 else 1
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if operand == 0:
+            return by_rows(rows, self.rows)
+        if operand > 1:
+            return output_share(self, rows, channels)
+        if self.channels > 1:
+            return by_channels(channels, self.channels)
+        return by_rows(Interval(rows.start // self.rows_, -(-rows.stop // self.rows_)), self.batch)
+
+    def part(self, rows: int, channels: int) -> Matmul:
+        cols = channels if self.channels > 1 else self.cols
+        if rows == self.rows:
+            return replace(self, cols=cols)
+        return Matmul(rows, self.inner, cols)
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrent:
+    """``steps`` steps of an RNN (1 gate), GRU (3) or LSTM (4); a step needs all of the weights."""
+
+    steps: int
+    inputs: int
+    hidden: int
+    gates: int
+    directions: int = 1
+    batch: int = 1
+
+    @property
+    def macs(self) -> int:
+        per_step = self.gates * self.hidden * (self.inputs + self.hidden)
+        return self.batch * self.steps * self.directions * per_step
+
+    @property
+    def rows(self) -> int:
+        # The backward direction starts at the last time step, so it needs the whole sequence.
+        return self.steps if self.directions == 1 else 1
+
+    @property
+    def channels(self) -> int:
+        return self.hidden * self.directions
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        return by_rows(rows, self.rows) if operand == 0 else WHOLE
+
+    def part(self, rows: int, channels: int) -> Recurrent:
+        steps = rows if self.directions == 1 else self.steps
+        if channels == self.channels:
+            return replace(self, steps=steps)
+        # A slice of the hidden units still reads the whole input and the whole hidden state: its
+        # MACs are that share of the step's, written as one direction with fewer gate rows.
+        rows_of_gates = self.gates * channels
+        return Recurrent(steps, self.inputs + self.hidden - 1, 1, rows_of_gates, 1, self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Element-wise, normalising, reducing and data-moving work: its bytes through the NPU's ports.
+
+    ``broadcast`` lists operands that every part reads whole (a per-channel scale, say).
+    """
+
+    elements: int
+    in_bytes: int
+    out_bytes: int
+    rows: int = 1
+    broadcast: tuple[int, ...] = ()
+
+    @property
+    def macs(self) -> int:
+        return 0
+
+    @property
+    def channels(self) -> int:
+        return 1
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        return WHOLE if operand in self.broadcast else by_rows(rows, self.rows)
+
+    def part(self, rows: int, channels: int) -> Vector:
+        def share(total: int) -> int:
+            return -(-total * rows // self.rows)
+
+        return Vector(share(self.elements), share(self.in_bytes), share(self.out_bytes), rows)
+
+
+Work = Conv | Pool | Matmul | Recurrent | Vector
+
+
+def output_share(work: Work, rows: Interval, channels: Interval) -> Share:
+    """The share of an op's output (and of a fused residual input) that a part writes (reads)."""
+    if len(rows) == work.rows and len(channels) == work.channels:
+        return WHOLE
+    return Share(rows, work.rows, channels, work.channels)

@@ -1,0 +1,1 @@
+"""Cycles of an op, or of a part of one, on each kind of NPU."""

@@ -1,0 +1,199 @@
+"""Exact cycles of LUNA's NPU, as the vendor's profiler gives them for ARCS, from shapes alone.
+
+All operands lie in SharedMemory. Nothing is rounded: the ports move 8 bytes in and 16 bytes out a cycle,
+so that a cost is a multiple of 1/16, and the profiler itself prints quarters. ``..._cost`` says what
+the cycles are spent on, ``..._cycles`` is its sum. hardware.md, section "NPU cycles", is the source.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
+from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, pooling_cost
+
+__all__ = [
+    "LUNA_ARCS",
+    "LunaNpu",
+    "NpuCost",
+    "conv_cost",
+    "conv_cycles",
+    "copy_cost",
+    "depthwise_cost",
+    "depthwise_cycles",
+    "matmul_cost",
+    "matmul_cycles",
+    "op_cost",
+    "pooling_cost",
+    "pooling_cycles",
+    "softmax_cost",
+    "softmax_cycles",
+    "vector_cost",
+    "vector_cycles",
+]
+
+
+def conv_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
+    """Cycles of a convolution of ``bits``-wide operands, grouped, depthwise and transposed included."""
+    return conv_cost(parameters, work, bits).cycles
+
+
+def depthwise_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
+    """Cycles of a depthwise convolution; for one channel alone, which ``conv_cycles`` takes as plain."""
+    return depthwise_cost(parameters, work, bits).cycles
+
+
+def pooling_cycles(parameters: LunaNpu, work: Pool, bits: int = 8) -> Fraction:
+    """Cycles of max or average pooling."""
+    return pooling_cost(parameters, work, bits).cycles
+
+
+def matmul_cycles(parameters: LunaNpu, work: Matmul, bits: int = 8) -> Fraction:
+    """Cycles of a matrix product."""
+    return matmul_cost(parameters, work, bits).cycles
+
+
+def vector_cycles(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> Fraction:
+    """Cycles of an element-wise op; BadInput where ``kind`` is not one of ``parameters.vector_kinds``."""
+    return vector_cost(parameters, kind, elements, bits).cycles
+
+
+def softmax_cycles(parameters: LunaNpu, elements: int, rows: int = 1) -> Fraction:
+    """Cycles of ``rows`` softmaxes over ``elements`` each."""
+    return softmax_cost(parameters, elements, rows).cycles
+
+
+def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
+    """Left, then right, then computing over storing, all padded to the array.
+
+    Results are as wide as the operands. Each product of a batch is an op of its own.
+    """
+    width = parameters.width(bits)
+    rows, inner, cols = pad(work.rows_, width.rows), pad(work.inner, width.inner), pad(work.cols, width.cols)
+    setup = rows // width.rows * parameters.matmul_rows_setup
+    compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup
+    store = Fraction(rows * cols * width.bytes, parameters.store_bytes_per_cycle)
+    return NpuCost(
+        configuration=Fraction(parameters.matmul_configuration),
+        input_load=Fraction(rows * inner * width.bytes, parameters.load_bytes_per_cycle),
+        weight_load=Fraction(inner * cols * width.bytes, parameters.load_bytes_per_cycle),
+        compute=compute,
+        store=max(Fraction(0), store - compute),
+    ).times(work.batch)
+
+
+def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, slices: int) -> Fraction:
+    """Cycles of one product (no batch) in at least so many stripes of rows and slices of columns, all padded:
+    a part loads its rows of the left and its columns of the right, so all parts load each several times."""
+    width = parameters.width(bits)
+    rows = max(pad(work.rows_, width.rows), stripes * width.rows)
+    cols = max(pad(work.cols, width.cols), slices * width.cols)
+    inner = pad(work.inner, width.inner)
+    loads = (rows * slices + cols * stripes) * Fraction(inner * width.bytes, parameters.load_bytes_per_cycle)
+    setup = slices * (rows // width.rows) * parameters.matmul_rows_setup
+    compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup
+    store = Fraction(rows * cols * width.bytes, parameters.store_bytes_per_cycle)
+    return stripes * slices * parameters.matmul_configuration + loads + max(compute, store)
+
+
+def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> NpuCost:
+    """An element-wise op on ``elements`` elements: the operands come in at the kind's own pace.
+
+    That pace is of each operand: both of an addition's come at 8 bytes a cycle. BadInput where
+    ``kind`` is not one of ``parameters.vector_kinds``.
+    """
+    vector = parameters.vector_kind(kind)
+    total = elements * parameters.width(bits).bytes
+    load = Fraction(total, vector.bytes_per_cycle)
+    store = Fraction(total, parameters.store_bytes_per_cycle)
+    return NpuCost(
+        configuration=Fraction(vector.configuration),
+        input_load=load,
+        store=max(Fraction(0), store - load),
+    )
+
+
+def softmax_cost(parameters: LunaNpu, elements: int, rows: int = 1) -> NpuCost:
+    """``rows`` softmaxes over ``elements`` each, in stretches; the tables have single ones.
+
+    A stretch has a setup of its own, which is why a long softmax costs more than 5 an element.
+    """
+    stretches = ceil_div(elements, parameters.softmax_stretch)
+    return NpuCost(
+        configuration=Fraction(parameters.softmax_configuration),
+        compute=Fraction(
+            rows * (stretches * parameters.softmax_stretch_setup + elements * parameters.softmax_element)
+        ),
+    )
+
+
+ADDING = ("add", "sub")
+GATING = ("relu", "clip", "leaky_relu", "prelu", "abs", "neg", "max", "min")
+SCALING = ("mul", "div")
+CURVES = (
+    "sigmoid",
+    "tanh",
+    "gelu",
+    "silu",
+    "hard_swish",
+    "hard_sigmoid",
+    "elu",
+    "exp",
+    "log",
+    "erf",
+    "softplus",
+)
+MOVING = (
+    *("copy", "concat", "split", "slice", "transpose", "pad", "resize", "cast", "embedding", "gather"),
+    *("collect", "expand", "tile", "depth_to_space", "space_to_depth"),
+)
+
+
+@lru_cache(maxsize=8192)
+def op_cost(parameters: LunaNpu, kind: str, work: Work, bits: int) -> NpuCost:
+    """The cost of any op of ``kind`` on operands of ``bits``.
+
+    Kinds that the vendor's tables do not have are charged as their nearest relative: curves as
+    sigmoid, gates as relu; all other work without MACs as mul of its longer side (assumed).
+    """
+    match work:
+        case Conv() if kind == "depthwise_conv":
+            return depthwise_cost(parameters, work, bits)
+        case Conv():
+            return conv_cost(parameters, work, bits)
+        case Pool():
+            return pooling_cost(parameters, work, bits)
+        case Matmul():
+            return matmul_cost(parameters, work, bits)
+        case Recurrent():
+            step = Matmul(work.batch, work.inputs + work.hidden, work.gates * work.hidden)
+            return matmul_cost(parameters, step, bits).times(work.steps * work.directions)
+        case Vector():
+            return _vector_op_cost(parameters, kind, work, bits)
+
+
+def copy_cost(parameters: LunaNpu, size: int) -> NpuCost:
+    """Moving ``size`` bytes within SharedMemory."""
+    return NpuCost(
+        configuration=Fraction(parameters.copy_configuration),
+        input_load=size / parameters.copy_bytes_per_cycle,
+    )
+
+
+def _vector_op_cost(parameters: LunaNpu, kind: str, work: Vector, bits: int) -> NpuCost:
+    if kind in MOVING:
+        return copy_cost(parameters, work.out_bytes)
+    if kind in ("softmax", "log_softmax"):
+        return softmax_cost(parameters, -(-work.elements // work.rows), work.rows)
+    if kind in ADDING:
+        return vector_cost(parameters, "add", work.elements, bits)
+    if kind in GATING:
+        return vector_cost(parameters, "relu", work.elements, bits)
+    if kind in SCALING:
+        return vector_cost(parameters, "mul", work.elements, bits)
+    if kind in CURVES:
+        return vector_cost(parameters, "sigmoid", work.elements, bits)
+    widest = -(-max(work.in_bytes, work.out_bytes) // parameters.width(bits).bytes)
+    return vector_cost(parameters, "mul", widest, bits)

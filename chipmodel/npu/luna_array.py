@@ -1,0 +1,127 @@
+"""How long LUNA's array works on one group of output channels of a convolution or pooling.
+
+The array makes ``columns`` output columns at once. For each output row it goes through the image's
+*column groups*; for each group through the kernel's rows and, within a row, through the groups of input
+channels; and for each of those through the kernel's taps, one a cycle. Kernel rows and columns that
+fall in the padding cost less, which is most of what this file is about. hardware.md, "NPU cycles",
+gives the sums; its letters are given in brackets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chipmodel.chip.luna_npu import LunaNpu, ceil_div
+from chipmodel.model.work import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """How one output row's columns are gone through."""
+
+    groups: int
+    """Column groups held one after the other [L + M + R]."""
+    taps: int
+    """Cycles from a group's first tap to its last [k]."""
+    worked: int
+    """Taps of all groups that read the image: repeated per kernel row and input channel group [W]."""
+    bypassed: int
+    """Taps of all groups in the padding alone: gone through once per output row [B]."""
+    spare: int
+    """Taps that only align the kernel with the stride, of all groups [(k - kernel_w) * ceil(w/g)]."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRows:
+    """How many kernel rows one column of output needs."""
+
+    total: int
+    """Kernel rows that read the image, over all output rows."""
+    skipped: int
+    """Kernel rows in the padding, over all output rows: each costs as one input channel group."""
+    free_of_spare: int
+    """Repeats of a kernel row that go through no spare taps."""
+
+
+def pair_cycles(parameters: LunaNpu, window: Window, in_groups: int, slowdown: int, depthwise: bool) -> int:
+    """Cycles of one group of ``out_lanes`` output channels over all output rows.
+
+    ``in_groups`` [C] counts the groups of ``in_lanes`` input channels; ``slowdown`` is how many cycles
+    one tap takes at the operands' width.
+    """
+    sweep = column_sweep(parameters, window)
+    rows = kernel_rows(window, in_groups, depthwise)
+    worked = (in_groups * rows.total + rows.skipped) * sweep.worked - sweep.spare * rows.free_of_spare
+    holding = (sweep.taps + parameters.hold_setup) * sweep.groups
+    once_per_row = window.out_h * (holding + sweep.bypassed)
+    # Windows mostly in the padding can save more spare taps than they work; none takes time back.
+    return slowdown * max(0, worked) + once_per_row + parameters.output_setup
+
+
+def column_sweep(parameters: LunaNpu, window: Window) -> Sweep:
+    """The column groups of a row: left ones start in the padding, right ones end in it.
+
+    The nth left group has ``n * group`` taps in the padding. The nth right group has as many less the
+    taps that its last, unfilled group of taps lacks [e]. A dilated kernel is shifted through all the
+    columns that it spans.
+    """
+    group = parameters.columns * window.stride_w
+    kernel_span = span(window.kernel_w, window.dilation_w)
+    taps = kernel_span + -window.pad_left % window.stride_w
+    missing = -taps % group
+    across = ceil_div(window.in_w, group)
+    left = left_groups(window.pad_left, taps, group)
+    right = right_groups(window, missing, group)
+    # A kernel wider than the image has no group of its own inside; some group always runs.
+    middle = max(across - (taps - 1) // group, 0 if left + right else 1)
+    bypassed_left = sum(min(taps, n * group) for n in range(1, left + 1))
+    bypassed_right = sum(min(taps, n * group - missing) for n in range(1, right + 1))
+    bypassed = bypassed_left + bypassed_right
+    groups = left + middle + right
+    return Sweep(groups, taps, groups * taps - bypassed, bypassed, (taps - kernel_span) * across)
+
+
+def left_groups(pad_left: int, taps: int, group: int) -> int:
+    """Groups that start in the left padding [L]; the outermost only if a tap of it reaches the image."""
+    groups = ceil_div(pad_left, group)
+    return groups - 1 if groups and taps <= groups * group else groups
+
+
+def right_groups(window: Window, missing: int, group: int) -> int:
+    """Groups begun in the image that end beyond it [R].
+
+    ``beyond`` is how far the strides of all outputs reach into the right padding; what the image's last
+    group leaves unfilled holds some of that, and the taps that are ``missing`` to a whole group add
+    to it.
+    """
+    reached = window.stride_w * window.out_w - window.in_w - window.pad_left
+    beyond = min(max(reached, 0), window.pad_right)
+    unfilled = -window.in_w % group
+    return max(0, ceil_div(beyond - unfilled + missing, group))
+
+
+def kernel_rows(window: Window, in_groups: int, depthwise: bool) -> KernelRows:
+    """Kernel rows over all output rows, those above the image skipped.
+
+    The profiler counts the rows that reach into the top padding and takes no credit for the bottom; and
+    it counts as reaching even those output rows that a very low image does not have. An output row
+    always needs one kernel row at least.
+
+    Of a row's repeats only the first goes through the spare taps (of a depthwise row all but one do).
+    The profiler's count of the rows inside is the output rows less all skipped kernel rows.
+    """
+    reaching = [ceil_div(n, window.dilation_h) for n in range(window.pad_top, 0, -window.stride_h)]
+    skips = [min(n, window.kernel_h) for n in reaching]
+    skipped = sum(skips)
+    inside = window.out_h - skipped
+    total = max(window.out_h * window.kernel_h - skipped, window.out_h)
+    if depthwise:
+        return KernelRows(total, skipped, inside + len(skips))
+    free = inside * (in_groups * window.kernel_h - 1)
+    free += sum(in_groups * (window.kernel_h - n) + n - 1 for n in skips)
+    return KernelRows(total, skipped, free)
+
+
+def span(taps: int, dilation: int) -> int:
+    """Rows or columns from a kernel's first tap to its last, both included."""
+    return dilation * (taps - 1) + 1

@@ -1,0 +1,275 @@
+"""LUNA's convolution, depthwise convolution and pooling: passes of weights and pieces of input.
+
+A *run* is one convolution with one group of channels on one image. The weights of as many output
+channels as the weight buffer holds make a *pass*, which loads all of its input. An op with groups, with
+a batch, or transposed, is several runs, one after the other; hardware.md has rows for single ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, gcd
+
+from chipmodel.chip.luna_npu import LunaNpu, NpuCost, ceil_div, pad
+from chipmodel.model.work import Conv, Pool, Window
+from chipmodel.npu.luna_array import pair_cycles, span
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One image's convolution of ``in_c`` by ``out_c`` channels; depthwise ones use one input each."""
+
+    window: Window
+    in_c: int
+    out_c: int
+    depthwise: bool = False
+    weighted: bool = True
+
+
+def conv_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
+    """A convolution of ``bits``-wide operands; ``work.depthwise`` ones as ``depthwise_cost``.
+
+    Each group of channels is a run, as is each image of a batch and each phase of a transposed
+    convolution.
+    """
+    if work.depthwise:
+        return depthwise_cost(parameters, work, bits)
+    in_c, out_c = work.in_c // work.groups, work.out_c // work.groups
+    runs = [Run(window, in_c, out_c) for window in plain_windows(work.window)]
+    return _op_cost(parameters, runs, work.batch * work.groups, bits)
+
+
+def depthwise_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
+    """A convolution whose output channels read one input channel each, one channel alone included.
+
+    ValueError where ``work`` has fewer groups than input channels.
+    """
+    if work.groups != work.in_c:
+        raise ValueError(f"not depthwise: {work.groups} groups of {work.in_c} input channels")
+    runs = [Run(window, work.in_c, work.out_c, depthwise=True) for window in plain_windows(work.window)]
+    return _op_cost(parameters, runs, work.batch, bits)
+
+
+def pooling_cost(parameters: LunaNpu, work: Pool, bits: int = 8) -> NpuCost:
+    """Max or average pooling: depthwise work that loads no weights."""
+    run = Run(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+    return _op_cost(parameters, [run], work.batch, bits)
+
+
+def _op_cost(parameters: LunaNpu, runs: list[Run], times: int, bits: int) -> NpuCost:
+    """All ``runs``, ``times`` over. Only the op's very first pass pays its configuration in full."""
+    first = parameters.later_pass_saving
+    if runs[0].depthwise:
+        first -= parameters.depthwise_saving
+    once = sum((run_cost(parameters, run, bits) for run in runs), NpuCost())
+    return once.times(times) + NpuCost(configuration=Fraction(first))
+
+
+def run_cost(parameters: LunaNpu, run: Run, bits: int) -> NpuCost:
+    """One run whose every pass is one after the op's first."""
+    channels = channels_per_pass(parameters, run, bits)
+    passes, rest = divmod(run.out_c, channels)
+    cost = pass_cost(parameters, run, channels, bits).times(passes)
+    return cost + pass_cost(parameters, run, rest, bits) if rest else cost
+
+
+def pass_cost(parameters: LunaNpu, run: Run, channels: int, bits: int) -> NpuCost:
+    """``channels`` output channels: configuration, input, weights, then computing over storing."""
+    width = parameters.width(bits)
+    weight_bytes = pad(channels, parameters.out_lanes) * weight_bytes_per_channel(parameters, run, bits)
+    store_bytes = channels * run.window.out_h * run.window.out_w * width.bytes
+    slowdown = ceil(parameters.width_8.macs_per_cycle / width.macs_per_cycle)
+    in_groups = 1 if run.depthwise else ceil_div(run.in_c, parameters.in_lanes)
+    image = visible_window(run.window)
+    pair = pair_cycles(parameters, image, in_groups, slowdown, run.depthwise)
+    compute = Fraction(ceil_div(channels, parameters.out_lanes) * pair)
+    store = Fraction(store_bytes, parameters.store_bytes_per_cycle)
+    return NpuCost(
+        configuration=Fraction(pass_configuration(parameters, run, weight_bytes, bits)),
+        input_load=Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle),
+        weight_load=Fraction(weight_bytes, parameters.load_bytes_per_cycle),
+        compute=compute,
+        store=max(Fraction(0), store - compute),
+    )
+
+
+def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: int) -> int:
+    """Registers of a pass, and of each piece of a convolution's input that the input buffer can't hold.
+
+    Where even the weights of one group of output channels are over the weight buffer (beyond the
+    tables), they come in lots of input channels. Each lot is configured as a pass with that input;
+    together they load and compute what one pass would.
+    """
+    lots = max(1, ceil_div(weight_bytes, parameters.weight_buffer))
+    if run.depthwise:
+        return lots * (parameters.depthwise_configuration - parameters.later_pass_saving)
+    in_c = ceil_div(run.in_c, lots)
+    pieces = input_pieces(parameters, run.window, in_c, bits)
+    extra = parameters.piece_configuration * pieces + parameters.piece_channel * in_c if pieces > 1 else 0
+    return lots * (parameters.conv_configuration - parameters.later_pass_saving + extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An op cut in so many ``stripes`` of rows by so many ``slices`` of channels, or more; each of ``groups``
+    of channels has a pass of its own."""
+
+    stripes: int = 1
+    slices: int = 1
+    groups: int = 1
+    depthwise: bool = False
+
+
+def least_beside(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Parts) -> Fraction:
+    """What ``parts`` add at least to the cost of all of ``work`` with an input buffer that holds all.
+
+    Every slice has a pass of its own; every stripe is configured for all passes and loads all weights; every
+    part pays a first pass. And an input of several pieces costs as much for each as the cheaper of two: a
+    stripe for each piece, or one stripe of all, which pays for the pieces. 0 where a transposed convolution
+    is several runs.
+    """
+    if work.window.transposed:
+        return Fraction(0)
+    run = _run_of(work, parts.depthwise)
+    per_channel = weight_bytes_per_channel(parameters, run, bits)
+    channels = channels_per_pass(parameters, run, bits)
+    runs = 1 if run.depthwise else work.batch * (work.groups if isinstance(work, Conv) else 1)
+    passes = runs * ceil_div(run.out_c, channels)
+    more = max(0, max(parts.groups, parts.slices) - passes)
+    lots = max(1, ceil_div(pad(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
+    first = parameters.later_pass_saving - (parameters.depthwise_saving if run.depthwise else 0)
+    whole = parameters.depthwise_configuration if run.depthwise else parameters.conv_configuration
+    later = Fraction(whole - parameters.later_pass_saving)
+    load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
+    weights = Fraction(run.out_c * per_channel, parameters.load_bytes_per_cycle)
+    stripe = (passes + more) * lots * later + first + weights
+    pieces = 1 if run.depthwise else input_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
+    together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
+    apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
+    slices = parts.stripes * (parts.slices - 1) * first
+    every_pass = more * (later if run.depthwise else later + load)
+    return every_pass + max(apart, (parts.stripes - 1) * stripe) + slices
+
+
+def _run_of(work: Conv | Pool, depthwise: bool) -> Run:
+    if isinstance(work, Pool):
+        return Run(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+    if depthwise:
+        return Run(work.window, work.in_c, work.out_c, depthwise=True)
+    return Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
+
+
+def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:
+    """Bytes of one output channel's weights, input channels padded to the array's."""
+    if not run.weighted:
+        return 0
+    in_c = 1 if run.depthwise else pad(run.in_c, parameters.in_lanes)
+    return in_c * run.window.kernel_h * run.window.kernel_w * parameters.width(bits).bytes
+
+
+def channels_per_pass(parameters: LunaNpu, run: Run, bits: int) -> int:
+    """Output channels whose weights the weight buffer holds, in whole groups and one at least."""
+    per_channel = weight_bytes_per_channel(parameters, run, bits)
+    lanes = parameters.out_lanes
+    if per_channel * pad(run.out_c, lanes) <= parameters.weight_buffer:
+        return run.out_c
+    return max(lanes, parameters.weight_buffer // per_channel // lanes * lanes)
+
+
+def input_bytes(parameters: LunaNpu, run: Run, channels: int, bits: int) -> int:
+    """Bytes loaded for ``channels`` output channels: all of a convolution's input, their own if depthwise."""
+    row = row_bytes(parameters, run.window, bits)
+    if run.depthwise:
+        in_c = pad(ceil_div(channels * run.in_c, run.out_c), parameters.out_lanes)
+    else:
+        in_c = pad(run.in_c, parameters.in_lanes)
+        row = pad(row, parameters.conv_row_alignment)
+    return in_c * input_rows(run.window) * row
+
+
+def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
+    """Stretches of whole rows that the input buffer holds; a row that alone is larger is cut too."""
+    row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
+    rows_at_once = parameters.input_buffer // row
+    if rows_at_once == 0:
+        return input_rows(window) * ceil_div(row, parameters.input_buffer)
+    return ceil_div(input_rows(window), rows_at_once)
+
+
+def row_bytes(parameters: LunaNpu, window: Window, bits: int) -> int:
+    """One channel's row, columns padded to whole column groups."""
+    return pad(window.in_w, parameters.columns * window.stride_w) * parameters.width(bits).bytes
+
+
+def input_rows(window: Window) -> int:
+    """Rows to load: the whole image, or of a part of its output rows those that it can read."""
+    reach = span(window.kernel_h, window.dilation_h)
+    return min(window.in_h, window.out_h * window.stride_h + reach - 1)
+
+
+def visible_window(window: Window) -> Window:
+    """Without top padding where only a part of the image's output rows is made.
+
+    Which part is not known, and all but the outermost see none of the padding.
+    """
+    reach = span(window.kernel_h, window.dilation_h)
+    needed = window.in_h + window.pad_top + window.pad_bottom - reach
+    return window if needed < window.out_h * window.stride_h else replace(window, pad_top=0, pad_bottom=0)
+
+
+def plain_windows(window: Window) -> list[Window]:
+    """The window itself, or the stride-1 windows that a transposed convolution is made of.
+
+    Output rows of one phase (their number modulo the stride) use the same kernel rows, so that each
+    pair of a row phase and a column phase is a plain convolution with those taps alone. A phase
+    without taps runs with one, of zeros, to write its outputs.
+    """
+    if not window.transposed:
+        return [window]
+    rows = _phases(window.out_h, window.kernel_h, window.stride_h, window.pad_top, window.dilation_h)
+    columns = _phases(window.out_w, window.kernel_w, window.stride_w, window.pad_left, window.dilation_w)
+    across = list(columns)
+    return [_plain(window, row, column) for row in rows for column in across]
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    """One axis of a phase: outputs, taps, their dilation in inputs, and the padding before them."""
+
+    out: int
+    taps: int
+    dilation: int
+    before: int
+
+    def after(self, inputs: int) -> int:
+        """Padding after ``inputs`` inputs."""
+        return max(0, self.out - 1 + span(self.taps, self.dilation) - self.before - inputs)
+
+
+def _phases(out: int, kernel: int, stride: int, padding: int, dilation: int) -> Iterator[_Phase]:
+    """Output y of an axis reads input i by tap t where y + padding == i * stride + t * dilation."""
+    for phase in range(min(stride, out)):
+        first, remainder = divmod(phase + padding, stride)
+        shifts = [t * dilation // stride for t in range(kernel) if t * dilation % stride == remainder]
+        before = max(0, max(shifts, default=0) - first)
+        step = dilation // gcd(dilation, stride)
+        yield _Phase(ceil_div(out - phase, stride), max(1, len(shifts)), step, before)
+
+
+def _plain(window: Window, row: _Phase, column: _Phase) -> Window:
+    return Window(
+        window.in_h,
+        window.in_w,
+        row.out,
+        column.out,
+        row.taps,
+        column.taps,
+        pad_top=row.before,
+        pad_left=column.before,
+        pad_bottom=row.after(window.in_h),
+        pad_right=column.after(window.in_w),
+        dilation_h=row.dilation,
+        dilation_w=column.dilation,
+    )

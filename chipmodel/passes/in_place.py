@@ -1,0 +1,219 @@
+"""In-place reuse as a property of the op's kind: which outputs may take the memory of which inputs.
+
+``reuse`` marks it in the program, once; the streamer turns the marks into one buffer, so every packer
+sees it through the Problem and none has to know of it.
+
+* An element-wise op may write over an operand of the same size that nothing needs afterwards: byte ``i``
+  of the output depends on no later byte of the input.
+* The inputs of a concat may be made where they will lie in its output, which then has nothing to move.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.model.scopes import Scopes, scopes
+from chipmodel.model.work import Vector
+
+InPlace = Literal["all", "elementwise", "concat", "declared", "none"]
+CHOICES: tuple[InPlace, ...] = get_args(InPlace)
+"""``declared`` keeps what the workload says (``in_place: true``); the first three add to it."""
+
+_LOGIC = "and or xor not equal less greater where bitwise_and bitwise_not bitwise_or bitwise_xor"
+_NUMBERS = "abs add ceil clip copy div exp floor log max min mod mul neg pow round sign sqrt square sub"
+_CURVES = "cos elu erf gelu hard_sigmoid hard_swish leaky_relu mish prelu relu relu6 selu sigmoid silu sin"
+_OTHERS = "reciprocal softplus softsign tanh batch_norm"
+ELEMENTWISE = frozenset(f"{_LOGIC} {_NUMBERS} {_CURVES} {_OTHERS}".split())
+"""Kinds whose element ``i`` of the output reads element ``i`` of each operand alone."""
+
+
+def may_overwrite(program: Program, op: Op, name: str) -> bool:
+    """Whether the kind of ``op`` lets its output lie on its input ``name``: both have the same size, and
+    no part of the op reads what another part has written."""
+    if op.kind not in ELEMENTWISE or not isinstance(op.work, Vector) or len(op.outputs) != 1:
+        return False
+    whole = (index for index, each in enumerate(op.inputs) if each == name)
+    if any(index in op.work.broadcast for index in whole):
+        return False
+    return program.tensors[name].bytes == program.tensors[op.outputs[0]].bytes
+
+
+def places_in_concat(program: Program, op: Op) -> Mapping[str, int]:
+    """Where each input of a concat lies in its output, in bytes; an input that it takes twice has
+    no one place, and an op of another kind has none for any.
+
+    Parts follow one another. A concat of channels whose layout keeps the channels of a pixel together
+    is written with a stride by whoever makes the part, which moves as many bytes in as many cycles.
+    """
+    if op.kind != "concat" or not isinstance(op.work, Vector) or len(op.outputs) != 1 or op.weights:
+        return {}
+    sizes = [program.tensors[name].bytes for name in op.inputs]
+    if sum(sizes) != program.tensors[op.outputs[0]].bytes:
+        return {}
+    starts = [sum(sizes[:index]) for index in range(len(sizes))]
+    once = Counter(op.inputs)
+    return {name: start for name, start in zip(op.inputs, starts, strict=True) if once[name] == 1}
+
+
+def left_to_move(program: Program, op: Op, placed: frozenset[str]) -> Op | None:
+    """``op`` with the work that is left where its inputs ``placed`` lie in its output already; None
+    where nothing is left. Cycles that the user gave stay as they are."""
+    if not placed or op.cycles is not None or not isinstance(op.work, Vector):
+        return op
+    total = program.tensors[op.outputs[0]].bytes
+    spared = sum(program.tensors[name].bytes for name in placed)
+    if spared >= total:
+        return None
+    left = total - spared
+    work = replace(
+        op.work,
+        elements=op.work.elements * left // total,
+        in_bytes=max(0, op.work.in_bytes - spared),
+        out_bytes=left,
+    )
+    return replace(op, work=work)
+
+
+def reuse(program: Program, choice: InPlace) -> Program:
+    """``program`` with ``overwrites`` and ``absorbs`` set where ``choice`` and the op's kind allow."""
+    if choice == "declared":
+        return program
+    return replace(program, body=_marked(program.body, _Marks(program, choice)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dying:
+    """Inputs that an op's output may take the memory of: one of ``overwrites``, all of ``absorbs``."""
+
+    overwrites: tuple[str, ...]
+    absorbs: tuple[str, ...]
+
+
+def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
+    """For each op the inputs that ``reuse`` would let it take in an order in which it is the last to read
+    them."""
+    marks = _Marks(program, choice)
+    return {op.name: marks.candidates(op) for op in ops(program.body)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Where a tensor is written and read: positions of ops; a branch reads its condition at the op
+    behind it."""
+
+    writes: tuple[int, ...]
+    reads: tuple[int, ...]
+
+
+class _Marks:
+    def __init__(self, program: Program, choice: InPlace) -> None:
+        self.program = program
+        self.choice: InPlace = choice
+        self.scopes: Scopes = scopes(program.body)
+        self.position = {op.name: index for index, op in enumerate(ops(program.body))}
+        self.uses = _uses(program)
+        self.fixed = {*program.outputs, *_carried(program.body)}
+
+    def mark(self, op: Op) -> Op:
+        if self.choice == "none":
+            return replace(op, overwrites=None, absorbs=())
+        dying = self.candidates(op)
+        overwrites = op.overwrites or next((n for n in dying.overwrites if self._last(op, n)), None)
+        return replace(
+            op, overwrites=overwrites, absorbs=tuple(n for n in dying.absorbs if self._last(op, n))
+        )
+
+    def candidates(self, op: Op) -> Dying:
+        if self.choice == "none":
+            return Dying((), ())
+        overwrites: tuple[str, ...] = (op.overwrites,) if op.overwrites else ()
+        absorbs = op.absorbs
+        if self.choice in ("all", "elementwise") and not overwrites:
+            overwrites = tuple(n for n in op.inputs if self._may_take(op, n))
+        if self.choice in ("all", "concat"):
+            absorbs = tuple(n for n in places_in_concat(self.program, op) if self._may_die(op, n, False))
+        return Dying(overwrites, absorbs)
+
+    def _may_take(self, op: Op, name: str) -> bool:
+        return may_overwrite(self.program, op, name) and self._may_die(op, name, True)
+
+    def _last(self, op: Op, name: str) -> bool:
+        """Whether ``op`` is the last to read ``name`` on every path."""
+        return max(self.uses[name].reads) == self.position[op.name]
+
+    def _may_die(self, op: Op, name: str, inputs: bool) -> bool:
+        """Whether both ``name`` and the op's output are made once, in the same stretch, in which alone
+        ``name`` is read; so that it dies at ``op`` if that is the last to read it."""
+        here = self.position[op.name]
+        use, made = self.uses[name], self.uses[op.outputs[0]].writes
+        if name in self.fixed or op.outputs[0] in self.fixed - set(self.program.outputs) or made != (here,):
+            return False
+        if name in self.program.inputs:
+            if not inputs or use.writes:
+                return False
+        elif len(use.writes) != 1:
+            return False
+        stretch = self.scopes.stretch
+        alone = all(stretch[p] == stretch[here] for p in (*use.writes, *use.reads))
+        inside = any(here in loop for loop in self.scopes.loops)
+        return alone and not (inside and not use.writes)
+
+
+def _uses(program: Program) -> dict[str, _Use]:
+    writes: dict[str, list[int]] = {name: [] for name in program.tensors}
+    reads: dict[str, list[int]] = {name: [] for name in program.tensors}
+    for position, op in enumerate(ops(program.body)):
+        for name in op.inputs:
+            reads[name].append(position)
+        for name in op.outputs:
+            writes[name].append(position)
+    for position, name in _conditions(program.body, 0):
+        reads[name].append(position)
+    return {name: _Use(tuple(writes[name]), tuple(reads[name])) for name in program.tensors}
+
+
+def _conditions(body: tuple[Node, ...], position: int) -> Iterator[tuple[int, str]]:
+    for node in body:
+        match node:
+            case Op():
+                position += 1
+            case If():
+                if node.condition is not None:
+                    yield position, node.condition
+                for arm in node.arms:
+                    yield from _conditions(arm.body, position)
+                    position += sum(1 for _ in ops(arm.body))
+            case Loop():
+                yield from _conditions(node.body, position)
+                position += sum(1 for _ in ops(node.body))
+
+
+def _carried(body: tuple[Node, ...]) -> Iterator[str]:
+    for node in body:
+        match node:
+            case Op():
+                pass
+            case If():
+                for arm in node.arms:
+                    yield from _carried(arm.body)
+            case Loop():
+                yield from node.carried
+                yield from _carried(node.body)
+
+
+def _marked(body: tuple[Node, ...], marks: _Marks) -> tuple[Node, ...]:
+    result: list[Node] = []
+    for node in body:
+        match node:
+            case Op():
+                result.append(marks.mark(node))
+            case If():
+                arms = tuple(Arm(a.name, _marked(a.body, marks), a.probability) for a in node.arms)
+                result.append(replace(node, arms=arms))
+            case Loop():
+                result.append(replace(node, body=_marked(node.body, marks)))
+    return tuple(result)

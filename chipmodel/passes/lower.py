@@ -1,0 +1,171 @@
+"""Schedule and Plan to commands: every position unrolled into waits, starts and computes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
+from chipmodel.model.core_parts import CorePart
+from chipmodel.model.nesting import waits_behind
+from chipmodel.model.plan import Plan
+from chipmodel.model.program import If, Loop, Node
+from chipmodel.model.schedule import (
+    Operand,
+    Part,
+    Schedule,
+    Step,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+    steps,
+)
+from chipmodel.model.scopes import scopes
+
+
+def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
+    """The commands of ``schedule`` at the offsets of ``plan``, of one core's ``part`` if there are several.
+
+    At a position: waits for the loads due that are under way, loads due at once, loads for later,
+    compute, stores, waits for the stores due. Behind a branch or loop: waits for the loads that only some of
+    its paths have waited for. Loads of other cores' tensors come last of those due at once,
+    each behind the wait for its core; behind the last step that makes a tensor for others it is released.
+    """
+    return _Lowering(schedule, plan, part).nodes(schedule.body, True)
+
+
+class _Lowering:
+    def __init__(self, schedule: Schedule, plan: Plan, part: CorePart | None) -> None:
+        self.imports: Mapping[str, int] = part.imports if part else {}
+        self.exports: dict[str, list[str]] = defaultdict(list)
+        for name, node in sorted(part.exports.items() if part else ()):
+            self.exports[node].append(name)
+        self.conditions = dict(_conditions(part.program.body)) if self.imports and part else {}
+        self.acquired: set[str] = set()
+        self.schedule = schedule
+        self.plan = plan
+        self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
+        self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
+        self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
+        self.behind: dict[str, list[Transfer]] = defaultdict(list)
+        root = scopes(schedule.body).section
+        for transfer in schedule.transfers:
+            for position in transfer.issues:
+                self.issued[transfer.direction, position].append(transfer)
+            self.due[transfer.direction, transfer.due].append(transfer)
+            left = {waits_behind(root, position, transfer.due) for position in transfer.issues}
+            for fork in left - {None}:
+                self.behind[fork or ""].append(transfer)
+
+    def nodes(self, body: tuple[StepNode, ...], top: bool = False) -> tuple[Command, ...]:
+        commands: list[Command] = []
+        for index, node in enumerate(body):
+            match node:
+                case Step():
+                    after = body[index + 1] if index + 1 < len(body) else None
+                    last = not (isinstance(after, Step) and after.op == node.op)
+                    commands += self.step(node, top and last)
+                case StepIf():
+                    if node.condition is None and node.name in self.conditions:
+                        commands += self.acquire(self.conditions[node.name], node.name)
+                    arms = tuple(BranchArm(arm.name, self.inner(arm.body)) for arm in node.arms)
+                    condition = self.located(node.condition) if node.condition else None
+                    commands.append(Branch(node.name, arms, condition))
+                    commands += self.waits(node.name)
+                    commands += self.releases(node.name) if top else ()
+                case StepLoop():
+                    commands.append(Repeat(node.name, node.trips, self.inner(node.body)))
+                    commands += self.waits(node.name)
+                    commands += self.releases(node.name) if top else ()
+        return tuple(commands)
+
+    def inner(self, body: tuple[StepNode, ...]) -> tuple[Command, ...]:
+        """What is acquired in here may not have been, behind it."""
+        outside = set(self.acquired)
+        commands = self.nodes(body)
+        self.acquired = outside
+        return commands
+
+    def acquire(self, tensor: str, op: str) -> list[Command]:
+        """Wait for the other core that makes ``tensor``, unless this one has done so."""
+        if tensor not in self.imports or tensor in self.acquired:
+            return []
+        self.acquired.add(tensor)
+        return [Acquire(tensor, self.imports[tensor], op)]
+
+    def waits(self, node: str) -> list[Command]:
+        """Behind a branch or loop, for what some paths through it have not waited for."""
+        return [DmaWait(transfer.name, node) for transfer in self.behind[node]]
+
+    def releases(self, node: str) -> list[Command]:
+        return [Release(tensor, node) for tensor in self.exports[node]]
+
+    def step(self, step: Step, last: bool) -> list[Command]:
+        """The commands of a step; after the ``last`` of its op other cores may have what it made."""
+        here = step.position
+        loads, due = self.issued["load", here], self.due["load", here]
+        imported = [t for t in loads if self.comes_from_a_core(t)]
+        commands: list[Command] = [self.wait(t, here) for t in due if here not in t.issues]
+        commands += [self.start(t) for t in loads if t.due == here and t not in imported]
+        for transfer in imported:
+            commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer)]
+        commands += [self.wait(t, here) for t in due if here in t.issues]
+        commands += [self.start(t) for t in loads if t.due != here and t not in imported]
+        commands.append(
+            Compute(
+                step.label,
+                step.op,
+                here,
+                step.rows,
+                step.channels,
+                step.cycles,
+                tuple(self.located(o) for o in step.reads),
+                tuple(self.located(o) for o in step.writes),
+                step.phases,
+            )
+        )
+        commands += [self.start(t) for t in self.issued["store", here]]
+        commands += self.releases(step.op) if last else ()
+        commands += [self.wait(t, here) for t in self.due["store", here]]
+        return commands
+
+    def comes_from_a_core(self, transfer: Transfer) -> bool:
+        return not transfer.part.weights and transfer.part.name in self.imports
+
+    def start(self, transfer: Transfer) -> DmaStart:
+        at = self.located(Operand(transfer.part, transfer.buffer))
+        owner = transfer.due if transfer.direction == "load" else transfer.issue
+        name, direction, size = transfer.name, transfer.direction, transfer.bytes
+        return DmaStart(name, direction, size, at, self.op_at[owner], transfer.psram, transfer.home)
+
+    def wait(self, transfer: Transfer, position: int) -> DmaWait:
+        return DmaWait(transfer.name, self.op_at[position])
+
+    def located(self, operand: Operand) -> Located:
+        part: Part = operand.part
+        size = self.schedule.buffers[operand.buffer].bytes if operand.bytes is None else operand.bytes
+        return Located(part, self.plan.offsets[operand.buffer] + operand.at, size, operand.touched)
+
+
+def _conditions(body: tuple[Node, ...]) -> Iterator[tuple[str, str]]:
+    """Each ``if`` with the tensor that decides it."""
+    for node in body:
+        if isinstance(node, If):
+            if node.condition is not None:
+                yield node.name, node.condition
+            for arm in node.arms:
+                yield from _conditions(arm.body)
+        elif isinstance(node, Loop):
+            yield from _conditions(node.body)

@@ -1,0 +1,124 @@
+"""The order of ops within the graph's partial order: who must follow whom, and a program in another order.
+
+Every straight list of the tree (the body, each arm, each loop's body) is ordered by itself; an ``if`` and a
+``loop`` are nodes of the list that they stand in. Nothing here chooses: ``order_search`` does, and
+``chipmodel check`` gives a plan's order back to the workload with this file alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The tensors that a node reads, and those that it changes: writes, overwrites in place, or takes into
+    the output of a concat."""
+
+    reads: frozenset[str]
+    changes: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.reads | self.changes
+
+
+def touched(node: Node) -> Touched:
+    """What ``node`` reads and changes, with all that is below it."""
+    match node:
+        case Op():
+            gone = (*node.absorbs, *([node.overwrites] if node.overwrites else []))
+            return Touched(frozenset(node.inputs), frozenset((*node.outputs, *gone)))
+        case If():
+            below = [touched(each) for arm in node.arms for each in arm.body]
+            own = [] if node.condition is None else [node.condition]
+        case Loop():
+            below = [touched(each) for each in node.body]
+            own = list(node.carried)
+    reads = frozenset(own).union(*(each.reads for each in below))
+    return Touched(reads, frozenset[str]().union(*(each.changes for each in below)))
+
+
+def dependencies(body: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
+    """For each node of a straight list the earlier ones that it must follow: who last changed what it reads
+    or changes, and who has read what it changes since then."""
+    changer: dict[str, int] = {}
+    readers: dict[str, set[int]] = {}
+    result: list[tuple[int, ...]] = []
+    for index, node in enumerate(body):
+        uses = touched(node)
+        after = {changer[name] for name in uses.names if name in changer}
+        after.update(reader for name in uses.changes for reader in readers.get(name, ()))
+        result.append(tuple(sorted(after)))
+        for name in uses.reads - uses.changes:
+            readers.setdefault(name, set()).add(index)
+        for name in uses.changes:
+            changer[name], readers[name] = index, set()
+    return tuple(result)
+
+
+def names_in_order(program: Program) -> tuple[str, ...]:
+    """The names of all ops, branches and loops as they run, arms one after another."""
+    return tuple(node.name for node in _nodes(program.body))
+
+
+def in_order(program: Program, names: Sequence[str]) -> Program:
+    """``program`` with its nodes in the order of ``names``, as ``names_in_order`` gives them.
+
+    Raises BadInput where ``names`` are not all nodes, each once; where a node would leave its list; and
+    where one would run before a node that it must follow.
+    """
+    counts, known = Counter(names), Counter(names_in_order(program))
+    for name in [*known, *counts]:
+        if counts[name] != known[name]:
+            what = f"the order has {name!r} {counts[name]} times, the workload {known[name]} times"
+            raise BadInput(what, mend=_MEND)
+    place = {name: index for index, name in enumerate(names)}
+    result = replace(program, body=_sorted(program.body, place))
+    for name, wanted in zip(names_in_order(result), names, strict=True):
+        if name != wanted:
+            what = f"the order has {wanted!r} where {name!r} comes: what is in an arm or loop stands together"
+            raise BadInput(what, mend=_MEND)
+    return result
+
+
+_MEND = "write the plan anew with: chipmodel simulate WORKLOAD --order ... --plan FILE"
+
+
+def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...]:
+    for node, after in zip(body, dependencies(body), strict=True):
+        for earlier in after:
+            if place[body[earlier].name] > place[node.name]:
+                what = f"{node.name!r} is ordered before {body[earlier].name!r}, which it must follow"
+                raise BadInput(what, where=node.place, mend=_MEND)
+    ordered = sorted(body, key=lambda node: place[node.name])
+    return tuple(_below(node, place) for node in ordered)
+
+
+def _below(node: Node, place: Mapping[str, int]) -> Node:
+    match node:
+        case Op():
+            return node
+        case If():
+            arms = (Arm(a.name, _sorted(a.body, place), a.probability) for a in node.arms)
+            return replace(node, arms=tuple(arms))
+        case Loop():
+            return replace(node, body=_sorted(node.body, place))
+
+
+def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        match node:
+            case Op():
+                pass
+            case If():
+                for arm in node.arms:
+                    yield from _nodes(arm.body)
+            case Loop():
+                yield from _nodes(node.body)

@@ -1,0 +1,40 @@
+"""What a path leaves undone: a loop of no trips defines nothing that others could read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.passes.validate import validate_program
+
+
+def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None:
+    """Raises BadInput where ``choices`` give a loop no trips whose results are read behind it."""
+    skipped = {name for name, choice in choices.items() if choice and not choice.strip("0")}
+    body = _without(program.body, skipped)
+    if body == program.body:
+        return
+    try:
+        validate_program(replace(program, body=body))
+    except BadInput as error:
+        path = " ".join(f"--path {name}={choices[name]}" for name in sorted(skipped))
+        mend = "give the loop at least one trip"
+        raise BadInput(f"{path}: {error.what}", where=error.where, mend=mend) from None
+
+
+def _without(body: tuple[Node, ...], skipped: set[str]) -> tuple[Node, ...]:
+    return tuple(_node(node, skipped) for node in body)
+
+
+def _node(node: Node, skipped: set[str]) -> Node:
+    match node:
+        case Op():
+            return node
+        case If():
+            return replace(node, arms=tuple(replace(a, body=_without(a.body, skipped)) for a in node.arms))
+        case Loop():
+            if node.name in skipped:
+                node = replace(node, trips=0, chances=())
+            return replace(node, body=_without(node.body, skipped))

@@ -1,0 +1,311 @@
+"""Is a program sound? Independent of the loaders: what they build is not trusted.
+
+The body is walked as it runs. A tensor is *alive* from its definition on, until an op overwrites it
+in place. What only some arms of an ``if`` define is not alive after it; an arm does not see its
+siblings; a loop's body sees on its first trip what was there before, and leaves to the next trip
+nothing but what is carried.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NoReturn
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import suggest
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.work import Vector
+
+
+def validate_program(program: Program) -> None:
+    """Raise ``BadInput``, at the op's place, for the first thing that is wrong with ``program``:
+
+    a name that is used twice or unknown; a tensor that some path reads before it is defined, or
+    after an op has overwritten it; a tensor that is defined twice outside of sibling arms without
+    being carried; an ``overwrites`` that is no input, differs in size or is needed by the next trip;
+    a carried tensor without a first or a next value; an output that nothing defines; an op that writes
+    what it still reads; slices that are none; probabilities that are none, or do not add up to 1.
+    """
+    _check_tables(program)
+    for name, count in Counter(n.name for n in _nodes(program.body)).items():
+        if count > 1:
+            node = [n for n in _nodes(program.body) if n.name == name][-1]
+            _refuse(
+                f"the name '{name}' is used by {count} ops", node.place, "give every op a name of its own"
+            )
+    state = _State(dict.fromkeys(program.inputs, "an input"), _defined(program.body))
+    _Walk(program).body(program.body, state)
+    for name in program.outputs:
+        state.need(name, "the program gives", Place(program.source), "let an op on every path define it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """Why a tensor that was defined on some path cannot be read any more."""
+
+    why: str
+    by: Op | None = None
+    """The op that has overwritten it."""
+
+
+@dataclass
+class _State:
+    """What has happened on the way to a point of the program."""
+
+    alive: dict[str, str]
+    """Every tensor that can be read, with what defined it."""
+    somewhere: set[str]
+    """Every tensor that any op of the program defines."""
+    lost: dict[str, _Loss] = field(default_factory=dict[str, _Loss])
+    """Every other tensor that was defined on some path."""
+
+    def copy(self) -> _State:
+        return _State(dict(self.alive), self.somewhere, dict(self.lost))
+
+    def lose(self, name: str, loss: _Loss) -> None:
+        self.alive.pop(name, None)
+        self.lost[name] = loss
+
+    def define(self, name: str, by: str) -> None:
+        self.lost.pop(name, None)
+        self.alive[name] = by
+
+    def need(self, name: str, user: str, place: Place | None, mend: str = "") -> None:
+        """Refuse a tensor that is not alive; ``user`` says who reads it."""
+        if name in self.alive:
+            return
+        loss = self.lost.get(name)
+        if loss is None:
+            mend = mend or self.defining(name)
+            _refuse(f"{user} '{name}', which nothing before defines", place, mend)
+        if loss.by is None:
+            mend = "define it on every path to here, or read something else"
+            _refuse(f"{user} '{name}', which {loss.why}", place, mend)
+        line = f" on line {place.line}" if place and place.line and place != loss.by.place else ""
+        what = f"'{loss.by.name}' overwrites '{name}' in place, but {user} '{name}' later{line}"
+        _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
+
+    def defining(self, name: str) -> str:
+        """How to have ``name`` defined."""
+        if name in self.somewhere:
+            return "move the op that defines it before this one"
+        return suggest(name, self.alive, "tensors here are") or "define it first"
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    program: Program
+    carried: frozenset[str] = frozenset()
+    """What the innermost loop carries, and so may be defined again."""
+    outside: frozenset[str] = frozenset()
+    """What was defined outside the innermost loop and is not carried by it."""
+
+    def body(self, body: tuple[Node, ...], state: _State) -> None:
+        for node in body:
+            match node:
+                case Op():
+                    self.op(node, state)
+                case If():
+                    self.branch(node, state)
+                case Loop():
+                    self.loop(node, state)
+
+    def op(self, op: Op, state: _State) -> None:
+        for name in op.inputs:
+            state.need(name, f"'{op.name}' reads", op.place)
+        self.overwrite(op, state)
+        _check_slices(self.program, op)
+        for name in op.outputs:
+            if name in op.inputs and not _updates(op, name):
+                what = f"'{op.name}' reads '{name}' and writes it before it has read all of it"
+                _refuse(what, op.place, "give the output another name, and copy it")
+            self.define(name, op, state)
+
+    def overwrite(self, op: Op, state: _State) -> None:
+        name = op.overwrites
+        if name is None:
+            return
+        if name not in op.inputs or not op.outputs:
+            what = f"'{op.name}' overwrites '{name}', which is none of its inputs"
+            _refuse(what, op.place, f"its inputs are {', '.join(op.inputs) or 'none'}")
+        old, new = self.program.tensors[name], self.program.tensors[op.outputs[0]]
+        if old.bytes != new.bytes:
+            what = (
+                f"'{op.name}' cannot write '{new.name}' ({new.bytes} bytes) over '{name}' ({old.bytes} bytes)"
+            )
+            _refuse(what, op.place, "both must have the same size; drop in_place")
+        if name in self.outside:
+            what = f"'{op.name}' overwrites '{name}', which the loop's next trip finds overwritten"
+            _refuse(what, op.place, "drop in_place, or let the loop carry the tensor")
+        state.lose(name, _Loss("", op))
+
+    def define(self, name: str, op: Op, state: _State) -> None:
+        if (name in state.alive or name in state.lost) and name not in self.carried:
+            by = state.alive.get(name, "another op")
+            what = f"'{op.name}' defines '{name}', which {by} defines already"
+            _refuse(what, op.place, "give the output another name; only what a loop carries is written again")
+        state.define(name, f"'{op.name}'")
+
+    def branch(self, node: If, state: _State) -> None:
+        if node.condition is not None:
+            state.need(node.condition, f"'{node.name}' decides by", node.place)
+        if not node.arms:
+            _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
+        _check_probabilities(node)
+        ends: list[_State] = []
+        for arm in node.arms:
+            end = state.copy()
+            self.body(arm.body, end)
+            ends.append(end)
+        _join(node, state, ends)
+
+    def loop(self, node: Loop, state: _State) -> None:
+        if node.trips < 0:
+            _refuse(f"'{node.name}' runs {node.trips} times", node.place, "trips are 0 or more")
+        _check_chances(node)
+        inside = _defined(node.body)
+        self.carry(node, inside, state)
+        end = state.copy()
+        outside = (self.outside | set(state.alive)) - set(node.carried)
+        _Walk(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
+        for name in node.carried:
+            user = f"the next trip of '{node.name}' reads"
+            end.need(name, user, Place(node.place.file) if node.place else None, "write it in the loop")
+        _leave(node, state, end)
+
+    def carry(self, node: Loop, inside: set[str], state: _State) -> None:
+        for name in node.carried:
+            state.need(name, f"'{node.name}' carries", node.place)
+            if name not in inside:
+                what = f"'{node.name}' carries '{name}', but nothing in it writes a new value"
+                _refuse(what, node.place, "let an op of the loop write it, or do not carry it")
+            if name in self.outside:
+                what = (
+                    f"'{node.name}' carries '{name}', which the next trip of the loop around it finds changed"
+                )
+                _refuse(what, node.place, "let the loop around it carry it too, or copy it first")
+
+
+def _join(node: If, state: _State, ends: list[_State]) -> None:
+    """Make ``state`` the one after the ``if`` whose arms ended in ``ends``."""
+    everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
+    somewhere = {name for end in ends for name in (*end.alive, *end.lost)}
+    for name in somewhere - everywhere:
+        losses = [end.lost[name] for end in ends if name in end.lost]
+        state.lose(name, losses[0] if losses else _Loss(f"not every arm of '{node.name}' defines"))
+    for name in everywhere:
+        if name not in state.alive:
+            state.define(name, f"'{node.name}'")
+
+
+def _leave(node: Loop, state: _State, end: _State) -> None:
+    """Make ``state`` the one after the loop whose trips end in ``end``."""
+    for name in end.lost:
+        state.lose(name, end.lost[name])
+    least = min((trips for trips, chance in node.chances if chance), default=node.trips)
+    why = f"the loop '{node.name}' of no trips never defines"
+    if node.trips:
+        why = f"the loop '{node.name}' does not define if it makes no trip"
+    for name, by in end.alive.items():
+        if name in state.alive:
+            continue
+        if least:
+            state.define(name, by)
+        else:
+            state.lose(name, _Loss(why))
+
+
+def _check_tables(program: Program) -> None:
+    for name in program.inputs:
+        if name not in program.tensors:
+            _refuse(f"the input '{name}' is no tensor", Place(program.source), "declare it")
+    for name in program.outputs:
+        if name not in program.tensors:
+            mend = suggest(name, program.tensors, "tensors are") or "declare it"
+            _refuse(f"the output '{name}' is no tensor", Place(program.source), mend)
+    for op in ops(program.body):
+        _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
+        _check_known(op, op.weights, program.weights, "weight")
+
+
+def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], what: str) -> None:
+    for name in names:
+        if name not in known:
+            mend = suggest(name, known, f"the {what}s are") or f"declare the {what}"
+            _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, mend)
+
+
+def _updates(op: Op, name: str) -> bool:
+    """Whether an op that reads and writes ``name`` needs no byte of it after it has written it."""
+    if name == op.sliced:
+        return True
+    operands = [index for index, each in enumerate(op.inputs) if each == name]
+    return isinstance(op.work, Vector) and not set(operands) & set(op.work.broadcast)
+
+
+def _check_slices(program: Program, op: Op) -> None:
+    if op.sliced is None:
+        return
+    size = program.tensors[op.sliced].bytes if op.sliced in program.tensors else 0
+    if op.sliced not in op.inputs or op.slices < 1 or size % op.slices:
+        what = f"'{op.name}' moves one of {op.slices} slices of '{op.sliced}' ({size} bytes)"
+        _refuse(what, op.place, "it must be an input, and its bytes a multiple of the slices")
+
+
+def _check_probabilities(node: If) -> None:
+    for arm in node.arms:
+        if arm.probability is not None and not 0 <= arm.probability <= 1:
+            what = f"the arm '{arm.name}' of '{node.name}' has the probability {_number(arm.probability)}"
+            _refuse(what, node.place, "write one from 0 to 1")
+    given = [arm.probability for arm in node.arms if arm.probability is not None]
+    if sum(given) > 1 or (len(given) == len(node.arms) and sum(given) != 1):
+        what = f"the probabilities of the arms of '{node.name}' add up to {_number(sum(given, Fraction(0)))}"
+        _refuse(what, node.place, "let them add up to 1; an arm without one has what the others leave")
+
+
+def _check_chances(node: Loop) -> None:
+    if not node.chances:
+        return
+    trips = [number for number, _ in node.chances]
+    for number, chance in node.chances:
+        if number < 0 or trips.count(number) > 1:
+            _refuse(f"'{node.name}' may make {number} trips", node.place, "different numbers, 0 or more")
+        if not 0 <= chance <= 1:
+            what = f"{number} trips of '{node.name}' have the probability {_number(chance)}"
+            _refuse(what, node.place, "write one from 0 to 1")
+    total = sum((chance for _, chance in node.chances), Fraction(0))
+    if total != 1:
+        what = f"the probabilities of the trips of '{node.name}' add up to {_number(total)}"
+        _refuse(what, node.place, "let them add up to 1")
+    if max(trips) != node.trips:
+        what = f"'{node.name}' makes {node.trips} trips, and at most {max(trips)} by its probabilities"
+        _refuse(what, node.place, "the largest number of trips must be the loop's")
+
+
+def _number(value: Fraction) -> str:
+    """Exactly, and as a decimal where that is exact too."""
+    return str(float(value)) if Fraction(str(float(value))) == value else str(value)
+
+
+def _defined(body: tuple[Node, ...]) -> set[str]:
+    return {name for op in ops(body) for name in op.outputs}
+
+
+def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        match node:
+            case If():
+                for arm in node.arms:
+                    yield from _nodes(arm.body)
+            case Loop():
+                yield from _nodes(node.body)
+            case Op():
+                pass
+
+
+def _refuse(what: str, place: Place | None, mend: str) -> NoReturn:
+    raise BadInput(what, where=place, mend=mend)

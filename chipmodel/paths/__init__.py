@@ -1,0 +1,1 @@
+"""Best, worst and expected cycles over the paths through branches and loops."""

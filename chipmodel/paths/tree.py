@@ -1,0 +1,162 @@
+"""Commands with the probability of every decision: what ``paths_exact`` and ``paths_sample`` walk.
+
+Alternatives of probability zero are left out here; those that remain have probabilities that add up to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby
+from math import log2
+
+from chipmodel.model.commands import Branch, Command, Plain, Repeat
+from chipmodel.model.path_costs import COUNTED
+from chipmodel.model.program import If, Loop, Node, Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """Commands without a decision."""
+
+    commands: tuple[Plain, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One after another; blocks and stretches are told apart by identity."""
+
+    nodes: tuple[Stretch | Choice | Trips, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """An arm of an ``if``."""
+
+    name: str
+    probability: Fraction
+    body: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """An ``if``: one of the options, anew each time."""
+
+    name: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trips:
+    """A ``loop``: numbers of trips, ascending, with their probabilities, drawn anew each time."""
+
+    name: str
+    chances: tuple[tuple[int, Fraction], ...]
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """By the name of an ``if``, the probabilities of its arms; by the name of a ``loop``, of its trips.
+    An ``if`` that is not named takes each arm as likely as another, a ``loop`` makes its own trips."""
+
+    arms: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict[str, Mapping[str, Fraction]])
+    trips: Mapping[str, tuple[tuple[int, Fraction], ...]] = field(
+        default_factory=dict[str, tuple[tuple[int, Fraction], ...]]
+    )
+
+
+def chances_of(program: Program) -> Chances:
+    """The probabilities that ``program``, which is valid, states."""
+    arms: dict[str, Mapping[str, Fraction]] = {}
+    trips: dict[str, tuple[tuple[int, Fraction], ...]] = {}
+    for node in _decisions(program.body):
+        if isinstance(node, If):
+            arms[node.name] = arm_chances(node)
+        elif node.chances:
+            trips[node.name] = node.chances
+    return Chances(arms, trips)
+
+
+def arm_chances(node: If) -> dict[str, Fraction]:
+    """Each arm's probability: arms without one share what the others leave, equally."""
+    given = sum((arm.probability for arm in node.arms if arm.probability is not None), Fraction(0))
+    open_arms = sum(arm.probability is None for arm in node.arms)
+    share = (1 - given) / open_arms if open_arms else Fraction(0)
+    return {arm.name: share if arm.probability is None else arm.probability for arm in node.arms}
+
+
+def _decisions(body: tuple[Node, ...]) -> Iterator[If | Loop]:
+    for node in body:
+        match node:
+            case If():
+                yield node
+                for arm in node.arms:
+                    yield from _decisions(arm.body)
+            case Loop():
+                yield node
+                yield from _decisions(node.body)
+            case _:
+                pass
+
+
+def weighed(commands: tuple[Command, ...], chances: Chances, fixed: Mapping[str, str]) -> Block:
+    """``commands`` with their probabilities; what ``fixed`` names, as ``resolve_path`` has it, is certain."""
+    return _Weighing(chances, fixed).block(commands)
+
+
+class _Weighing:
+    def __init__(self, chances: Chances, fixed: Mapping[str, str]) -> None:
+        self.chances = chances
+        self.fixed = fixed
+
+    def block(self, commands: tuple[Command, ...]) -> Block:
+        nodes: list[Stretch | Choice | Trips] = []
+        for plain, run in groupby(commands, key=lambda c: not isinstance(c, Branch | Repeat)):
+            if plain:
+                nodes.append(Stretch(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
+                continue
+            for command in run:
+                if isinstance(command, Branch):
+                    nodes.append(self.choice(command))
+                elif isinstance(command, Repeat):
+                    nodes.append(self.trips(command))
+        return Block(tuple(nodes))
+
+    def choice(self, branch: Branch) -> Choice:
+        equal = Fraction(1, len(branch.arms))
+        stated = self.chances.arms.get(branch.name, {arm.name: equal for arm in branch.arms})
+        if branch.name in self.fixed:
+            stated = {self.fixed[branch.name]: Fraction(1)}
+        likely = [arm for arm in branch.arms if stated.get(arm.name)]
+        return Choice(branch.name, tuple(Option(a.name, stated[a.name], self.block(a.body)) for a in likely))
+
+    def trips(self, loop: Repeat) -> Trips:
+        stated = self.chances.trips.get(loop.name, ((loop.trips, Fraction(1)),))
+        if loop.name in self.fixed:
+            stated = ((int(self.fixed[loop.name]), Fraction(1)),)
+        likely = sorted((trips, chance) for trips, chance in stated if chance)
+        return Trips(loop.name, tuple(likely), self.block(loop.body))
+
+
+def count_paths(block: Block) -> int:
+    """Ways through ``block``, up to ``COUNTED``."""
+    count = 1
+    for node in block.nodes:
+        match node:
+            case Choice():
+                count *= sum(count_paths(option.body) for option in node.options)
+            case Trips():
+                each = count_paths(node.body)
+                count *= sum(_power(each, trips) for trips, _ in node.chances)
+            case Stretch():
+                pass
+        count = min(count, COUNTED)
+    return count
+
+
+def _power(base: int, exponent: int) -> int:
+    if base > 1 and exponent * log2(base) > log2(COUNTED):
+        return COUNTED
+    return base**exponent if base > 1 else base

@@ -1,0 +1,1 @@
+"""Plans as JSON files: what they hold, reading and writing them."""

@@ -1,0 +1,130 @@
+"""A study's SQLite file, opened: made where there is none, and left as it is where it is another's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.study.record import COLUMNS
+
+APPLICATION = 0x63686970
+"""SQLite's application_id of these files: "chip" in ASCII."""
+FORMAT = 2
+BUSY_SECONDS = 60.0
+NEW = (0, 0)
+"""Both marks of a file that nobody has written to."""
+
+_SCHEMA = f"""
+CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE asked (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid INTEGER, started TEXT, beat REAL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+"""
+
+
+@contextmanager
+def linked(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]:
+    """A connection to the store at ``path``; unless ``only_read``, it is made where there is none.
+
+    Raises BadInput where it cannot be opened or written, and where it is no store of this version.
+    """
+    try:
+        with closing(_connected(path, only_read)) as link:
+            yield link
+    except sqlite3.OperationalError as error:
+        mend = "it has to be in a folder that is there, may be written and has room; what is stored stays"
+        raise BadInput(f"the store cannot be used: {error}", where=Place(str(path)), mend=mend) from None
+    except sqlite3.DatabaseError as error:
+        raise _another(path, f"this is no store of a study: {error}") from None
+
+
+@contextmanager
+def transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[Any]:
+    """All of the block or nothing of it."""
+    link.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        if link.in_transaction:  # SQLite has rolled back by itself where the disk is full.
+            link.execute("ROLLBACK")
+        raise
+    link.execute("COMMIT")
+
+
+def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
+    link = _link(path, "mode=rw" if only_read else "mode=rwc")
+    try:
+        try:
+            marks = _marks(link)
+        except sqlite3.OperationalError:
+            if not only_read or not _whole(path):
+                raise
+            link.close()
+            link = _link(path, "mode=ro&immutable=1")
+            marks = _marks(link)
+        if marks == NEW and not only_read and _is_empty(link):
+            _make(link)
+            marks = _marks(link)
+        _refuse_others(path, marks, only_read)
+        link.execute(f"PRAGMA {'query_only = 1' if only_read else 'synchronous = NORMAL'}")
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+def _link(path: Path, how: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{how}"
+    return sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+
+
+def _marks(link: sqlite3.Connection) -> tuple[int, int]:
+    """What the file says it is of, and its format. Raises sqlite3.DatabaseError where it is no database."""
+    application, version = (
+        int(link.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
+    )
+    return application, version
+
+
+def _is_empty(link: sqlite3.Connection) -> bool:
+    return not link.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+
+
+def _whole(path: Path) -> bool:
+    """Whether all that is stored is in the file itself, so that it can be read in a folder that may not be
+    written, where SQLite cannot put its files beside it."""
+    log = path.with_name(f"{path.name}-wal")
+    return path.is_file() and not (log.is_file() and log.stat().st_size)
+
+
+def _make(link: sqlite3.Connection) -> None:
+    """Make the tables, unless another process was quicker."""
+    link.execute("PRAGMA journal_mode = WAL")
+    with transaction(link):
+        if _is_empty(link):
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                link.execute(statement)
+
+
+def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
+    if marks == (APPLICATION, FORMAT):
+        return
+    if marks[0] == APPLICATION:
+        what = f"this store is of another version of chipmodel: format {marks[1]}, not {FORMAT}"
+        raise BadInput(what, where=Place(str(path)), mend="move it away, and run the study again")
+    empty = marks == NEW and not path.stat().st_size
+    why = "the file is empty" if empty else "it is another program's database"
+    raise _another(path, f"this is no store of a study: {why}", only_read)
+
+
+def _another(path: Path, what: str, only_read: bool = False) -> BadInput:
+    mend = "name another file with --store, or move this one away"
+    mend = "give STUDY.yaml or STUDY.sqlite, after chipmodel study STUDY.yaml" if only_read else mend
+    return BadInput(what, where=Place(str(path)), mend=mend)

@@ -1,0 +1,141 @@
+"""A study's rows as a table: CSV or Parquet, the same bytes for the same rows.
+
+Columns: ``workload, chip``, one for each field under ``set``, ``packer, merge, streamer, seed, time_limit,
+node_limit, status``, bytes, cycles, ``milliseconds``, the gaps, ``problem`` (rows in which it is the same
+packed the same buffers), ``error`` and, unless left out, ``seconds``.
+Rows are sorted by what was asked; what is not known is an empty cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
+from chipmodel.model.study_row import Point, Row
+from reports.export import parquet
+
+Value = str | int | float | None
+
+_ASKED = ("packer", "merge", "streamer", "seed", "time_limit", "node_limit")
+_ANSWERED = (
+    "status",
+    "peak_bytes",
+    "peak_lower_bound_bytes",
+    "capacity_bytes",
+    "total_cycles",
+    "lower_bound_cycles",
+    "sync_cycles",
+    "npu_busy_cycles",
+    "dma_busy_cycles",
+    "milliseconds",
+    "peak_gap",
+    "cycle_gap",
+    "problem",
+)
+_QUOTED = re.compile('[",\r\n]')
+TIMES = ("seconds",)
+"""What differs from run to run."""
+
+
+def columns_of(rows: Sequence[Row], times: bool = True) -> tuple[str, ...]:
+    """The names of the columns; with ``times``, those that differ from run to run as well."""
+    swept = sorted({field for row in rows for field, _ in row.point.overrides})
+    return ("workload", "chip", *swept, *_ASKED, *_ANSWERED, "error", *(TIMES if times else ()))
+
+
+def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
+    """The columns, and the rows in order."""
+    columns = columns_of(rows, times)
+    ordered = sorted(rows, key=lambda row: _order(row.point))
+    return columns, [tuple(_value(row, name) for name in columns) for row in ordered]
+
+
+def write_table(rows: Sequence[Row], path: Path, times: bool = True) -> None:
+    """Write the table, whole or not at all; the name's ending says how. Raises BadInput."""
+    from chipmodel.files.atomic_write import write_whole
+
+    write_whole(path, writer_of(path)(rows, times))
+
+
+def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
+    """What makes a table of rows for a file of that name. Raises BadInput for other names, and where a
+    library is missing."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return csv_bytes
+    if suffix == ".parquet":
+        parquet.pyarrow()
+        return parquet_bytes
+    raise BadInput(f"{shown(path.name)} is no table", mend="name it FILE.csv or FILE.parquet")
+
+
+def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
+    """UTF-8, commas, LF, quotes where they are needed; numbers so that they are read back exactly."""
+    columns, lines = table_of(rows, times)
+    return "".join(",".join(map(_cell, line)) + "\n" for line in (columns, *lines)).encode()
+
+
+def _cell(value: Value) -> str:
+    text = "" if value is None else str(value)
+    # Unlike csv.writer, which leaves a lone CR bare where lines end with LF.
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
+    """The table by ``reports.export.parquet``; integers are 64 bits wide."""
+    columns, lines = table_of(rows, times)
+    return parquet.parquet_bytes({name: _kind(name) for name in columns}, lines)
+
+
+def _kind(name: str) -> parquet.Kind:
+    if name in ("seconds", "time_limit", "milliseconds", "peak_gap", "cycle_gap"):
+        return "float64"
+    counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
+    return "int64" if counted or name in ("seed", "node_limit") else "string"
+
+
+def _order(point: Point) -> tuple[Any, ...]:
+    """By what was asked, sizes and other numbers by their value."""
+    overrides = tuple((field, _size(value), value) for field, value in point.overrides)
+    limits = point.time_limit or 0.0, point.node_limit or 0
+    return (
+        point.workload,
+        point.chip,
+        overrides,
+        point.packer,
+        point.merge,
+        point.streamer,
+        point.seed,
+        limits,
+    )
+
+
+def _size(text: str) -> float:
+    from chipmodel.files.sizes import parse_bytes
+
+    try:
+        return float(parse_bytes(text))
+    except BadInput:
+        try:
+            return float(text)
+        except ValueError:
+            return -1.0
+
+
+def _value(row: Row, name: str) -> Value:
+    if name in ("workload", "chip", *_ASKED):
+        return _told(getattr(row.point, name))
+    if name == "error":
+        return _told(row.error.partition("\nTraceback")[0])
+    if name in _ANSWERED or name in TIMES:
+        return _told(getattr(row, name))
+    return dict(row.point.overrides).get(name)
+
+
+def _told(value: Value) -> Value:
+    """Nothing for an empty text, as in a CSV the two are one."""
+    return None if value == "" else value

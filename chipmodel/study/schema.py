@@ -1,0 +1,53 @@
+"""The keys of a study file as pydantic models: types and ranges; ``chipmodel.study.study_file`` checks
+names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from chipmodel.cli.pack import MOST_NODES, MOST_SECONDS, MOST_SEED
+
+
+def _listed(value: Any) -> Any:
+    """One value is a list of one."""
+    return [value] if isinstance(value, str | int | float) else value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Text], BeforeValidator(_listed), Field(min_length=1)]
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0, le=MOST_SEED)]], BeforeValidator(_listed), Field(min_length=1)
+]
+Values = Annotated[list[str | int | float], BeforeValidator(_listed), Field(min_length=1)]
+FilterItem = dict[str, Values]
+Items = list[Annotated[FilterItem, Field(min_length=1)]]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Filters(_Model):
+    """Which points of the product are asked."""
+
+    include: Items = Field(default_factory=list[FilterItem])
+    exclude: Items = Field(default_factory=list[FilterItem])
+
+
+class StudyFile(_Model):
+    """A study file."""
+
+    name: str = Field("", max_length=100)
+    title: str = Field("", max_length=300)
+    workloads: Names | None = None
+    chips: Names = Field(default_factory=lambda: ["luna-arcs"])
+    packers: Names = Field(default_factory=lambda: ["large-first"])
+    merges: Names = Field(default_factory=lambda: ["conflict"])
+    streamers: Names = Field(default_factory=lambda: ["ping-pong"])
+    seeds: Seeds = Field(default_factory=lambda: [0])
+    set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
+    filters: Filters = Field(default_factory=Filters)
+    time_limit: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None
+    node_limit: Annotated[int, Field(ge=0, le=MOST_NODES)] | None = None

@@ -1,0 +1,71 @@
+"""A worker process of the local pool: tasks in, rows out, through one pipe."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import perf_counter
+
+from chipmodel.model.study_row import Row
+from chipmodel.study.answer import Desk, answer
+from chipmodel.study.task import Task
+from chipmodel.study.workload import load_workload
+
+BEFOREHAND = (
+    "chipmodel.study.worker",
+    "chipmodel.bounds.time_bound",
+    "chipmodel.compare.packing",
+    "chipmodel.pipeline.partition",
+    "chipmodel.pipeline.single_core",
+    "workloads.load",
+    "workloads.packing.problem_csv",
+)
+"""What most points need, for the pool's forkserver to import once for all workers."""
+FLUSH_SECONDS = 0.05
+"""How long an answer may wait for others to be sent with it."""
+
+
+def serve(pipe: Connection) -> None:
+    """Answer the lists of tasks that come through ``pipe`` with lists of rows, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    tasks: SimpleQueue[Task] = SimpleQueue()
+    Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
+    gc.freeze()
+    desk = Desk(load_workload)
+    pipe.send([])
+    rows: list[Row] = []
+    sent = perf_counter()
+    while True:
+        try:
+            task = tasks.get_nowait()
+        except Empty:
+            _send(pipe, rows)
+            task = tasks.get()
+            sent = perf_counter()
+        rows.append(answer(task, desk))
+        if perf_counter() - sent > FLUSH_SECONDS:
+            _send(pipe, rows)
+            sent = perf_counter()
+
+
+def _send(pipe: Connection, rows: list[Row]) -> None:
+    if rows:
+        pipe.send(rows)
+        rows.clear()
+
+
+def _listen(pipe: Connection, tasks: SimpleQueue[Task]) -> None:
+    """Always reads, so that the other side never waits; and ends the process when that is gone, whatever the
+    process is at."""
+    try:
+        while True:
+            for task in pipe.recv():
+                tasks.put(task)
+    except (EOFError, OSError):
+        os._exit(0)

@@ -1,0 +1,1 @@
+"""What is shown on stderr while work goes on."""

@@ -1,0 +1,148 @@
+"""The stripes of an op that take the least time: rows by output channels, order, and one or two buffers.
+
+``dma.residency.tiling.striped`` asks for the fewest bytes with the weights' slices as they are; here slices
+and stripes are chosen together, halo rows, weights that come again for every stripe, set-ups and the NPU's
+own losses included. A cut is forecast alone: what its loads and stores take, beside what it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Direction
+from chipmodel.model.work import Recurrent
+from chipmodel.npu.cycles import op_cycles
+from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
+from dma.timing.transfer import transfer_cycles
+
+PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""Into how many stripes, and slices, an op is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A tiling with its forecast, in cycles and bytes."""
+
+    tiling: Tiling
+    bytes: int
+    """SharedMemory for stripes and for slices of weights; operands that are kept apart."""
+    npu: int
+    dma: int
+    ends: int
+    """Cycles that the first step's tensors and the last step's stores take, when the NPU stands still."""
+
+    @property
+    def cycles(self) -> int:
+        """From the first load to the last store, with two buffers each; with one, nothing overlaps."""
+        if self.tiling.depth == 1:
+            return self.npu + self.dma
+        return max(self.npu + self.ends, self.dma)
+
+
+def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> Cut | None:
+    """The cut of a striped op that takes the least time within ``room`` bytes, ``kept`` operands lying whole
+    elsewhere; None where not even one row by one channel fits."""
+    fitting = [cut for cut in cuts(program, chip, op, kept) if cut.bytes <= room]
+    return min(fitting, key=lambda cut: (cut.cycles + cut.dma // 2, cut.bytes), default=None)
+
+
+def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> Cut:
+    """All of a striped op in one step."""
+    return _forecast(_Asked(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
+
+
+def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[Cut, ...]:
+    """Every cut that is worth a look."""
+    return _cuts(_Asked(program, chip, op, kept))
+
+
+class _Asked:
+    """Arguments that are the same objects give the same cuts."""
+
+    def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> None:
+        self.program, self.chip, self.op, self.kept = program, chip, op, kept
+        self.key = (id(program), id(chip), op.name, kept)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
+@lru_cache(maxsize=4096)
+def _cuts(asked: _Asked) -> tuple[Cut, ...]:
+    return tuple(_forecast(asked, tiling) for tiling in _tilings(asked.op))
+
+
+def _tilings(op: Op) -> Iterator[Tiling]:
+    rows_of, channels_of = _sizes(op.work.rows), _sizes(op.work.channels)
+    for channels in channels_of:
+        for rows in (1,) if isinstance(op.work, Recurrent) and channels < op.work.channels else rows_of:
+            grid = rows < op.work.rows and channels < op.work.channels
+            for outer in (False, True) if grid else (False,):
+                for depth in (1, 2):
+                    yield Tiling(rows, channels, True, outer, depth)
+
+
+def _sizes(total: int) -> list[int]:
+    return list(dict.fromkeys(-(-total // parts) for parts in PARTS if parts <= total))
+
+
+def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
+    program, chip, op, kept = asked.program, asked.chip, asked.op, asked.kept
+    stripes = -(-op.work.rows // tiling.rows)
+    slices = -(-op.work.channels // tiling.channels)
+    inner = tiling.rows * ((stripes - 1) // 2)  # never the last of several, which may be small
+    middle = Interval(inner, min(op.work.rows, inner + tiling.rows))
+    channels = Interval(0, tiling.channels)
+
+    def moved(direction: Direction, size: int) -> int:
+        return transfer_cycles(chip, direction, size) if size else 0
+
+    ends = dma = 0
+    for index, name in enumerate(op.inputs):
+        if name in kept or name in op.inputs[:index]:
+            continue
+        share = op.reads(index, middle, channels)
+        by_channel = slices > 1 and share != op.reads(index, middle, _last(op, tiling))
+        again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
+        each = moved("load", share.bytes(program.tensors[name].bytes))
+        ends += each
+        dma += each * stripes * again
+    for name in op.outputs:
+        if name not in kept:
+            each = moved("store", op.writes(name, middle, channels).bytes(program.tensors[name].bytes))
+            ends += each
+            dma += each * stripes * slices
+    weights = slice_bytes(program, op, tiling.channels)
+    if weights:
+        reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
+        dma += moved("load", weights) * slices * reloaded
+    size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
+    return Cut(tiling, size, _npu(chip, op, tiling), dma, ends)
+
+
+def _last(op: Op, tiling: Tiling) -> Interval:
+    return Interval(op.work.channels - tiling.channels, op.work.channels)
+
+
+def slices_cycles(chip: Chip, op: Op, width: int) -> int:
+    """NPU cycles of ``op`` in slices of ``width`` output channels."""
+    return _npu(chip, op, Tiling(op.work.rows, width))
+
+
+def _npu(chip: Chip, op: Op, tiling: Tiling) -> int:
+    stripes, odd_rows = divmod(op.work.rows, tiling.rows)
+    slices, odd_channels = divmod(op.work.channels, tiling.channels)
+    total = 0
+    for count, rows in ((stripes, tiling.rows), (1, odd_rows)):
+        for times, channels in ((slices, tiling.channels), (1, odd_channels)):
+            if rows and channels:
+                total += count * times * op_cycles(chip.npu, op, rows, channels)
+    return total

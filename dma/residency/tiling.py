@@ -1,0 +1,199 @@
+"""How an op is cut into steps: rows per stripe, output channels per weight slice, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Recurrent, Share, by_channels
+
+NONE_KEPT: frozenset[str] = frozenset()
+"""Operands of a striped op that stay whole in SharedMemory: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """``rows`` output rows by ``channels`` output channels a step, at most.
+
+    ``striped`` says that the op's tensors stay in Psram and pass through stripe buffers, ``depth``
+    of them for each operand (2 lets the DMA work while the NPU computes).
+    """
+
+    rows: int
+    channels: int
+    striped: bool = False
+    channels_outer: bool = False
+    depth: int = 1
+
+    def tiles(self, op: Op) -> Iterator[tuple[Interval, Interval]]:
+        """(rows, channels) of each step, in order of execution."""
+        rows = list(_cuts(op.work.rows, self.rows))
+        channels = list(_cuts(op.work.channels, self.channels))
+        if self.channels_outer:
+            yield from ((r, c) for c in channels for r in rows)
+        else:
+            yield from ((r, c) for r in rows for c in channels)
+
+    def count(self, op: Op) -> int:
+        """Number of steps."""
+        return _pieces(op.work.rows, self.rows) * _pieces(op.work.channels, self.channels)
+
+
+def sliced(program: Program, op: Op, limit: int, granule: int) -> int | None:
+    """The most output channels whose share of the weight block is at most ``limit`` bytes.
+
+    Slices are equal but for the last and, where there is room for it, multiples of the array's
+    ``granule``. None where not even one channel's weights fit.
+    """
+    block = program.block_bytes(op)
+    total = op.work.channels
+    if block <= limit:
+        return total
+    most = limit * total // block
+    if most < 1:
+        return None
+    if most >= granule:
+        most -= most % granule
+    pieces = -(-total // most)
+    even = -(-total // pieces)
+    return min(most, -(-even // granule) * granule)
+
+
+def slice_bytes(program: Program, op: Op, channels: int) -> int:
+    """Bytes of the largest weight slice of ``channels`` output channels."""
+    share = by_channels(Interval(0, min(channels, op.work.channels)), op.work.channels)
+    return share.bytes(program.block_bytes(op))
+
+
+def whole_tiling(op: Op, channels: int) -> Tiling:
+    """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice anew on
+    every time step."""
+    cut = channels < op.work.channels
+    rows = 1 if cut and isinstance(op.work, Recurrent) else op.work.rows
+    return Tiling(rows, channels)
+
+
+def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] = NONE_KEPT) -> int:
+    """SharedMemory that the stripe buffers of ``op`` take, weights apart, and operands that are ``kept``
+    whole in SharedMemory.
+
+    An operand that every step needs in the same part has one buffer, whatever the depth.
+    """
+    sampled = samples(op, tiling)
+    total = 0
+    for index, name in enumerate(op.inputs):
+        if name in kept:
+            continue
+        shares = {op.reads(index, r, c) for r, c in sampled}
+        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
+    for name in op.outputs:
+        if name in kept:
+            continue
+        shares = {op.writes(name, r, c) for r, c in sampled[:2]}
+        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
+    return total
+
+
+def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
+    return min(depth, len(shares)) * max(share.bytes(size) for share in shares)
+
+
+def striped(
+    program: Program, op: Op, room: int, channels: int, double: bool, kept: frozenset[str] = NONE_KEPT
+) -> Tiling | None:
+    """The stripes of ``op`` within ``room`` bytes that fetch the fewest bytes, or None where not even
+    one row by one channel fits.
+
+    Double buffers hide transfers behind compute, so single ones must save half of the bytes to win.
+    """
+    best: tuple[int, Tiling] | None = None
+    for depth in (2, 1) if double else (1,):
+        width = channels
+        while width >= 1:
+            rows = _most_rows(program, op, room, width, depth, kept)
+            if rows:
+                tiling = _ordered(program, op, rows, width, depth, kept)
+                cost = _moved(program, op, tiling, kept) * (1 if depth == 2 or not double else 2)
+                if best is None or cost < best[0]:
+                    best = cost, tiling
+            width //= 2
+    return best[1] if best else None
+
+
+def least_stripe(program: Program, op: Op, kept: frozenset[str] = NONE_KEPT) -> int:
+    """Bytes of the smallest stripe buffers that ``op`` can run with."""
+    return stripe_bytes(program, op, Tiling(1, 1, striped=True), kept)
+
+
+def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, kept: frozenset[str]) -> int:
+    def fits(rows: int) -> bool:
+        return stripe_bytes(program, op, Tiling(rows, channels, striped=True, depth=depth), kept) <= room
+
+    low, high = 0, op.work.rows
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    # Equal stripes: the same number of them, none much smaller than the rest.
+    return -(-op.work.rows // -(-op.work.rows // low)) if low else 0
+
+
+def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
+    """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
+    anew is the inputs in the first case and the weights in the second; take the cheaper."""
+    by_rows = Tiling(rows, channels, True, False, depth)
+    if isinstance(op.work, Recurrent) and channels < op.work.channels:
+        return replace(by_rows, rows=1)
+    by_slices = replace(by_rows, channels_outer=True)
+    return min(by_rows, by_slices, key=lambda tiling: _moved(program, op, tiling, kept))
+
+
+SETUP_BYTES = 680
+"""Bytes that a long load moves while one is being set up: 656 / (30.891 / 32) on LUNA ARCS."""
+
+
+def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
+    """Bytes that the steps of ``op`` load (halo rows apart), set-ups counted as bytes."""
+    fetched = [name for name in op.inputs if name not in kept]
+    stored = [name for name in op.outputs if name not in kept]
+    slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
+    passes = slices if tiling.channels_outer and stripes > 1 else 1
+    reloads = stripes if slices > 1 and not tiling.channels_outer else 1
+    inputs = sum(_fetched(program, op, name) for name in fetched)
+    weights = program.block_bytes(op)
+    transfers = passes * stripes * len(fetched) + reloads * slices * bool(weights)
+    transfers += slices * stripes * len(stored)
+    return inputs * passes + weights * reloads + SETUP_BYTES * transfers
+
+
+def _fetched(program: Program, op: Op, name: str) -> int:
+    size = program.tensors[name].bytes
+    if name != op.sliced:
+        return size
+    return 0 if op.collects else size // op.slices
+
+
+def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
+    """A few tiles, a largest one among them: a halo is widest away from the image's edges, and from
+    there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
+    total, size = op.work.rows, tiling.rows
+    count = _pieces(total, size)
+    chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})
+    rows = [Interval(i * size, min(total, (i + 1) * size)) for i in chosen]
+    channels = list(islice(_cuts(op.work.channels, tiling.channels), 2))
+    return [(r, c) for r in rows for c in channels]
+
+
+def _cuts(total: int, size: int) -> Iterator[Interval]:
+    return (Interval(start, min(total, start + size)) for start in range(0, total, size))
+
+
+def _pieces(total: int, size: int) -> int:
+    return -(-total // size)
+
+
+def weight_share(op: Op, channels: Interval) -> Share:
+    """The share of the op's weight block that a slice of ``channels`` needs."""
+    return by_channels(channels, op.work.channels)

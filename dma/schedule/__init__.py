@@ -1,0 +1,1 @@
+"""Building a schedule: steps, Psram layout, forecasts, and what a streamer decides."""

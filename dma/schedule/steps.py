@@ -1,0 +1,342 @@
+"""Ops into steps: operands in their buffers, and every transfer that the steps need.
+
+What a step needs from Psram is first written down as a ``Need`` (what, into which buffer, for which
+steps); deciding when each is issued is the streamer's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Literal
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.schedule import (
+    BufferSpec,
+    Direction,
+    Operand,
+    Part,
+    Phase,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+)
+from chipmodel.model.work import WHOLE, Share
+from chipmodel.npu.cycles import op_cycles, op_phases
+from chipmodel.passes.in_place import left_to_move
+from chipmodel.passes.liveness import scopes
+from dma.residency.greedy import Residency, Segment
+from dma.residency.tiling import Tiling, weight_share
+
+NeedKind = Literal["weights", "tensor", "stripe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A transfer to be: ``part`` in a buffer for the steps ``first`` to ``last``.
+
+    For a load those are the steps that read it, for a store the steps that write it. ``lane`` groups
+    needs that follow one another through the same stripe buffers or ping-pong buffers.
+    """
+
+    direction: Direction
+    kind: NeedKind
+    part: Part
+    bytes: int
+    buffer: str
+    first: int
+    last: int
+    op: str
+    lane: str
+
+
+@dataclass
+class Emission:
+    """The steps of a program and what they need, before anything is issued."""
+
+    body: tuple[StepNode, ...] = ()
+    needs: list[Need] = field(default_factory=list[Need])
+    buffers: dict[str, BufferSpec] = field(default_factory=dict[str, BufferSpec])
+    op_steps: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """First and last step of each op."""
+    stretch: tuple[int, ...] = ()
+
+
+def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
+    """All steps of ``program``. Each weight need has a buffer name of its own, for which the streamer
+    may put another."""
+    emitter = _Emitter(program, chip, residency, tilings)
+    emitter.emission.body = emitter.nodes(program.body)
+    emitter.tensor_needs()
+    emitter.emission.stretch = scopes(emitter.emission.body).stretch
+    return emitter.emission
+
+
+class _Emitter:
+    def __init__(
+        self, program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]
+    ) -> None:
+        self.program = program
+        self.chip = chip
+        self.residency = residency
+        self.tilings = tilings
+        self.emission = Emission()
+        self.order = list(ops(program.body))
+        self.next_op = 0
+        self.next_step = 0
+        self.homes = _homes(residency)
+        self.opened = _opened(residency)
+        for root, segments in residency.segments.items():
+            for index, _ in enumerate(segments):
+                self._buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
+
+    def nodes(self, body: tuple[Node, ...]) -> tuple[StepNode, ...]:
+        result: list[StepNode] = []
+        for node in body:
+            match node:
+                case Op():
+                    result += self.op(node)
+                case If():
+                    condition = self._condition(node)
+                    arms = tuple(StepArm(arm.name, self.nodes(arm.body)) for arm in node.arms)
+                    result.append(StepIf(node.name, arms, condition))
+                case Loop():
+                    result.append(StepLoop(node.name, node.trips, self.nodes(node.body)))
+        return tuple(result)
+
+    def op(self, op: Op) -> list[Step]:
+        tiling = self.tilings[op.name]
+        position = self.next_op
+        self.next_op += 1
+        first = self.next_step
+        lanes = _Lanes(op, tiling.depth)
+        total = tiling.count(op)
+        costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
+        result: list[Step] = []
+        for index, (rows, channels) in enumerate(tiling.tiles(op)):
+            read = [i for i, name in enumerate(op.inputs) if self._is_operand(op, name, position)]
+            reads = [self._read(op, i, rows, channels, position, lanes) for i in read]
+            reads += self._weights(op, channels, lanes.weights)
+            written = () if op.allocates and not self._resident(op.outputs[0], position) else op.outputs
+            writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in written]
+            label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
+            tile = (len(rows), len(channels))
+            if tile not in costs:
+                costs[tile] = self._cost(op, *tile)
+            cycles, phases = costs[tile]
+            here = self.next_step
+            result.append(
+                Step(here, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label, phases)
+            )
+            self.next_step += 1
+        for lane in (*lanes.reads, *lanes.writes.values()):
+            for number, size in lane.sizes.items():
+                self._buffer(f"{lane.name}.{number}", size, "stripe")
+        self.emission.op_steps[op.name] = (first, self.next_step - 1)
+        return result
+
+    def _cost(self, op: Op, rows: int, channels: int) -> tuple[int, tuple[Phase, ...]]:
+        left = left_to_move(self.program, op, self._in_place(op))
+        if left is None:
+            return 0, ()
+        return op_cycles(self.chip.npu, left, rows, channels), op_phases(self.chip.npu, left, rows, channels)
+
+    def _in_place(self, op: Op) -> frozenset[str]:
+        """The inputs of a concat that have been made in its output."""
+        if op.name in self.residency.striped:
+            return frozenset()
+        storage = self.residency.storage
+        return frozenset(n for n in op.absorbs if storage[n] == storage[op.outputs[0]])
+
+    def _is_operand(self, op: Op, name: str, position: int) -> bool:
+        """Nothing is read of a tensor in Psram of which one slice is written."""
+        return name != op.sliced or not op.collects or self._resident(name, position) is not None
+
+    def _read(
+        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: _Lanes
+    ) -> Operand:
+        name = op.inputs[index]
+        resident = self._resident(name, position)
+        share = op.reads(index, rows, channels)
+        if resident:
+            touched = Interval(0, 0) if name in self._in_place(op) else self._touched(name, share)
+            return self._placed(Part(name), resident, touched)
+        part = Part(name, share)
+        # A tensor that is two operands is fetched once where both need the same part of it.
+        alike = (lane for lane in lanes.reads[:index] if lane.part == part)
+        return self._stripe(op, "load", part, next(alike, lanes.reads[index]))
+
+    def _write(
+        self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: _Lane
+    ) -> Operand:
+        share = op.writes(name, rows, channels)
+        resident = self._resident(name, position)
+        if resident:
+            return self._placed(Part(name, share), resident, self._written(op, name, share))
+        return self._stripe(op, "store", Part(name, share), lane)
+
+    def _placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
+        """A resident tensor, which may share its buffer with others."""
+        size = self.program.tensors[part.name].bytes
+        start = self.residency.within.get(part.name, 0)
+        alone = size == self.program.tensors[self.residency.storage[part.name]].bytes
+        return Operand(part, buffer, touched, start, None if alone else size)
+
+    def _written(self, op: Op, name: str, share: Share) -> Interval | None:
+        """As ``_touched``; of the output of a concat, as many bytes as were not made there."""
+        placed = self._in_place(op)
+        if not placed:
+            return self._touched(name, share)
+        sizes = [self.program.tensors[n].bytes for n in takewhile(placed.__contains__, op.inputs)]
+        left = self.program.tensors[name].bytes - sum(self.program.tensors[n].bytes for n in placed)
+        return Interval(sum(sizes), sum(sizes) + left)
+
+    def _touched(self, name: str, share: Share) -> Interval | None:
+        """The bytes of a tensor that lie in ``share``, as far as rows tell; None for all."""
+        if share == WHOLE:
+            return None
+        size = self.program.tensors[name].bytes
+        start = size * share.rows.start // share.of_rows
+        return Interval(start, min(size, start + share.bytes(size)))
+
+    def _stripe(self, op: Op, direction: Direction, part: Part, lane: _Lane) -> Operand:
+        if lane.part == part:
+            self._extend(lane.need)
+        else:
+            size = part.share.bytes(self.program.tensors[part.name].bytes)
+            buffer = f"{lane.name}.{lane.advance(part, size)}"
+            lane.need = self._need(direction, "stripe", part, size, buffer, op, lane.name)
+        return self._operand(lane)
+
+    def _operand(self, lane: _Lane) -> Operand:
+        need = self.emission.needs[lane.need]
+        return Operand(need.part, need.buffer, Interval(0, need.bytes))
+
+    def _weights(self, op: Op, channels: Interval, lane: _Lane) -> list[Operand]:
+        block = self.program.block_bytes(op)
+        if not block:
+            return []
+        share = weight_share(op, channels)
+        part = Part(op.name, share, weights=True)
+        if lane.part == part:
+            self._extend(lane.need)
+        else:
+            lane.advance(part, 0)
+            buffer = f"{op.name}.weights.{len(self.emission.needs)}"
+            lane.need = self._need("load", "weights", part, share.bytes(block), buffer, op, "weights")
+        return [self._operand(lane)]
+
+    def tensor_needs(self) -> None:
+        """The loads that open segments and the stores that write tensors back."""
+        for root, segments in self.residency.segments.items():
+            for index, segment in enumerate(segments):
+                self._segment_needs(root, segment, segment_name(root, index, segments))
+
+    def _segment_needs(self, root: str, segment: Segment, buffer: str) -> None:
+        size = self.program.tensors[root].bytes
+        positions = [t.position for t in segment.touches]
+        if segment.loaded:
+            op = self.order[min(positions)]
+            first, _ = self.emission.op_steps[op.name]
+            last = self.emission.op_steps[self.order[max(positions)].name][1]
+            self.emission.needs.append(
+                Need(
+                    "load", "tensor", Part(segment.brings or root), size, buffer, first, last, op.name, buffer
+                )
+            )
+        for position in segment.stored:
+            op = self.order[position]
+            first, last = self.emission.op_steps[op.name]
+            stored = next(n for n in op.outputs if self.residency.storage[n] == root)
+            share = op.writes(stored, Interval(0, op.work.rows), Interval(0, op.work.channels))
+            part = Part(stored, share)
+            self.emission.needs.append(
+                Need("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
+            )
+
+    def _need(
+        self, direction: Direction, kind: NeedKind, part: Part, size: int, buffer: str, op: Op, lane: str
+    ) -> int:
+        step = self.next_step
+        self.emission.needs.append(Need(direction, kind, part, size, buffer, step, step, op.name, lane))
+        return len(self.emission.needs) - 1
+
+    def _extend(self, index: int) -> None:
+        self.emission.needs[index] = replace(self.emission.needs[index], last=self.next_step)
+
+    def _resident(self, name: str, position: int) -> str | None:
+        return self.homes.get((self.residency.storage[name], position))
+
+    def _condition(self, node: If) -> Operand | None:
+        """The deciding tensor, where it has come to SharedMemory before the branch; where its buffer is
+        filled only behind it, it is read from Psram."""
+        if node.condition is None:
+            return None
+        resident = self._resident(node.condition, self.next_op)
+        if resident is None or (resident, self.next_op) in self.opened:
+            return None
+        return self._placed(Part(node.condition), resident, None)
+
+    def _buffer(self, name: str, size: int, kind: Literal["tensor", "weights", "stripe"]) -> None:
+        self.emission.buffers[name] = BufferSpec(name, size, kind=kind)
+
+
+class _Lane:
+    """The stripe buffers of one operand, used in turn; remembers what the current one holds."""
+
+    def __init__(self, name: str, depth: int) -> None:
+        self.name = name
+        self.depth = depth
+        self.part: Part | None = None
+        self.need = -1
+        self.sizes: dict[int, int] = {}
+        self.number = -1
+
+    def advance(self, part: Part, size: int) -> int:
+        self.part = part
+        self.number = (self.number + 1) % self.depth
+        if size:
+            self.sizes[self.number] = max(size, self.sizes.get(self.number, 0))
+        return self.number
+
+
+class _Lanes:
+    """The lanes of an op, one for each operand even where two are the same tensor: both may be needed
+    at once, in different parts."""
+
+    def __init__(self, op: Op, depth: int) -> None:
+        again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
+        ways = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
+        names = zip(op.inputs, ways, strict=True)
+        self.reads = [_Lane(f"{op.name}.{way}.{name}", depth) for name, way in names]
+        self.writes = {name: _Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
+        self.weights = _Lane(f"{op.name}.weights", depth)
+
+
+def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
+    """The buffer of a tensor's stay number ``index``."""
+    return root if len(segments) == 1 else f"{root}#{index}"
+
+
+def _homes(residency: Residency) -> dict[tuple[str, int], str]:
+    """The buffer that holds a storage at an op's position."""
+    homes: dict[tuple[str, int], str] = {}
+    for root, segments in residency.segments.items():
+        for index, segment in enumerate(segments):
+            for touch in segment.touches:
+                homes[root, touch.position] = segment_name(root, index, segments)
+    return homes
+
+
+def _opened(residency: Residency) -> set[tuple[str, int]]:
+    """Every buffer with the op's position at which it is loaded or first written."""
+    return {
+        (segment_name(root, index, segments), min(t.position for t in segment.touches))
+        for root, segments in residency.segments.items()
+        for index, segment in enumerate(segments)
+    }

@@ -1,0 +1,1 @@
+"""Streamers by name: when each transfer is issued, and into which buffer."""

@@ -1,0 +1,1 @@
+"""Cycles of a DMA transfer: bursts, beats, refresh, routes, public controllers."""

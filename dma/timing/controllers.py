@@ -1,0 +1,218 @@
+"""Three public controllers, as mechanisms with parameters; each was simulated to the cycle elsewhere
+(hardware.md, "Public RTL") and is held to those figures in the tests.
+
+* ``HyperBus``: pulp-platform/hyperbus, AXI to HyperRAM, two clock domains;
+* ``EfPsram``: efabless/EF_PSRAM_CTRL, a serial clock at half the system clock;
+* ``dma.cdma``: alexforencich/verilog-axi, a DMA between two AXI memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd
+from typing import Literal
+
+from chipmodel.chip.clocks import Clock, rescaled
+from chipmodel.chip.psram_device import WIRES, Protocol
+from chipmodel.errors import BadInput
+
+Phase = Literal["aligned", "middle"]
+Runs = Sequence[tuple[int, int]]
+"""Reads that follow one another: how many, and the words of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A read through the HyperBus controller: cycles of the system clock from address valid to the
+    first and last AXI beat; CS# lows; clocks sent to the device."""
+
+    first_beat: int
+    last_beat: int
+    cs_lows: int
+    ck_clocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class HyperBus:
+    """pulp-platform/hyperbus with a HyperRAM at ``latency_clocks * latency_multiple`` of latency.
+
+    A request passes the AXI queue and a register, then its toggle is seen on the first Psram clock
+    edge after it. ``fixed_clocks`` later, beside latency and data, a word is in the queue back, which
+    the system clock empties. One request is under way at a time, so reads do not overlap.
+    """
+
+    sys: Clock
+    ck: Clock
+    latency_clocks: int
+    latency_multiple: int = 1
+    max_burst_words: int = 350
+    request_cycles: int = 3
+    """Address valid to the toggle that crosses: AXI queue, spill register, toggle."""
+    response_cycles: int = 5
+    """A word in the crossing queue to its beat at the AXI port: two synchronisers, splitter, AXI queue."""
+    turnaround_cycles: int = 6
+    """The last word in the crossing queue to the toggle of the next request."""
+    fixed_clocks: int = 9
+    """Psram clocks of a read beside latency and words: synchroniser of the request, three of
+    command-address, synchronisers of the data."""
+    segment_clocks: int = 8
+    """The same of every further CS# low of one request, which passes no clock crossing."""
+    ca_clocks: int = 2
+    """Clocks sent beside latency and words (command-address, which the latency count overlaps)."""
+    sampled_at: Fraction = Fraction(3, 4)
+    """Where in its clock a word is taken over: a quarter for CK's shift, half for the falling edge."""
+    round_trip_us: Fraction = Fraction(2, 1000)
+    """CK out to data back. Assumed: anything from 1.51 to 2.5 ns makes the one clock more that the
+    tables show at 166 and 200 MHz against 100."""
+    bus_bytes: int = 8
+
+    def __post_init__(self) -> None:
+        if self.sys.mhz < self.ck.mhz:
+            raise BadInput(
+                f"a system clock of {self.sys.mhz} MHz cannot empty what {self.ck.mhz} MHz fill",
+                mend="the system clock of this controller must be at least the Psram clock",
+            )
+
+    @property
+    def latency(self) -> int:
+        """Clocks of latency of every CS# low."""
+        return self.latency_clocks * self.latency_multiple
+
+    @property
+    def capture_clocks(self) -> int:
+        """``fixed_clocks``, and one more where the round trip passes the end of its clock."""
+        return self.fixed_clocks + ceil(self.sampled_at + self.round_trip_us * self.ck.mhz) - 1
+
+    def read(self, size: int, address: int = 0, phase: Phase | None = None) -> Read:
+        """One read of ``size`` bytes on an idle controller; for ``phase`` see ``usual_phase``."""
+        return self.back_to_back(1, size, address, phase)
+
+    def back_to_back(self, reads: int, size: int, address: int = 0, phase: Phase | None = None) -> Read:
+        """``reads`` reads of ``size`` bytes each, queued together: first and last beat of all of them."""
+        phase = phase or self.usual_phase(size)
+        words = -(-(address % 2 + size) // 2)
+        first = min(words, (self.bus_bytes - address % self.bus_bytes + 1) // 2)
+        segments = self._segments(words)
+        return Read(
+            self._beat([(1, first)], phase),
+            self._beat([(reads, words)], phase),
+            segments * reads,
+            (words + segments * (self.latency + self.ca_clocks)) * reads,
+        )
+
+    def transfer(self, size: int, request_bytes: int) -> int:
+        """Cycles of ``size`` bytes in reads of ``request_bytes``, the last one shorter, queued together."""
+        full, rest = divmod(size, request_bytes)
+        runs = [(full, request_bytes // 2), (1, -(-rest // 2))]
+        return self._beat([run for run in runs if all(run)], self.usual_phase(size))
+
+    def least_cycles(self, words: int) -> Fraction:
+        """Cycles that a read of ``words`` takes at least from its toggle to that of the next: both
+        clocks' edges only ever add to it."""
+        clocks = self.capture_clocks + self._clocks(words)
+        return rescaled(clocks, self.ck, self.sys) + self.turnaround_cycles
+
+    @property
+    def fringe_cycles(self) -> int:
+        """Cycles before the first toggle and after the last word, less the turnaround that nobody waits
+        for."""
+        return self.request_cycles + self.response_cycles - self.turnaround_cycles
+
+    def usual_phase(self, size: int) -> Phase:
+        """How a first request meets the Psram clock where nobody says it.
+
+        ``aligned``: its toggle falls on an edge and waits a whole clock for the next one. So it is, in
+        the tables, where the system clock is a multiple of the Psram clock and the reads follow one
+        another at a distance of whole Psram clocks. ``middle``: half way between the shortest and the
+        longest wait, at most one cycle off for most ratios; for ratios that drift, and for reads
+        narrower than the bus, which begin a series in the tables (assumed) and come at any phase.
+        """
+        whole = (self.sys.mhz / self.ck.mhz).denominator == 1
+        return "aligned" if whole and size >= self.bus_bytes else "middle"
+
+    def spread(self, size: int) -> tuple[int, int]:
+        """The earliest and the latest last beat of one read of ``size`` bytes, over all phases."""
+        runs = [(1, -(-size // 2))]
+        return self._last_beat(runs, self._shortest_wait()), self._last_beat(runs, 1 / self.ck.mhz)
+
+    def _beat(self, runs: Runs, phase: Phase) -> int:
+        latest = self._last_beat(runs, 1 / self.ck.mhz)
+        if phase == "aligned":
+            return latest
+        return -(-(latest + self._last_beat(runs, self._shortest_wait())) // 2)
+
+    def _shortest_wait(self) -> Fraction:
+        """The finest grid on which the edges of both clocks lie: a request waits at least that long."""
+        sys, ck = 1 / self.sys.mhz, 1 / self.ck.mhz
+        together = gcd(sys.numerator * ck.denominator, ck.numerator * sys.denominator)
+        return Fraction(together, sys.denominator * ck.denominator)
+
+    def _last_beat(self, runs: Runs, wait: Fraction) -> int:
+        """Cycles to the last beat of ``runs`` of reads, where the first toggle is ``wait`` microseconds
+        before the Psram clock's edge 0 and system edge 0 is at that toggle."""
+        toggle = 0
+        for count, words in runs:
+            toggle = self._next_toggle(count, words, wait, toggle)
+        return self.request_cycles + toggle - self.turnaround_cycles + self.response_cycles
+
+    def _next_toggle(self, left: int, words: int, wait: Fraction, toggle: int) -> int:
+        """The system edge of the toggle after ``left`` reads of ``words``, the first at ``toggle``. How a
+        toggle meets the Psram clock decides all that follows, so that whole rounds are leapt over."""
+        seen: dict[Fraction, tuple[int, int]] = {}
+        while left:
+            phase = rescaled(toggle, self.sys, self.ck) % 1
+            if phase in seen:
+                left_then, toggle_then = seen[phase]
+                rounds, left = divmod(left, left_then - left)
+                toggle += rounds * (toggle - toggle_then)
+                seen.clear()
+                continue
+            seen[phase] = left, toggle
+            edge = self.ck.edge_after(self.sys.time(toggle) - wait)
+            captured = self.ck.time(edge + self.capture_clocks + self._clocks(words))
+            toggle = self.sys.edge_at(captured + wait) + self.turnaround_cycles
+            left -= 1
+        return toggle
+
+    def _clocks(self, words: int) -> int:
+        """Psram clocks of latency and data until the ``words``-th word, further CS# lows included."""
+        again = (self._segments(words) - 1) * (self.segment_clocks + self.latency)
+        return self.latency + words + again
+
+    def _segments(self, words: int) -> int:
+        return -(-words // self.max_burst_words)
+
+
+@dataclass(frozen=True, slots=True)
+class EfPsram:
+    """efabless/EF_PSRAM_CTRL: SCK at half the clock; CE# falls and rises on cycles of their own."""
+
+    clocks_per_sck: int = 2
+    frame_cycles: int = 2
+
+    def sck_clocks(self, protocol: Protocol, size: int, wait: int = 0) -> int:
+        """SCK clocks of one access; ``wait`` counts for reads only (a write has none)."""
+        if protocol not in ("SPI", "QPI", "1-4-4"):
+            raise BadInput(
+                f"EF_PSRAM_CTRL speaks SPI, QPI and 1-4-4, not {protocol}", mend="name one of these"
+            )
+        wire = WIRES[protocol]
+        return wire.command_clocks + wire.address_clocks + wait + -(-size // wire.bytes_per_clock)
+
+    def cycles(self, protocol: Protocol, size: int, wait: int = 0) -> int:
+        """Cycles of the controller from start to done."""
+        return self.clocks_per_sck * self.sck_clocks(protocol, size, wait) + self.frame_cycles
+
+
+def ef_protocol(command: str) -> Protocol:
+    """The protocol of a command as the tables write it: ``QPI EBh 4-4-4``, ``QSPI EBh 1-4-4``, ``SPI 03h``.
+
+    Raises BadInput for any other first word.
+    """
+    names: dict[str, Protocol] = {"SPI": "SPI", "QPI": "QPI", "QSPI": "1-4-4"}
+    word = command.split()[0] if command.split() else ""
+    if word not in names:
+        raise BadInput(f"command '{command}' names no protocol", mend="begin it with " + ", ".join(names))
+    return names[word]

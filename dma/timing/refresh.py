@@ -1,0 +1,156 @@
+"""Array refresh of a Psram: which bursts meet one and wait longer for their data.
+
+A device with fixed latency hides its refreshes; one with variable latency tells the controller, which
+then waits ``collided_multiple`` times the latency code (hardware.md, "HyperRAM": RWDS high during
+command-address doubles the latency).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import ceil, lcm
+
+from chipmodel.chip.psram_device import Collision, Device, ce_low_clocks, latency_clocks
+from chipmodel.errors import BadInput
+from dma.timing.split import Group
+
+__all__ = ["Collision", "Gap", "collides", "expected", "hidden", "phased", "refresh_clocks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The burst before this one: when CE# went low and high. By default there was none."""
+
+    before: int = -1
+    high: int = 0
+
+
+def hidden(device: Device, write: bool) -> bool:
+    """Whether a refresh leaves the length of an access alone."""
+    return latency_clocks(device, write, True) == latency_clocks(device, write)
+
+
+def refresh_clocks(device: Device) -> tuple[Fraction, Fraction]:
+    """Interval and duration of a refresh in clocks of the device; BadInput where it has no figures."""
+    if device.refresh is None:
+        raise BadInput(
+            f"{device.name} has no refresh figures", mend="give it a refresh interval, or collision 'worst'"
+        )
+    per_us = device.clock_mhz
+    return device.refresh.interval_us * per_us, device.refresh.busy_ns * per_us / 1000
+
+
+def collides(device: Device, write: bool, collision: Collision, gap: Gap, start: int) -> bool:
+    """Whether the burst that starts at clock ``start`` meets a refresh, by ``phase`` or in the ``worst``
+    case. A refresh that falls due while CE# is low is made when CE# has gone high."""
+    if collision in ("none", "expected") or hidden(device, write):
+        return False
+    if collision == "worst":
+        return True
+    return _ticks(device).hit(gap, start)
+
+
+def hit_share(device: Device, collision: Collision) -> Fraction:
+    """The share of bursts that meet a refresh, each at a random phase of it, or ``none``, or in the
+    ``worst`` case all."""
+    if collision == "expected":
+        interval, busy = refresh_clocks(device)
+        return min(Fraction(1), busy / interval)
+    return Fraction(collision == "worst")
+
+
+def expected(device: Device, bursts: int) -> int:
+    """Bursts that meet a refresh, rounded up, where each starts at a random phase of it."""
+    interval, busy = refresh_clocks(device)
+    return min(bursts, ceil(bursts * busy / interval))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """Interval and duration of a refresh as whole ticks, ``scale`` of them a clock; after ``period``
+    clocks refreshes fall due on the same clocks again."""
+
+    interval: int
+    busy: int
+    scale: int
+    period: int
+
+    def hit(self, gap: Gap, start: int) -> bool:
+        """Whether a burst that starts at clock ``start`` meets a refresh."""
+        tick = start * self.scale
+        due = tick // self.interval * self.interval
+        return due > gap.before * self.scale and tick < max(due, gap.high * self.scale) + self.busy
+
+
+def _ticks(device: Device) -> _Ticks:
+    interval, busy = refresh_clocks(device)
+    scale = lcm(interval.denominator, busy.denominator)
+    return _Ticks(int(interval * scale), int(busy * scale), scale, interval.numerator)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    clock: int
+    gap: Gap
+    hits: int
+
+    def later(self, first: _State, rounds: int) -> _State:
+        """This state after ``rounds`` more rounds like the one since ``first``."""
+        shift = (self.clock - first.clock) * rounds
+        gap = Gap(self.gap.before + shift, self.gap.high + shift)
+        return _State(self.clock + shift, gap, self.hits + (self.hits - first.hits) * rounds)
+
+
+Step = Callable[[_State], _State]
+
+
+def phased(device: Device, groups: tuple[Group, ...], write: bool, start: int) -> int:
+    """Bursts of ``groups`` that meet a refresh, the first starting at clock ``start``.
+
+    The refreshes repeat against the bursts after at most as many bursts as the interval has phases:
+    from there on whole rounds are counted at once, so that the time does not grow with the bytes.
+    """
+    ticks = _ticks(device)
+    state = _State(start, Gap(), 0)
+    for group in groups:
+        steps = [(run.count, _step(device, ticks, run.bytes, write)) for run in group.runs]
+        state = _repeat(ticks, group.repeat, partial(_round, ticks, steps), state)
+    return state.hits
+
+
+def _round(ticks: _Ticks, steps: list[tuple[int, Step]], state: _State) -> _State:
+    for count, step in steps:
+        state = _repeat(ticks, count, step, state)
+    return state
+
+
+def _repeat(ticks: _Ticks, left: int, step: Step, state: _State) -> _State:
+    """``step``, ``left`` times; leaps as soon as it comes to a phase that it has been at before."""
+    seen: dict[tuple[int, int, int], tuple[int, _State]] = {}
+    while left:
+        phase = state.clock % ticks.period, state.clock - state.gap.before, state.clock - state.gap.high
+        if phase in seen:
+            left_then, first = seen[phase]
+            rounds, left = divmod(left, left_then - left)
+            state = state.later(first, rounds)
+            seen.clear()
+            continue
+        seen[phase] = left, state
+        state = step(state)
+        left -= 1
+    return state
+
+
+def _step(device: Device, ticks: _Ticks, moved: int, write: bool) -> Step:
+    """One burst of ``moved`` bytes."""
+    lows = [ce_low_clocks(device, 0, moved, write, hit) for hit in (False, True)]
+
+    def step(state: _State) -> _State:
+        hit = ticks.hit(state.gap, state.clock)
+        high = state.clock + lows[hit]
+        return _State(high + device.ce_high_min, Gap(state.clock, high), state.hits + hit)
+
+    return step

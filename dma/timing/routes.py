@@ -1,0 +1,259 @@
+"""The ways that data take on LUNA ARCS, each explained by what moves them (hardware.md, "DMA routes").
+
+A copy by the DMA costs its setup and then, for each burst of 8 beats of 4 bytes (a line of 32), 8 read
+beats, 8 write beats and 5 cycles between them, one after the other: 21 core cycles. What Psram adds:
+
+* psram->shared: a miss opens one Psram burst for the line asked for and for the controller's two
+  prefetch buffers of a line each, 18 + 3 * 16 + 8 = 74 clocks for three lines. The DMA copies beside
+  it, so the Psram sets the pace; the first word comes 18 clocks late.
+* shared->psram: the DMA sets the pace, and each line waits 3 Psram clocks at the clock crossing. The
+  data of the last line (16 clocks) are under way when the DMA is done.
+* npu<-psram: no prefetch; each line is a lone burst, 18 + 16 + 8 = 42 clocks, and the same 3 of the
+  crossing.
+* flash->shared: the flash sets the pace, 4 bits a clock.
+* NPU within SharedMemory: 64-bit reads; for each round of the eight 128-bit banks two of them meet the
+  write behind them on a bank: 18 cycles for 128 bytes.
+
+Transfers of up to 256 bytes are faster than that on the routes that touch Psram: the DMA then goes at
+its own pace and pays a single burst's overhead, the NPU pays no CE# high. By 1 KB the difference is
+gone. Why is not known; between the two the cycles are drawn as a straight line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+
+from chipmodel.chip.chip import BurstDma
+from chipmodel.chip.clocks import Clock, rescaled
+from chipmodel.chip.psram_device import Collision, Device, data_clocks, overhead_clocks
+from chipmodel.errors import BadInput
+from dma.timing.bursts import transfer_clocks
+from dma.timing.refresh import hit_share
+from dma.timing.split import burst_limit
+
+Pace = Callable[[Fraction], Fraction]
+"""Core cycles by the lines that are moved, setup included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A DMA that reads a burst, then writes it; beats take a cycle of ``clock`` each."""
+
+    clock: Clock
+    setup_cycles: int
+    beat_bytes: int = 4
+    burst_beats: int = 8
+    gap_cycles: int = 5
+    overlap: bool = False
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of a burst."""
+        return self.beat_bytes * self.burst_beats
+
+    @property
+    def line_cycles(self) -> int:
+        """Cycles of a burst, read and written; with ``overlap``, the next is read meanwhile."""
+        return (1 if self.overlap else 2) * self.burst_beats + self.gap_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class PsramPort:
+    """The controller between a bus of ``core`` and ``device``, which fetches ``line_bytes`` a miss and
+    fills ``prefetch_lines`` more behind it; ``crossing_clocks`` is the way between the two clocks."""
+
+    device: Device
+    core: Clock
+    line_bytes: int = 32
+    prefetch_lines: int = 2
+    crossing_clocks: int = 3
+    collision: Collision = "none"
+
+    def cycles(self, clocks: Fraction | int) -> Fraction:
+        """Core cycles of so many Psram clocks."""
+        return rescaled(clocks, self.device.clock, self.core)
+
+    @property
+    def opening(self) -> Fraction:
+        """Clocks of a read before its data, with what a refresh adds on average."""
+        plain, collided = (overhead_clocks(self.device, collided=hit) for hit in (False, True))
+        if collided == plain:
+            return Fraction(plain)
+        return plain + (collided - plain) * hit_share(self.device, self.collision)
+
+    @property
+    def line(self) -> int:
+        """Clocks of the data of a line."""
+        return data_clocks(self.device, 0, self.line_bytes)
+
+    def read_clocks(self, lines: Fraction | int) -> Fraction:
+        """Clocks of one Psram read of ``lines`` lines: CE# low, and CE# high after it."""
+        low = self.opening + lines * self.line + self.device.ce_setup_hold_clocks
+        return Fraction(low + self.device.ce_high_min)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One way: how long it takes by its size.
+
+    ``settled`` is the pace of long transfers, ``head`` of those up to ``head_bytes``; between these and
+    ``settled_bytes`` the cycles rise evenly.
+    """
+
+    name: str
+    line_bytes: int
+    settled: Pace
+    head: Pace | None = None
+    head_bytes: int = 256
+    settled_bytes: int = 1024
+
+    def cycles(self, size: int) -> int:
+        """Core cycles from start to end of a transfer of ``size`` bytes. BadInput for less than one."""
+        if size < 1:
+            raise BadInput(f"a transfer of {size} bytes on '{self.name}'", mend="move at least one byte")
+        return ceil(self._exact(Fraction(size, self.line_bytes)))
+
+    def pace(self, size: int, setup_cycles: int) -> tuple[int, Fraction, Fraction]:
+        """A transfer of ``size`` bytes as whole cycles before it touches a line, cycles before the first
+        line beside those of each, and cycles a line: together ``cycles(size)``. Where its size is
+        not ``settled``, all lines share what comes after ``setup_cycles``."""
+        lines = Fraction(size, self.line_bytes)
+        if self.head is None or lines >= Fraction(self.settled_bytes, self.line_bytes):
+            fixed = self.settled(Fraction(0))
+            return floor(fixed), fixed - floor(fixed), self.settled(Fraction(1)) - fixed
+        exact = self._exact(lines)
+        setup = min(setup_cycles, ceil(exact) - 1)
+        return setup, Fraction(0), (exact - setup) / lines
+
+    @property
+    def per_byte(self) -> Fraction:
+        """Core cycles that each byte of a long transfer adds."""
+        return (self.settled(Fraction(1)) - self.settled(Fraction(0))) / self.line_bytes
+
+    @property
+    def least_setup(self) -> Fraction:
+        """What a transfer of any size costs at least beyond ``per_byte`` for each of its bytes: the
+        cycles are straight between three sizes, so the least is at one of them. It may be negative
+        where short transfers are cheap."""
+        sizes = (1, self.head_bytes, self.settled_bytes) if self.head else (1,)
+        return min(self._exact(Fraction(s, self.line_bytes)) - s * self.per_byte for s in sizes)
+
+    @property
+    def least_per_byte(self) -> Fraction:
+        """The fewest core cycles a byte of any transfer, its set-up included."""
+        sizes = (self.head_bytes, self.settled_bytes) if self.head else ()
+        rates = [self._exact(Fraction(s, self.line_bytes)) / s for s in sizes]
+        return min([self.per_byte, *rates])
+
+    def _exact(self, lines: Fraction) -> Fraction:
+        low, high = (Fraction(size, self.line_bytes) for size in (self.head_bytes, self.settled_bytes))
+        if self.head is None or lines >= high:
+            return self.settled(lines)
+        if lines <= low:
+            return self.head(lines)
+        share = (lines - low) / (high - low)
+        return self.head(low) + share * (self.settled(high) - self.head(low))
+
+
+def line(fixed: Fraction | int, each: Fraction | int) -> Pace:
+    """A pace of ``each`` cycles a line after ``fixed`` ones."""
+    return lambda lines: fixed + lines * each
+
+
+def shared_to_shared(engine: Engine) -> Route:
+    """The DMA within SharedMemory."""
+    return Route("dma shared->shared", engine.line_bytes, line(engine.setup_cycles, engine.line_cycles))
+
+
+def flash_to_shared(engine: Engine, flash: Clock, clocks_per_byte: int, setup_cycles: int) -> Route:
+    """The DMA from a serial flash, which is slower than the copy."""
+    flash_line = rescaled(engine.line_bytes * clocks_per_byte, flash, engine.clock)
+    return Route(
+        "dma flash->shared",
+        engine.line_bytes,
+        line(setup_cycles, max(flash_line, Fraction(engine.line_cycles))),
+    )
+
+
+def psram_to_shared(engine: Engine, port: PsramPort) -> Route:
+    """The DMA from Psram, with the prefetch buffers at work."""
+    legal = burst_limit(port.device, max_burst=(1 + port.prefetch_lines) * port.line_bytes)
+    lines = Fraction(legal or port.line_bytes, port.line_bytes)
+    pace = max(port.cycles(port.read_clocks(lines) / lines), Fraction(engine.line_cycles))
+    fixed = engine.setup_cycles + port.cycles(port.opening)
+    head = max(Fraction(engine.line_cycles), port.cycles(port.line))
+    return Route("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head))
+
+
+def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
+    """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
+    written after the DMA's end."""
+    page = port.device.page_bytes
+    clocks = transfer_clocks(port.device, 0, page, write=True, collision=port.collision).clocks
+    joined = Fraction(clocks * engine.line_bytes, page)
+    pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
+    head = max(Fraction(engine.line_cycles), port.cycles(port.line))
+    posted = port.cycles(port.line)
+    opening = port.cycles(port.opening + port.crossing_clocks)
+    return Route(
+        "dma shared->psram",
+        engine.line_bytes,
+        line(max(Fraction(0), engine.setup_cycles - posted), pace),
+        line(engine.setup_cycles + opening, head),
+    )
+
+
+def npu_from_psram(setup_cycles: int, port: PsramPort) -> Route:
+    """The NPU reading Psram itself, a line at a time."""
+    clocks = port.read_clocks(1) + port.crossing_clocks
+    settled = line(setup_cycles + port.cycles(port.opening), port.cycles(clocks))
+    head = line(setup_cycles, port.cycles(clocks - port.device.ce_high_min))
+    return Route("npu psram->shared", port.line_bytes, settled, head)
+
+
+def npu_within_shared(
+    setup_cycles: int, read_bytes: int = 8, banks: int = 8, bank_bytes: int = 16, stalls: int = 2
+) -> Route:
+    """The NPU copying within SharedMemory: ``stalls`` of its reads meet a write in each round of banks."""
+    round_bytes = banks * bank_bytes
+    return Route("npu shared->shared", round_bytes, line(setup_cycles, round_bytes // read_bytes + stalls))
+
+
+LUNA_FLASH = Clock(Fraction(100))
+"""hardware.md, "LUNA": flash 100 MHz x4 SDR, so two clocks a byte."""
+
+FLASH_SETUP = 746
+"""hardware.md, "DMA routes"; 112 cycles more than within SharedMemory, not explained."""
+
+NPU_SETUP = 467
+"""hardware.md, "DMA routes": the NPU copying within SharedMemory."""
+
+NPU_COPY_FILL = 5
+"""Cycles more of a copy within SharedMemory until its reads and writes overlap; fitted to the table."""
+
+
+@lru_cache(maxsize=64)
+def burst_routes(
+    dma: BurstDma, device: Device, core_mhz: Fraction, collision: Collision = "none"
+) -> Mapping[str, Route]:
+    """All routes of a burst-by-burst engine, by the names of luna_transfer.csv."""
+    core = Clock(core_mhz)
+    engine = Engine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles, dma.overlap)
+    port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
+    routes = (
+        psram_to_shared(engine, port),
+        shared_to_psram(engine, port),
+        shared_to_shared(engine),
+        flash_to_shared(engine, LUNA_FLASH, clocks_per_byte=2, setup_cycles=FLASH_SETUP),
+        npu_from_psram(NPU_SETUP, port),
+        npu_within_shared(NPU_SETUP + NPU_COPY_FILL),
+    )
+    short = dma.short_bytes
+    return {
+        r.name: replace(r, head=r.head if short else None, head_bytes=short, settled_bytes=4 * short)
+        for r in routes
+    }

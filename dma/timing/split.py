@@ -1,0 +1,99 @@
+"""A transfer cut into legal bursts: a few runs of equal bursts, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from chipmodel.chip.psram_device import Device, worst_overhead
+from chipmodel.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """``count`` bursts of ``bytes`` bytes, one after the other."""
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The same ``runs``, ``repeat`` times over: the chunks between two walls."""
+
+    repeat: int
+    runs: tuple[Run, ...]
+
+
+def burst_limit(device: Device, write: bool = False, max_burst: int | None = None) -> int | None:
+    """The most bytes of one burst: CE# low with the longest latency, and ``max_burst``; ``None``: no limit.
+
+    Raises BadInput where not even one word fits.
+    """
+    limits = [] if max_burst is None else [max_burst]
+    if device.ce_low_limit is not None:
+        room = device.ce_low_limit - worst_overhead(device, write)
+        limits.append(max(0, int(room * device.wire.bytes_per_clock)))
+    if not limits:
+        return None
+    words = min(limits) // device.word_bytes
+    if words < 1:
+        raise BadInput(
+            f"{device.name}: no burst fits into {min(limits)} bytes",
+            mend="raise the clock, the CE# low limit or the maximum burst",
+        )
+    return words * device.word_bytes
+
+
+def wall(device: Device, write: bool = False) -> int | None:
+    """Every burst ends where the address is a multiple of this: page and controller boundary.
+
+    Raises BadInput where one of the two is not a multiple of the other.
+    """
+    crossing = device.crossing == "always" or (device.crossing == "reads" and not write)
+    walls = [b for b in (None if crossing else device.page_bytes, device.boundary_bytes) if b is not None]
+    if not walls:
+        return None
+    if max(walls) % min(walls) or min(walls) % device.word_bytes:
+        raise BadInput(
+            f"{device.name}: page of {device.page_bytes} and boundary of {device.boundary_bytes} bytes",
+            mend="make one a multiple of the other, and both of a word",
+        )
+    return min(walls)
+
+
+def split(
+    device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
+) -> tuple[Group, ...]:
+    """The bursts of a transfer of ``size`` bytes from ``address``, in order, at most three groups.
+
+    Sizes count from the word that holds ``address``: an odd start moves the other half of its word too.
+    """
+    if size < 0 or address < 0:
+        raise BadInput(f"a transfer of {size} bytes from address {address}", mend="neither may be negative")
+    if not size:
+        return ()
+    start = address - address % device.word_bytes
+    end = address + size
+    limit = burst_limit(device, write, max_burst)
+    edge = wall(device, write)
+    if edge is None or start // edge == (end - 1) // edge:
+        return (Group(1, _runs(end - start, limit)),)
+    head, body, tail = -start % edge, end // edge - -(-start // edge), end % edge
+    pieces = ((1, head), (body, edge), (1, tail))
+    return tuple(Group(repeat, _runs(chunk, limit)) for repeat, chunk in pieces if repeat and chunk)
+
+
+def _runs(chunk: int, limit: int | None) -> tuple[Run, ...]:
+    if limit is None:
+        return (Run(1, chunk),)
+    full, rest = divmod(chunk, limit)
+    return tuple(run for run in (Run(full, limit), Run(1, rest)) if run.count and run.bytes)
+
+
+def sizes(groups: Iterable[Group]) -> Iterator[int]:
+    """The size of every burst, one by one."""
+    for group in groups:
+        for _ in range(group.repeat):
+            for run in group.runs:
+                yield from (run.bytes for _ in range(run.count))

@@ -1,0 +1,1 @@
+"""The model against tables of measurements, and fitted to them."""

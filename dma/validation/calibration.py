@@ -1,0 +1,175 @@
+"""Fits the few free constants of a chip to a table of measurements.
+
+A constant is free for a table where the table's cycles depend on it and nobody but a measurement can
+know it: set-ups, overheads, configurations. Each is moved up and down by steps that halve until they
+are too small to matter, one constant after the other, until none of them moves: a pattern search
+(Hooke and Jeeves 1961, DOI 10.1145/321062.321069) on the sum of squared relative errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.chip.fields import FIELDS
+from chipmodel.errors import BadInput
+from dma.validation.compare import Comparison, Table, chip_for, compare
+
+FREE: Mapping[str, tuple[str, ...]] = {
+    "luna_transfer": (
+        *("dma.load.setup_cycles", "dma.load.burst_overhead_clocks"),
+        *("dma.store.setup_cycles", "dma.store.burst_overhead_clocks"),
+        *("dma.bursts.setup_cycles", "dma.bursts.gap_cycles", "dma.bursts.crossing_clocks"),
+    ),
+    "luna_conv2d": (
+        *("npu.luna.conv_configuration_cycles", "npu.luna.later_pass_saving_cycles"),
+        *("npu.luna.piece_configuration_cycles", "npu.luna.piece_channel_cycles"),
+    ),
+    "luna_depthwise2d": (*("npu.luna.depthwise_configuration_cycles", "npu.luna.later_pass_saving_cycles"),),
+    "luna_matmul": ("npu.luna.matmul_configuration_cycles",),
+    "rtl_hyperbus_read": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.fixed_clocks", "dma.hyperbus.segment_clocks"),
+    ),
+    "rtl_hyperbus_back_to_back": (
+        *("dma.hyperbus.response_cycles", "dma.hyperbus.turnaround_cycles", "dma.hyperbus.fixed_clocks"),
+    ),
+    "rtl_ef_psram": ("dma.ef_psram.frame_cycles",),
+}
+"""Constants by the kind of table; those of another DMA or NPU model than the chip's stay out."""
+
+MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One constant of the chip, as it was and as it fits best."""
+
+    path: str
+    before: Fraction
+    after: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The constants that were free, whether they moved or not, and the errors before and after.
+
+    ``given`` are the user's own numbers, by dotted path, that the fit began with."""
+
+    chip: Chip
+    given: Mapping[str, str]
+    changes: tuple[Change, ...]
+    before: Comparison
+    after: Comparison
+
+
+def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
+    """Fit the chip of that name, or the table's own. Raises BadInput where the table has no free
+    constants, or the chip does not have the model that they belong to."""
+    chip = chip_for(table, name, overrides)
+    before = compare(table, chip)
+    free = [path for path in FREE.get(before.kind.name, ()) if path in chip.figures]
+    if not free:
+        raise BadInput(
+            f"a table of {before.kind.name} leaves nothing to fit on {before.chip}",
+            mend=f"free constants have {', '.join(FREE)}, on a chip with the models that they belong to",
+        )
+
+    def error(values: Mapping[str, Fraction]) -> Fraction | None:
+        """The sum of squared relative errors; None for a chip that cannot be."""
+        try:
+            tried = load_chip(name or before.kind.chip, (*overrides, *_settings(values)))
+        except BadInput:
+            return None
+        return sum((row.relative**2 for row in compare(table, tried).rows), Fraction(0))
+
+    start = {path: Fraction(chip.figures[path].value) for path in free}
+    found = _search(start, error)
+    fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
+    changes = tuple(Change(path, start[path], found[path]) for path in free)
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
+    return Calibration(fitted, given, changes, before, compare(table, fitted))
+
+
+def _settings(values: Mapping[str, Fraction]) -> list[str]:
+    return [f"{path}={value}" for path, value in values.items()]
+
+
+Point = dict[str, Fraction]
+Error = Callable[[Mapping[str, Fraction]], Fraction | None]
+
+
+def _search(start: Mapping[str, Fraction], error: Error) -> Point:
+    best = dict(start)
+    least = error(best)
+    assert least is not None
+    for _ in range(MOST_ROUNDS):
+        base, before = dict(best), least
+        for path in best:
+            best, least = _along(path, best, least, error)
+        best, least = _onward(base, best, least, error)
+        if least == before:
+            break
+    return best
+
+
+def _along(path: str, best: Point, least: Fraction, error: Error) -> tuple[Point, Fraction]:
+    """Moves of one constant."""
+    step, smallest = _steps(path, best[path])
+    while step >= smallest:
+        tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
+        better = _better(tried, least, error)
+        if better:
+            best, least = better
+        else:
+            step = _halved(step, smallest)
+    return best, least
+
+
+def _onward(base: Point, best: Point, least: Fraction, error: Error) -> tuple[Point, Fraction]:
+    """The pattern move: what a round changed, once more, for constants that only move together."""
+    while best != base:
+        next_one = {path: max(Fraction(0), 2 * best[path] - base[path]) for path in best}
+        better = _better([next_one], least, error)
+        if better is None:
+            break
+        base, (best, least) = best, better
+    return best, least
+
+
+def _better(tried: list[Point], least: Fraction, error: Error) -> tuple[Point, Fraction] | None:
+    for point in tried:
+        found = error(point)
+        if found is not None and found < least:
+            return point, found
+    return None
+
+
+def _steps(path: str, value: Fraction) -> tuple[Fraction, Fraction]:
+    """The first step and the smallest one: whole numbers move by 1, others by a thousandth."""
+    smallest = Fraction(1) if FIELDS[path].kind == "whole" else Fraction(1, 1000)
+    return max(smallest, Fraction(int(value / 4))), smallest
+
+
+def _halved(step: Fraction, smallest: Fraction) -> Fraction:
+    return Fraction(int(step / 2 / smallest)) * smallest
+
+
+def chip_text(calibration: Calibration, base: str, table: str) -> str:
+    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with
+    where they come from."""
+    before, after = (float(_mean(c)) for c in (calibration.before, calibration.after))
+    source = f"calibrated to {table}: mean relative error {before:.3%} before, {after:.3%} after"
+    fields = dict(calibration.given)
+    for change in calibration.changes:
+        if change.after != change.before:
+            value = change.after if change.after.denominator == 1 else float(change.after)
+            fields[change.path] = f'{{value: {value}, mark: derived, source: "{source}"}}'
+    lines = [f"base: {base}", f"name: {calibration.chip.name}-calibrated"]
+    return "\n".join([*lines, *(f"{path}: {text}" for path, text in fields.items())]) + "\n"
+
+
+def _mean(comparison: Comparison) -> Fraction:
+    return sum((abs(row.relative) for row in comparison.rows), Fraction(0)) / len(comparison.rows)

@@ -1,0 +1,210 @@
+"""The model against a table of measurements: a prediction and an error for every row, and a summary.
+
+A comparison judges nobody: the errors are listed, however large they are. Errors are exact rationals
+until the document is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
+from dma.validation.kinds import KINDS
+from dma.validation.table import Cell, Kind, Row, as_kind, ignored, read_sheet, recognise, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that has been read; ``kinds`` are more than one where only a comparison can tell."""
+
+    file: str
+    kinds: tuple[Kind, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A row beside the model's answer for each of its kind's measured columns."""
+
+    row: Row
+    measured: Fraction
+    predicted: Fraction
+    answers: Mapping[str, Fraction]
+
+    @property
+    def error(self) -> Fraction:
+        """Predicted less measured."""
+        return self.predicted - self.measured
+
+    @property
+    def relative(self) -> Fraction:
+        """The error as a share of what was measured."""
+        return self.error / self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A whole table beside the model of ``chip``."""
+
+    file: str
+    kind: Kind
+    chip: str
+    rows: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Errors of some rows: sizes, no signs. What no row can say is None."""
+
+    rows: int
+    exact: int
+    max_abs_error: Fraction | None
+    max_relative_error: Fraction | None
+    mean_relative_error: Fraction | None
+
+
+def read_table(text: str, file: str, kind: str | None = None) -> Table:
+    """The table in the CSV ``text``, of the kind that its columns say, or of ``kind``.
+
+    Raises BadInput with the place of whatever is wrong in it.
+    """
+    sheet = read_sheet(text, file)
+    kinds = (as_kind(sheet, kind, KINDS),) if kind else recognise(sheet, KINDS)
+    rows = rows_of(sheet, kinds[0])
+    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, kinds[0])]
+    if len(kinds) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
+        kinds = (KINDS["luna_conv2d"],)
+        notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
+    return Table(file, kinds, rows, tuple(notes))
+
+
+def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
+    """The chip that ``table`` is compared with: of that name, or its kind's own. Raises BadInput for a
+    chip that the table cannot be of."""
+    kind = table.kinds[0]
+    chip = load_chip(name or kind.chip, overrides)
+    model = chip.figures["dma.model"].value
+    if kind.dma_model not in (None, model):
+        what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(chip.name)}"
+        mend = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
+        raise BadInput(what, mend=mend)
+    return chip
+
+
+def compare(table: Table, chip: Chip) -> Comparison:
+    """Every row of ``table`` predicted for ``chip``, which is what ``chip_for`` gave.
+
+    Columns that the table does not have are numbers of the chip. Of several kinds, the one with the
+    smaller sum of errors is taken, the first if they are equal. Raises BadInput for a row that cannot be.
+    """
+    tried = [(kind, tuple(_compared(kind, chip, row) for row in table.rows)) for kind in table.kinds]
+    sums = [sum(abs(row.error) for row in rows) for _, rows in tried]
+    best = sums.index(min(sums))
+    kind, rows = tried[best]
+    notes = (*table.notes, *_unused(table, kind, chip))
+    if len(tried) > 1:
+        errors = ", ".join(f"{number(s):,} as {k.name}" for s, (k, _) in zip(sums, tried, strict=True))
+        notes = (*notes, f"read as {kind.name}, which has the smaller sum of errors: {errors}")
+    return Comparison(table.file, kind, chip.name, rows, notes)
+
+
+def _unused(table: Table, kind: Kind, chip: Chip) -> Iterator[str]:
+    """The user's own numbers of the chip that the table's columns take the place of."""
+    for column in kind.inputs:
+        figure = chip.figures.get(column.field or "")
+        if figure and figure.mark == "given" and any(column.name in row.cells for row in table.rows):
+            yield f"{column.field} = {figure.value} does not count: the table has the column {column.name}"
+
+
+def _compared(kind: Kind, chip: Chip, row: Row) -> Compared:
+    row = _filled(kind, chip, row)
+    try:
+        answers = kind.predict(chip, row)
+    except BadInput as error:
+        if error.where:
+            raise
+        raise BadInput(error.what, where=row.place(), mend=error.mend) from None
+    return Compared(row, row.number(kind.measured), answers[kind.measured], answers)
+
+
+def _filled(kind: Kind, chip: Chip, row: Row) -> Row:
+    """The row with the chip's numbers where it has none of its own."""
+    fields = {column.name: column.field for column in kind.inputs if column.field}
+    numbers = {name: Cell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
+    return replace(row, cells={**numbers, **row.cells})
+
+
+def summary(rows: Iterable[Compared]) -> Summary:
+    """The sizes of the errors of ``rows``."""
+    pairs = [(abs(row.error), abs(row.relative)) for row in rows]
+    if not pairs:
+        return Summary(0, 0, None, None, None)
+    errors, shares = [error for error, _ in pairs], [share for _, share in pairs]
+    # The mean of floats: an exact one of many denominators has thousands of digits.
+    mean = Fraction(sum(map(float, shares)) / len(shares))
+    return Summary(len(pairs), errors.count(Fraction(0)), max(errors), max(shares), mean)
+
+
+def parts(comparison: Comparison) -> dict[str, Summary]:
+    """The summaries of the parts that a table's kind lists apart, such as transfers below 1 KiB."""
+    return {
+        name: summary(row for row in comparison.rows if belongs(row.row))
+        for name, belongs in (comparison.kind.parts or {}).items()
+    }
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The comparison for JSON; numbers are whole where they are exactly so."""
+    kind = comparison.kind
+    whole = _listed(summary(comparison.rows))
+    return {
+        "table": Path(comparison.file).name,
+        "kind": kind.name,
+        "chip": comparison.chip,
+        "measured_column": kind.measured,
+        "notes": list(comparison.notes),
+        "rows": [_row(kind, row) for row in comparison.rows],
+        "summary": whole | {name: _listed(part) for name, part in parts(comparison).items()},
+    }
+
+
+def _row(kind: Kind, compared: Compared) -> dict[str, Any]:
+    row = compared.row
+    given = [column.name for column in kind.inputs] + [name for name in kind.others if name in row.cells]
+    return {
+        "line": row.line,
+        **{name: _plain(row.cells[name].value) for name in given},
+        "measured": number(compared.measured),
+        "predicted": number(compared.predicted),
+        "error": number(compared.error),
+        "relative_error": float(compared.relative),
+        **{f"predicted_{name}": number(compared.answers[name]) for name in kind.others},
+    }
+
+
+def _listed(part: Summary) -> dict[str, int | float | None]:
+    return {
+        "rows": part.rows,
+        "exact": part.exact,
+        "max_abs_error": None if part.max_abs_error is None else number(part.max_abs_error),
+        "max_relative_error": None if part.max_relative_error is None else float(part.max_relative_error),
+        "mean_relative_error": None if part.mean_relative_error is None else float(part.mean_relative_error),
+    }
+
+
+def _plain(value: Fraction | str) -> int | float | str:
+    return value if isinstance(value, str) else number(value)
+
+
+def number(value: Fraction | int) -> int | float:
+    """``value`` as an int where it is whole, otherwise as the nearest float."""
+    return int(value) if value == int(value) else float(value)

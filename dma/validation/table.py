@@ -1,0 +1,251 @@
+"""Tables of measurements: CSV text with the line and column of every cell, and the kinds of tables.
+
+A kind says which columns a row is described by, which one was measured, and which further measured
+columns it may have. ``dma.validation.kinds`` holds the known kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown, suggest
+
+Form = Literal["whole", "decimal", "text"]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
+_LONGEST_NUMBER = 40
+_CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: numbers from ``least`` to ``most``, or texts; the limits keep out what no such
+    hardware has. One with a ``field`` may be missing from a table: that number of the chip counts then."""
+
+    name: str
+    form: Form = "whole"
+    least: Fraction = Fraction(1)
+    most: Fraction = Fraction(1 << 40)
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a row, and from which column of the line's text on (0: it is a number of the chip)."""
+
+    value: Fraction | str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table."""
+
+    file: str
+    line: int
+    cells: Mapping[str, Cell]
+
+    def whole(self, name: str) -> int:
+        """The number in a column of whole numbers."""
+        return int(self.cells[name].value)
+
+    def number(self, name: str) -> Fraction:
+        """The number in a column, exactly."""
+        return Fraction(self.cells[name].value)
+
+    def text(self, name: str) -> str:
+        """The text in a column."""
+        return str(self.cells[name].value)
+
+    def place(self, name: str | None = None) -> Place:
+        """Where a column's cell stands; without a name, or for a number of the chip,
+        where the row begins."""
+        return Place(self.file, self.line, self.cells[name].column or 1 if name else 1)
+
+
+Predict = Callable[[Chip, Row], Mapping[str, Fraction]]
+"""The model's answer for every measured column of a row. Raises BadInput for what cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of table. ``chip`` is the preset that it is compared with by default; any other must have
+    the same ``dma_model``, where there is one."""
+
+    name: str
+    chip: str
+    inputs: tuple[Column, ...]
+    measured: str
+    predict: Predict
+    others: tuple[str, ...] = ()
+    dma_model: str | None = None
+    parts: Mapping[str, Callable[[Row], bool]] | None = None
+    """Parts of the rows that the summary lists apart."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns without which a row cannot be predicted, the measured one apart."""
+        return tuple(column.name for column in self.inputs if column.field is None)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All columns that mean something in this kind of table."""
+        return (*(column.name for column in self.inputs), self.measured, *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A CSV file as text: the header's line and names, the lines with their cells, all with columns."""
+
+    file: str
+    line: int
+    header: tuple[tuple[str, int], ...]
+    lines: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(name for name, _ in self.header)
+
+
+def read_sheet(text: str, file: str) -> Sheet:
+    """The CSV ``text``; blank lines are skipped, cells are stripped, quoted ones stay on their line.
+
+    Raises BadInput for an empty file, no rows, a name that stands twice, an open quote, and a row with
+    more or fewer cells than the header.
+    """
+    lines = [(n, line) for n, line in enumerate(re.split("\r\n|\r|\n", text), 1) if line.strip()]
+    if not lines:
+        raise BadInput("the file is empty", where=Place(file), mend="write a header line and rows into it")
+    parsed = tuple((n, tuple(_cells(line, file, n))) for n, line in lines)
+    (at, header), rows = parsed[0], parsed[1:]
+    _check_header(header, file, at)
+    if not rows:
+        raise BadInput("the table has no rows", where=Place(file), mend="write a row below the header")
+    for n, cells in rows:
+        if len(cells) != len(header):
+            extra = cells[len(header)][1] if len(cells) > len(header) else cells[-1][1]
+            what = f"the row has {len(cells)} cells, the header {len(header)}"
+            raise BadInput(what, where=Place(file, n, extra), mend="write one cell for each column")
+    return Sheet(file, at, header, rows)
+
+
+def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> None:
+    seen: set[str] = set()
+    for name, column in header:
+        if name in seen:
+            what = f"the column {shown(name)} stands twice in the header"
+            raise BadInput(what, where=Place(file, line, column), mend="remove or rename one of them")
+        seen.add(name)
+
+
+def _cells(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
+    position = 0
+    while position <= len(line):
+        match = _CELL.match(line, position)
+        if match is None:
+            what = f"a quote in {shown(line[position:])} is not closed or stands inside a cell"
+            raise BadInput(
+                what, where=Place(file, number, position + 1), mend='quote whole cells, and write "" for "'
+            )
+        quoted, plain = match[1], match[2]
+        value = quoted.replace('""', '"') if quoted is not None else plain
+        indent = len(match[0]) - len(match[0].lstrip()) if match[0].strip() else 0
+        yield value.strip(), position + indent + 1
+        position = match.end() + 1
+
+
+def recognise(sheet: Sheet, kinds: Mapping[str, Kind]) -> tuple[Kind, ...]:
+    """The kinds whose columns the table has: the most specific ones, several where only the rows can
+    tell. Raises BadInput for unknown columns, with all known kinds, and for no measured column."""
+    names = set(sheet.names)
+    close = [kind for kind in kinds.values() if names.issuperset(kind.needed)]
+    whole = [kind for kind in close if kind.measured in names]
+    if whole:
+        most = max(len(kind.needed) for kind in whole)
+        return tuple(kind for kind in whole if len(kind.needed) == most)
+    where = Place(sheet.file, sheet.line, 1)
+    if close:
+        kind = max(close, key=lambda kind: len(kind.needed))
+        what = f"a table of {kind.name} without the measured column '{kind.measured}'"
+        raise BadInput(what, where=where, mend=f"add the column '{kind.measured}'")
+    listed = "".join(f"\n    {kind.name}: {','.join(kind.known)}" for kind in kinds.values())
+    what = f"no kind of table has the columns {shown(','.join(sheet.names))}"
+    raise BadInput(what, where=where, mend=f"{_nearest(names, kinds)}known kinds and columns are{listed}")
+
+
+def _nearest(names: set[str], kinds: Mapping[str, Kind]) -> str:
+    def missing(kind: Kind) -> list[str]:
+        return [name for name in (*kind.needed, kind.measured) if name not in names]
+
+    near = min(kinds.values(), key=lambda kind: len(missing(kind)) / (len(kind.needed) + 1))
+    if len(missing(near)) > len(near.needed) / 2:
+        return ""
+    return f"as {near.name} it lacks {', '.join(missing(near))}; "
+
+
+def as_kind(sheet: Sheet, name: str, kinds: Mapping[str, Kind]) -> Kind:
+    """The kind that the user names. Raises BadInput if there is none, or the table lacks its columns."""
+    if name not in kinds:
+        what = f"--kind {shown(name)} is no kind of table"
+        raise BadInput(what, mend=suggest(name, kinds, "kinds are"))
+    kind = kinds[name]
+    missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
+    if missing:
+        what = f"as {name} the table has no column {', '.join(missing)}"
+        raise BadInput(what, where=Place(sheet.file, sheet.line, 1), mend="add it, or choose another --kind")
+    return kind
+
+
+def ignored(sheet: Sheet, kind: Kind) -> tuple[str, ...]:
+    """Columns of the table that mean nothing in its kind."""
+    return tuple(name for name in sheet.names if name not in kind.known)
+
+
+def rows_of(sheet: Sheet, kind: Kind) -> tuple[Row, ...]:
+    """The rows as ``kind`` reads them, in file order. Raises BadInput at the first bad cell."""
+    measured = Column(kind.measured, "decimal", Fraction(0))
+    others = (Column(name, "decimal", Fraction(0)) for name in kind.others)
+    columns = {column.name: column for column in (*kind.inputs, measured, *others)}
+    rows: list[Row] = []
+    for line, cells in sheet.lines:
+        read: dict[str, Cell] = {}
+        for (name, _), (text, at) in zip(sheet.header, cells, strict=True):
+            if name in columns:
+                read[name] = Cell(_value(columns[name], text, Place(sheet.file, line, at)), at)
+        row = Row(sheet.file, line, read)
+        if not row.number(kind.measured):
+            what = f"{kind.measured} is 0, so that no error can be a share of it"
+            raise BadInput(what, where=row.place(kind.measured), mend="write what was measured")
+        rows.append(row)
+    return tuple(rows)
+
+
+def _value(column: Column, text: str, where: Place) -> Fraction | str:
+    if not text:
+        raise BadInput(f"{column.name} is empty", where=where, mend="write a value for every column")
+    if column.form == "text":
+        return text
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        raise BadInput(f"{column.name} {shown(text)} is no number", where=where, mend="write digits only")
+    value = Fraction(text)
+    if column.form == "whole" and value.denominator != 1:
+        raise BadInput(
+            f"{column.name} {text} is no whole number", where=where, mend="write a number without a fraction"
+        )
+    if not column.least <= value <= column.most:
+        limits = f"{_plain(column.least)} to {_plain(column.most)}"
+        raise BadInput(
+            f"{column.name} {text} is out of range", where=where, mend=f"write a number of {limits}"
+        )
+    return value
+
+
+def _plain(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"

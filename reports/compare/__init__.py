@@ -1,0 +1,1 @@
+"""Compared planners: table, JSON document and page."""

@@ -1,0 +1,172 @@
+"""What ``chipmodel simulate --json`` wrote, read again: the part of it that two runs are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.json_file import Node, read_json
+from reports.run.document import FORMAT
+
+MEND = "write it with: chipmodel simulate WORKLOAD --json FILE"
+SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order")
+TOTALS = {
+    "total_cycles": "cycles",
+    "lower_bound_cycles": "cycles",
+    "sync_cycles": "cycles",
+    "compute_cycles": "cycles",
+    "stall_cycles": "cycles",
+    "dma_cycles": "cycles",
+    "hidden_cycles": "cycles",
+    "peak_bytes": "B",
+    "peak_lower_bound_bytes": "B",
+    "capacity_bytes": "B",
+    "psram_bytes": "B",
+    "loaded_bytes": "B",
+    "stored_bytes": "B",
+    "weight_bytes": "B",
+    "executed_macs": "MACs",
+}
+"""Numbers of a whole run, and their units."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOp:
+    """One op over a run. ``spent`` are NPU cycles by cause, those of computing under ``compute``."""
+
+    name: str
+    kind: str
+    macs: int
+    runs: int
+    steps: int
+    spent: Mapping[str, int]
+    loaded_bytes: int
+    stored_bytes: int
+
+    @property
+    def cycles(self) -> int:
+        """NPU cycles on the op's behalf, computing and waiting."""
+        return sum(self.spent.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One run. ``spent`` are the cycles of all NPUs together by cause, with ``compute``: they add up to the
+    run's cycles, times its cores."""
+
+    file: str
+    settings: Mapping[str, str]
+    chip_fields: Mapping[str, str]
+    path: Mapping[str, str]
+    core_mhz: Fraction
+    cores: int
+    fits: bool
+    totals: Mapping[str, int]
+    spent: Mapping[str, int]
+    moved_bytes: Mapping[str, int]
+    ops: tuple[AnswerOp, ...]
+    core_of: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Which core runs an op, by name, where there are several."""
+
+    @property
+    def cycles(self) -> int:
+        """Of the run, in core clocks."""
+        return self.totals["total_cycles"]
+
+    @property
+    def milliseconds(self) -> Fraction:
+        """Of the run."""
+        return self.cycles / (self.core_mhz * 1000)
+
+
+def is_result(root: Node) -> bool:
+    """Whether a JSON file says that it is the result of a simulation."""
+    return isinstance(root.value, dict) and root.has("format") and root.at("format").value == FORMAT
+
+
+def read_result(text: str, file: str) -> Answer:
+    """The run in ``text``. Raises BadInput, with line and column, for broken JSON, other documents, results
+    of other versions, and sums that do not add up."""
+    return answer_of(read_json(text, file, MEND))
+
+
+def answer_of(root: Node) -> Answer:
+    """The run in a JSON file that has been read; raises as ``read_result`` does."""
+    _check_format(root)
+    spent = {"compute": root.at("compute_cycles").count(), **root.at("stalls").values(Node.count)}
+    cores = root.at("cores").each(_ops_of_core) if root.has("cores") else ()
+    answer = Answer(
+        file=root.file,
+        settings={key: root.at(key).words() for key in SETTINGS if key != "order"} | {"order": _order(root)},
+        chip_fields=root.at("chip_fields").values(Node.words),
+        path=root.at("path").values(Node.words),
+        core_mhz=_clock(root.at("core_mhz")),
+        cores=len(cores) or 1,
+        fits=root.at("fits").flag(),
+        totals={key: root.at(key).count() for key in TOTALS},
+        spent=spent,
+        moved_bytes=root.at("moved_bytes").values(Node.count),
+        ops=_ops(root.at("ops")),
+        core_of={name: number for number, names in enumerate(cores) for name in names},
+    )
+    npu_cycles = answer.cycles * answer.cores
+    if sum(spent.values()) != npu_cycles:
+        root.at("stalls").fail(
+            f"computing and waiting add up to {sum(spent.values()):,} cycles of the NPU, "
+            f"and the run has {npu_cycles:,}"
+        )
+    return answer
+
+
+def _check_format(root: Node) -> None:
+    root.mapping()
+    if not root.has("total_cycles"):
+        (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
+    if not root.has("format"):
+        older = f"this result is of an older version of chipmodel: it names no format, {FORMAT} is wanted"
+        raise BadInput(older, where=Place(root.file, 1, 1), mend=MEND)
+    if root.at("format").words() != FORMAT:
+        root.at("format").fail(f"{root.at('format').words()!r} is not the format of this version, {FORMAT}")
+
+
+def _ops_of_core(node: Node) -> tuple[str, ...]:
+    return node.at("ops").each(Node.words)
+
+
+def _order(root: Node) -> str:
+    """Of ops: the one that runs, which a document names only where it was a decision."""
+    return root.at("order").at("runs").words() if root.has("order") else "given"
+
+
+def _clock(node: Node) -> Fraction:
+    if node.number() <= 0:
+        node.fail(f"a clock of {node.number():g} MHz does not tick")
+    return Fraction(node.number()).limit_denominator(1_000_000)
+
+
+def _ops(node: Node) -> tuple[AnswerOp, ...]:
+    names: set[str] = set()
+
+    def read(item: Node) -> AnswerOp:
+        op = _op(item)
+        if op.name in names:
+            item.at("name").fail(f"two ops have the name {op.name!r}")
+        names.add(op.name)
+        return op
+
+    return node.each(read)
+
+
+def _op(node: Node) -> AnswerOp:
+    return AnswerOp(
+        name=node.at("name").words(),
+        kind=node.at("kind").words(),
+        macs=node.at("macs").count(),
+        runs=node.at("runs").count(),
+        steps=node.at("steps").count(),
+        spent={"compute": node.at("compute_cycles").count(), **node.at("stalls").values(Node.count)},
+        loaded_bytes=node.at("loaded_bytes").count(),
+        stored_bytes=node.at("stored_bytes").count(),
+    )

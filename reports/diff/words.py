@@ -1,0 +1,189 @@
+"""A difference in a sentence or two, and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from reports.diff.difference import SHARING, Diff, OpChange, Part, Total
+from reports.words import percent, size
+
+DOING = {
+    "compute": "computing",
+    "weights": "waiting for weights",
+    "input": "waiting for an input",
+    "output": "waiting for a store",
+    "core": "waiting for another core",
+    "bank": "meeting on banks",
+    "arbitration": "waiting for the DMA engine",
+    "refresh": "waiting for Psram refreshes",
+    "cpu": "waiting for the CPU",
+    "order": "following its own bytes",
+    "nothing issued": "having nothing to do",
+    "finished": "having nothing left to do",
+    SHARING: "sharing the work",
+}
+"""What an NPU does with its cycles, after "more" or "less"."""
+ENOUGH = 0.8
+"""A reason is added to the sentence while those before explain less than this share."""
+MOST_REASONS = 3
+SMALL = 0.02
+"""What pulls the other way is left out of the sentence below this share of what pulls along."""
+
+
+def sentences(diff: Diff) -> list[str]:
+    """The answer: who is quicker, why and where; then the peak and the traffic, if they differ."""
+    said = [_time_sentence(diff)]
+    if diff.a.fits != diff.b.fits:
+        said.append(
+            f"{'B' if diff.b.fits else 'A'} fits SharedMemory, {'A' if diff.b.fits else 'B'} does not."
+        )
+    changed = {total.name: total for total in diff.changed_totals}
+    if "peak_bytes" in changed:
+        said.append(f"Its peak is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
+    moved = Total("", "B", *(sum(getattr(t, side) for t in diff.moved) for side in ("a", "b")))
+    if moved.change:
+        said.append(f"It moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
+    return said
+
+
+def _time_sentence(diff: Diff) -> str:
+    if diff.same:
+        return "A and B are the same run: the same settings, cycles, bytes and ops."
+    change = diff.milliseconds
+    share = percent(float(abs(change) / diff.a.milliseconds)) if diff.a.milliseconds else ""
+    if not change:
+        return f"B takes as long as A{': ' + _because(diff) if diff.causes else ''}."
+    word = "slower" if change > 0 else "faster"
+    of = f" ({share})" if share else ""
+    return f"B is {time_words(abs(change))}{of} {word}: {_because(diff)}."
+
+
+def _because(diff: Diff) -> str:
+    """The largest reasons in the direction of the change, then the largest against it if it matters."""
+    sign = 1 if diff.milliseconds >= 0 else -1
+    along = _clock_reason(diff, sign) + _reasons(diff, sign)
+    against = _clock_reason(diff, -sign) + _reasons(diff, -sign)
+    words = ", ".join(along[:MOST_REASONS])
+    return words + (
+        f"; against it {against[0]}" if against and _pull(diff, -sign) > SMALL * _pull(diff, sign) else ""
+    )
+
+
+def _pull(diff: Diff, sign: int) -> Fraction:
+    """How much time, in ms, pulls in one direction."""
+    cycles = sum(abs(part.cycles) for part in diff.causes if part.cycles * sign > 0)
+    return cycles / (diff.b.core_mhz * 1000) + max(Fraction(0), diff.clock_milliseconds * sign)
+
+
+def _clock_reason(diff: Diff, sign: int) -> list[str]:
+    clock = diff.clock_milliseconds
+    if not clock * sign > 0:
+        return []
+    word = "slower" if clock > 0 else "faster"
+    return [f"{time_words(abs(clock))} by the {word} clock"]
+
+
+def _reasons(diff: Diff, sign: int) -> list[str]:
+    """Causes that pull in one direction, the largest first, until most of it is explained."""
+    pulling = [part for part in diff.causes if part.cycles * sign > 0]
+    total = sum(abs(part.cycles) for part in pulling)
+    said: list[str] = []
+    explained = 0
+    for part in pulling:
+        if said and explained >= ENOUGH * total:
+            break
+        said.append(_reason(diff, part))
+        explained += abs(part.cycles)
+    return said
+
+
+def _reason(diff: Diff, part: Part) -> str:
+    time = time_words(abs(part.cycles) / (diff.b.core_mhz * 1000))
+    if part.cause == SHARING:
+        return f"{time} {'less' if part.cycles < 0 else 'more'} as {part.b} cores share the work of {part.a}"
+    doing = DOING.get(part.cause, f"waiting ({part.cause})")
+    return f"{time} {'more' if part.cycles > 0 else 'less'} {doing}{_mostly_at(diff, part)}"
+
+
+def _mostly_at(diff: Diff, cause: Part) -> str:
+    """The op with the largest part of a cause, where it has a good part of it."""
+    of_cause = [p for p in diff.parts if p.cause == cause.cause and p.op and p.cycles * cause.cycles > 0]
+    if not of_cause:
+        return ""
+    worst = of_cause[0]
+    share = abs(worst.cycles / cause.cycles)
+    if share > 1:
+        return f", {worst.op} alone {time_words(abs(worst.cycles) / (diff.b.core_mhz * 1000))}"
+    how = "all of it" if len(of_cause) == 1 and share == 1 else "mostly" if share > 0.5 else "most of all"
+    return f", {how} at {worst.op}"
+
+
+def time_words(milliseconds: Fraction) -> str:
+    """Wall time with three digits: ``3.10 ms``, ``840 µs``, ``12.3 µs``, ``0.00 ns``."""
+    for unit, factor in (("ms", 1), ("µs", 1000), ("ns", 1_000_000)):
+        value = float(milliseconds * factor)
+        if value >= 1 or unit == "ns":
+            return f"{value:,.{0 if value >= 99.95 else 1 if value >= 9.995 else 2}f} {unit}"
+    raise AssertionError
+
+
+def _amount(total: Total) -> str:
+    share = f" ({percent(abs(total.change) / total.a)})" if total.a else ""
+    return size(abs(total.change)) + share
+
+
+def _than(total: Total) -> str:
+    return "higher" if total.change > 0 else "lower"
+
+
+def diff_document(diff: Diff) -> dict[str, object]:
+    """Everything as JSON values, complete: ``parts``, ``causes`` and ``ops`` with ``rest_cycles`` each add
+    up to ``change_cycles``."""
+    return {
+        "a": _side(diff, "a"),
+        "b": _side(diff, "b"),
+        "answer": " ".join(sentences(diff)),
+        "settings": [{"name": s.name, "a": s.a, "b": s.b} for s in diff.settings],
+        "change_cycles": diff.change,
+        "change_milliseconds": float(diff.milliseconds),
+        "clock_milliseconds": float(diff.clock_milliseconds),
+        "totals": list(_totals(diff.totals)),
+        "moved_bytes": list(_totals(diff.moved)),
+        "causes": [_part(p) for p in diff.causes],
+        "ops": [_op(op) for op in diff.ops],
+        "rest_cycles": diff.rest,
+        "parts": [_part(p) for p in diff.parts],
+    }
+
+
+def _side(diff: Diff, side: str) -> dict[str, object]:
+    answer = diff.a if side == "a" else diff.b
+    return {
+        "file": answer.file,
+        **answer.settings,
+        "cores": answer.cores,
+        "fits": answer.fits,
+        "total_cycles": answer.cycles,
+        "milliseconds": float(answer.milliseconds),
+    }
+
+
+def _totals(totals: Sequence[Total]) -> Iterator[dict[str, object]]:
+    for total in totals:
+        yield {"name": total.name, "unit": total.unit, "a": total.a, "b": total.b, "change": total.change}
+
+
+def _part(part: Part) -> dict[str, object]:
+    return {"op": part.op, "cause": part.cause, "a": part.a, "b": part.b, "cycles": part.cycles}
+
+
+def _op(op: OpChange) -> dict[str, object]:
+    return {
+        "name": op.op,
+        "presence": op.presence,
+        "cycles": op.cycles,
+        "parts": {part.cause: part.cycles for part in op.parts},
+        "loaded_bytes": op.loaded.change,
+        "stored_bytes": op.stored.change,
+    }

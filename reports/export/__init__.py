@@ -1,0 +1,1 @@
+"""Plans and results in the formats of other tools."""

@@ -1,0 +1,188 @@
+"""One core's memory as a plan file has it: what every export of a plan is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chipmodel.errors import BadInput, DoesNotFit, Place
+from chipmodel.files.suggestions import shown
+from chipmodel.model.commands import (
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Repeat,
+    walk,
+)
+from chipmodel.model.work import WHOLE
+from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The buffers and commands of one core; ``capacity`` and ``peak`` in bytes."""
+
+    workload: str
+    chip: str
+    planners: str
+    capacity: int
+    peak: int
+    alignment: int
+    buffers: tuple[PlannedBuffer, ...]
+    commands: tuple[Command, ...]
+    core: int | None = None
+    """Its number, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A transfer: issued at ``step`` (a load before its compute, a store after it), and waited for at
+    ``due`` in the same way; None where only something that is no step waits for it."""
+
+    start: DmaStart
+    step: int
+    due: int | None
+
+    @property
+    def shared(self) -> int:
+        """Its address in SharedMemory."""
+        return self.start.at.offset
+
+
+def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
+    """The layout of ``plan``, or of one core of it. Raises BadInput where the core is not named or not there,
+    and for numbers that are no plan."""
+    buffers, commands, peak = plan.buffers, plan.commands, plan.peak_bytes
+    if plan.cores:
+        if core is None or not 0 <= core < len(plan.cores):
+            said = "it has a memory for each" if core is None else f"there is no core {core}"
+            mend = f"name one: --core 0 to --core {len(plan.cores) - 1}; waits between cores are not exported"
+            raise BadInput(f"the plan is for {len(plan.cores)} cores: {said}", where=Place(file), mend=mend)
+        part = plan.cores[core]
+        buffers, commands, peak = part.buffers, part.commands, part.peak_bytes
+    elif core not in (None, 0):
+        raise BadInput(
+            f"the plan is for one core: there is no core {core}", where=Place(file), mend="--core 0"
+        )
+    _check(buffers, commands, peak, plan, file)
+    planners = f"packer {plan.packer}, streamer {plan.streamer}"
+    number = core if plan.cores else None
+    named = plan.workload, plan.chip, planners, plan.capacity_bytes, peak
+    return Layout(*named, plan.alignment, buffers, commands, number)
+
+
+def _check(
+    buffers: tuple[PlannedBuffer, ...],
+    commands: tuple[Command, ...],
+    peak: int,
+    plan: PlanFile,
+    file: str,
+) -> None:
+    def refuse(what: str) -> BadInput:
+        return BadInput(what, where=Place(file), mend="chipmodel check says whether a plan is correct")
+
+    names: set[str] = set()
+    for buffer in buffers:
+        if buffer.offset < 0 or buffer.bytes < 0:
+            raise refuse(f"buffer {shown(buffer.name)} has {buffer.bytes} B at {buffer.offset}")
+        if buffer.name in names:
+            raise refuse(f"two buffers have the name {shown(buffer.name)}")
+        names.add(buffer.name)
+    for move in walk(commands):
+        if isinstance(move, DmaStart) and min(move.psram, move.bytes, move.at.offset) < 0:
+            raise refuse(
+                f"transfer {shown(move.name)} moves {move.bytes} B at {move.psram} and {move.at.offset}"
+            )
+    highest = max((b.offset + b.bytes for b in buffers), default=0)
+    if highest != peak:
+        raise refuse(f"it says a peak of {peak:,} B, and its buffers end at {highest:,}")
+    if plan.alignment < 1:
+        raise refuse(f"an alignment of {plan.alignment} is none")
+
+
+def must_fit(layout: Layout, file: str) -> None:
+    """Raise DoesNotFit for a plan that no device could use."""
+    if layout.peak > layout.capacity:
+        raise DoesNotFit(
+            f"the plan needs {layout.peak:,} B of {layout.capacity:,} B",
+            where=Place(file),
+            mend="plan it anew with another --packer or more memory; --as minimalloc exports it as it is",
+        )
+
+
+def step_count(layout: Layout) -> int:
+    """One more than the highest step."""
+    return max((c.position + 1 for c in walk(layout.commands) if isinstance(c, Compute)), default=0)
+
+
+def moves(layout: Layout) -> tuple[Move, ...]:
+    """Every transfer in the order in which the program is written, arms one after another."""
+    stores = {c.name for c in walk(layout.commands) if isinstance(c, DmaStart) and c.direction == "store"}
+    starts: list[tuple[DmaStart, int]] = []
+    due: dict[str, int] = {}
+    for body in _bodies(layout.commands):
+        for index, command in enumerate(body):
+            if isinstance(command, DmaStart):
+                step = _step(body, index, command.direction == "store")
+                if step is not None:
+                    starts.append((command, step.position))
+            elif isinstance(command, DmaWait):
+                step = _step(body, index, command.name in stores)
+                if step is not None and step.op == command.op:
+                    due.setdefault(command.name, step.position)
+    return tuple(Move(start, step, due.get(start.name)) for start, step in starts)
+
+
+def _bodies(commands: tuple[Command, ...]) -> Iterator[tuple[Command, ...]]:
+    """The commands at the top, and those of every arm and loop."""
+    yield commands
+    for command in walk(commands):
+        match command:
+            case Branch():
+                yield from (arm.body for arm in command.arms)
+            case Repeat():
+                yield command.body
+            case _:
+                pass
+
+
+def _step(body: tuple[Command, ...], index: int, behind: bool) -> Compute | None:
+    """The compute that a command belongs to: a load's comes next, a store's came before."""
+    between = body[index::-1] if behind else body[index:]
+    for command in between:
+        if isinstance(command, Compute):
+            return command
+        if isinstance(command, Branch | Repeat | BranchArm):
+            return None
+    return None
+
+
+def tensor_places(layout: Layout) -> dict[str, Located | None]:
+    """Where each tensor lies, in the order of first use; None for one that is in several places at different
+    times, or there only in part."""
+    found: dict[str, Located | None] = {}
+    for place in _places(layout.commands):
+        part = place.part
+        if part.weights:
+            continue
+        known = found.setdefault(part.name, place)
+        if known is None or known.offset != place.offset or part.share != WHOLE:
+            found[part.name] = None
+    return found
+
+
+def _places(commands: tuple[Command, ...]) -> Iterator[Located]:
+    for command in walk(commands):
+        match command:
+            case DmaStart():
+                yield command.at
+            case Compute():
+                yield from (*command.reads, *command.writes)
+            case Branch() if command.condition is not None:
+                yield command.condition
+            case _:
+                pass

@@ -1,0 +1,1 @@
+"""One packing: summary, JSON document and page."""

@@ -1,0 +1,1 @@
+"""One simulated run: summary, JSON document, trace file and page."""

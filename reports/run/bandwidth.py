@@ -1,0 +1,122 @@
+"""Bytes that cross the Psram's bus over time: per transfer for the trace file, in equal bins for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from itertools import pairwise
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.result import Result
+from chipmodel.model.trace import Event
+from reports.run.figures import EVENTS, Category, Chart, faint, figure
+from reports.words import count, duration
+
+MOST_BINS = 480
+KINDS = tuple(c for c in EVENTS if c.key in ("load weights", "load tensor", "store tensor"))
+
+
+def peak_rate(chip: Chip) -> float:
+    """MB/s (10^6 bytes) on the Psram's bus with data in every clock, without commands and latencies."""
+    return float(chip.psram.clock_mhz * chip.psram.bytes_per_clock)
+
+
+def transfers(result: Result) -> list[Event]:
+    """The events in which bytes moved."""
+    return [e for e in result.trace.events if e.unit == "dma" and not e.cause and e.bytes]
+
+
+def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
+    """The cycle of each change, and MB/s by kind of transfer from then on. A transfer's bytes are spread
+    evenly over its time."""
+    mhz = float(result.chip.core_mhz)
+    changes: dict[int, list[tuple[Event, bool]]] = {}
+    for event in transfers(result):
+        changes.setdefault(event.start, []).append((event, True))
+        changes.setdefault(event.stop, []).append((event, False))
+    active: dict[int, Event] = {}
+    for cycle in sorted(changes):
+        for event, begins in sorted(changes[cycle], key=lambda change: change[1]):
+            if begins:
+                active[event.channel] = event
+            else:
+                active.pop(event.channel, None)
+        now = {category.key: 0.0 for category in KINDS}
+        for event in active.values():
+            now[event.kind] += event.bytes / event.cycles * mhz
+        yield cycle, now
+
+
+def bins(result: Result, most: int = MOST_BINS) -> tuple[list[Interval], dict[str, list[float]]]:
+    """The run in at most ``most`` equal stretches, and the bytes that each kind of transfer moved in each."""
+    total = result.trace.cycles
+    number = max(1, min(most, total))
+    edges = [index * total // number for index in range(number + 1)]
+    moved = {category.key: [0.0] * number for category in KINDS}
+    for event in transfers(result):
+        of_kind = moved[event.kind]
+        index = max(0, event.start * number // total - 1)
+        while index < number and edges[index] < event.stop:
+            shared = min(edges[index + 1], event.stop) - max(edges[index], event.start)
+            if shared > 0:
+                of_kind[index] += event.bytes * shared / event.cycles
+            index += 1
+    return [Interval(a, b) for a, b in pairwise(edges)], moved
+
+
+def bandwidth(result: Result, most: int = MOST_BINS) -> Chart:
+    """MB/s over the cycles of the run by kind of transfer, stacked, below the peak of the bus."""
+    spans, moved = bins(result, most)
+    mhz = float(result.chip.core_mhz)
+    legend = tuple(category for category in KINDS if any(moved[category.key]))
+    traces: list[dict[str, object]] = []
+    for category in legend:
+        speeds = [b / max(1, len(s)) * mhz for b, s in zip(moved[category.key], spans, strict=True)]
+        traces.append(_trace(result, category, spans, speeds, moved[category.key]))
+    peak = peak_rate(result.chip)
+    bus = Category("capacity", f"bus peak {peak:,.0f} MB/s", "ink", hatched=True)
+    traces.append(_line(result, peak))
+    axis: dict[str, object] = {"title": {"text": "MB/s"}, "range": [0, peak * 1.08], "rangemode": "tozero"}
+    width = max(1, len(spans[0])) if spans else 1
+    remark = f"Each step is the average over {count(width)} cycles, {duration(result.chip, width)}."
+    drawn = figure(traces, result.trace.cycles, axis)
+    return Chart(drawn, (*legend, bus), len(spans), remark)
+
+
+def _trace(
+    result: Result, category: Category, spans: list[Interval], speeds: list[float], moved: list[float]
+) -> dict[str, object]:
+    lines = [
+        f"<b>{escape(category.label)}</b>",
+        "%{customdata[0]:,.1f} MB/s",
+        "%{customdata[1]:,.0f} B from cycle %{x:,} to %{customdata[2]:,}",
+    ]
+    last = result.trace.cycles
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": category.label,
+        "stackgroup": "moved",
+        "x": [*(s.start for s in spans), last],
+        "y": [*(round(v, 3) for v in speeds), round(speeds[-1], 3)],
+        "customdata": [
+            *([round(v, 1), round(b), s.stop] for v, b, s in zip(speeds, moved, spans, strict=True)),
+            [round(speeds[-1], 1), round(moved[-1]), last],
+        ],
+        "line": {"shape": "hv", "width": 0, "color": category.colour},
+        "fillcolor": faint(category.colour).replace("0.18", "0.9"),
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+    }
+
+
+def _line(result: Result, peak: float) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "bus peak",
+        "x": [0, result.trace.cycles],
+        "y": [peak, peak],
+        "line": {"width": 2, "color": "ink", "dash": "dash"},
+        "hovertemplate": f"the Psram's bus: at most {peak:,.0f} MB/s<extra></extra>",
+    }

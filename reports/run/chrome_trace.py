@@ -1,0 +1,179 @@
+"""The trace as Chrome trace events, for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+Format: "Trace Event Format", Google, 2016: metadata events "M", complete events "X" with ``ts`` and
+``dur`` in microseconds, flows "s" to "f" with ``bp`` "e", each end inside of a complete event, counters "C".
+
+Perfetto makes whole nanoseconds of ``ts`` and of ``dur``, each for itself, and drops a complete event that
+then begins before the one before it has ended (``CoerceToTs`` of importers/json; slice_tracker.cc). So both
+are whole nanoseconds here.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, inf, nextafter
+
+from chipmodel.model.result import Result
+from chipmodel.model.trace import Event, Unit
+from reports.run.bandwidth import rates
+from reports.run.dependencies import needs
+from reports.run.lifetimes import alive_bytes, lifetimes
+from reports.words import CAUSES, dma_name, npu_name
+
+PROCESS = 1
+UNITS: tuple[Unit, ...] = ("npu", "dma")
+
+
+def chrome_trace(result: Result) -> dict[str, object]:
+    """``result`` as the JSON object form of the format; one process, a thread per unit (and core).
+
+    The clock is the core's: one microsecond is ``core_mhz`` cycles, rounded down to nanoseconds. Exact
+    cycles are in ``args``. Arrows lead from each transfer to the step that needed it, and from each step to
+    the store of what it made.
+    """
+    return {
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "workload": result.program.name,
+            "chip": result.chip.name,
+            "core_mhz": float(result.chip.core_mhz),
+            "streamer": result.schedule.streamer,
+            "packer": result.solved.planner,
+        },
+        "traceEvents": [
+            *_names(result),
+            *_units(result),
+            *_flows(result),
+            *_memory(result),
+            *_bandwidth(result),
+        ],
+    }
+
+
+def _names(result: Result) -> list[dict[str, object]]:
+    named = [_metadata("process_name", 0, name=f"{result.program.name} on {result.chip.title}")]
+    trace = result.trace
+    threads = [
+        *((npu_name(result, core), 1 + core) for core in range(trace.cores)),
+        *((dma_name(result, c), 1 + trace.cores + c) for c in range(trace.channels)),
+    ]
+    for name, thread in threads:
+        named.append(_metadata("thread_name", thread, name=name))
+        named.append(_metadata("thread_sort_index", thread, sort_index=thread))
+    return named
+
+
+def _metadata(kind: str, thread: int, **args: object) -> dict[str, object]:
+    return {"ph": "M", "name": kind, "pid": PROCESS, "tid": thread, "ts": 0, "args": args}
+
+
+def _units(result: Result) -> list[dict[str, object]]:
+    mhz = result.chip.core_mhz
+    cores = result.trace.cores
+    return [_complete(event, mhz, cores) for unit in UNITS for event in result.trace.of(unit)]
+
+
+def _thread(event: Event, cores: int) -> int:
+    return 1 + event.core if event.unit == "npu" else 1 + cores + event.channel
+
+
+def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
+    start, stop = _nanoseconds(event.start, mhz), _nanoseconds(event.stop, mhz)
+    return {
+        "ph": "X",
+        "name": CAUSES[event.cause] if event.cause else event.name,
+        "cat": f"stall,{event.cause}" if event.cause else f"busy,{event.kind}",
+        "pid": PROCESS,
+        "tid": _thread(event, cores),
+        "ts": _microseconds(start),
+        "dur": _microseconds(stop - start),
+        "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
+    }
+
+
+def _flows(result: Result) -> list[dict[str, object]]:
+    """Arrows between the NPU and the DMA; those between steps would say little more than their order."""
+    events = result.trace.events
+    pairs = [
+        (events[other], event)
+        for event, needed in zip(events, needs(result), strict=True)
+        if not event.cause
+        for other in needed
+        if events[other].unit != event.unit
+    ]
+    return [end for number, pair in enumerate(pairs, 1) for end in _flow(result, number, *pair)]
+
+
+def _flow(result: Result, number: int, source: Event, target: Event) -> list[dict[str, object]]:
+    """Both ends of an arrow, each at the start of its event."""
+    cores, mhz = result.trace.cores, result.chip.core_mhz
+    shared = {"cat": "needs", "name": "needs", "id": number, "pid": PROCESS}
+    return [
+        {"ph": "s", **shared, "tid": _thread(source, cores), "ts": _at(source.start, mhz)},
+        {"ph": "f", "bp": "e", **shared, "tid": _thread(target, cores), "ts": _at(target.start, mhz)},
+    ]
+
+
+def _bandwidth(result: Result) -> list[dict[str, object]]:
+    return [
+        {
+            "ph": "C",
+            "name": "Psram MB/s",
+            "pid": PROCESS,
+            "tid": 0,
+            "ts": _at(cycle, result.chip.core_mhz),
+            "args": {kind: round(rate, 3) for kind, rate in by_kind.items()},
+        }
+        for cycle, by_kind in rates(result)
+    ]
+
+
+def _nanoseconds(cycle: int, mhz: Fraction) -> int:
+    return floor(cycle * 1000 / mhz)
+
+
+def _microseconds(nanoseconds: int) -> float:
+    """So that a thousand times it is not below ``nanoseconds``, whether a reader then rounds or truncates."""
+    found = nanoseconds / 1000
+    return found if found * 1000.0 >= nanoseconds else nextafter(found, inf)
+
+
+def _at(cycle: int, mhz: Fraction) -> float:
+    return _microseconds(_nanoseconds(cycle, mhz))
+
+
+def _args(event: Event) -> dict[str, object]:
+    args: dict[str, object] = {
+        "op": event.op,
+        "kind": event.kind,
+        "start_cycle": event.start,
+        "cycles": event.cycles,
+    }
+    if event.cause:
+        args |= {"cause": event.cause, "waits_for": event.name}
+    if event.waits:
+        args["waits"] = [{"cause": w.cause, "by": w.by, "cycles": w.cycles} for w in event.waits]
+    if event.bytes:
+        args["bytes"] = event.bytes
+    if event.position >= 0:
+        args["position"] = event.position
+    return args
+
+
+def _memory(result: Result) -> list[dict[str, object]]:
+    views = [(result.on_core(p.core), f" of core {p.core}") for p in result.cores] or [(result, "")]
+    return [event for view, of in views for event in _alive(view, of)]
+
+
+def _alive(result: Result, of: str) -> list[dict[str, object]]:
+    return [
+        {
+            "ph": "C",
+            "name": f"SharedMemory bytes alive{of}",
+            "pid": PROCESS,
+            "tid": 0,
+            "ts": _at(cycle, result.chip.core_mhz),
+            "args": {"bytes": total},
+        }
+        for cycle, total in alive_bytes(result, lifetimes(result))
+    ]

@@ -1,0 +1,152 @@
+"""What each core of a chip with several did: for the terminal, the page and the JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chipmodel.model.program import ops
+from chipmodel.model.result import CorePlan, Result
+from chipmodel.model.trace import Trace
+from reports.compare.rows import unused_bytes
+from reports.run.digest import by_cause
+from reports.words import AWAITED, count, percent, ratio, size
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTotals:
+    """One core over the whole run, in cycles and bytes."""
+
+    core: int
+    ops: int
+    cycles: int
+    """Of the whole run, which are those that it computed and those of ``stalls``."""
+    compute_cycles: int
+    stalls: Mapping[str, int]
+    """By cause, those after its last op (``finished``) included."""
+    peak: int
+    lower_bound: int
+    unused: int
+    """External fragmentation, as ``compare`` has it: bytes below the peak that no live buffer takes."""
+    received_bytes: int
+    """Loaded of what other cores made, and ``sent_bytes`` stored of what they read."""
+    sent_bytes: int
+    loaded_bytes: int
+    """All that was loaded, and all that was stored."""
+    stored_bytes: int
+
+    @property
+    def fragmentation(self) -> float:
+        """The unused bytes as a share of the peak."""
+        return ratio(self.unused, self.peak)
+
+
+def core_totals(result: Result) -> tuple[CoreTotals, ...]:
+    """By number; none for a chip with one core."""
+    return tuple(_totals(plan, result.trace) for plan in result.cores)
+
+
+def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
+    names = {t.name: t.part.name for t in plan.schedule.transfers if not t.part.weights}
+    moves = [e for e in trace.of("dma", core=plan.core) if not e.cause]
+    loads = [e for e in moves if e.kind != "store tensor"]
+    stores = [e for e in moves if e.kind == "store tensor"]
+    imports, exports = plan.part.imports, plan.part.exports
+    return CoreTotals(
+        core=plan.core,
+        ops=sum(1 for _ in ops(plan.part.program.body)),
+        cycles=trace.cycles,
+        compute_cycles=trace.busy("npu", plan.core),
+        stalls=by_cause(trace.stalls("npu", plan.core)),
+        peak=plan.solved.peak,
+        lower_bound=plan.solved.lower_bound,
+        unused=unused_bytes(plan.problem, plan.solved.plan) if plan.problem.buffers else 0,
+        received_bytes=sum(e.bytes for e in loads if names.get(e.name) in imports),
+        sent_bytes=sum(e.bytes for e in stores if names.get(e.name) in exports),
+        loaded_bytes=sum(e.bytes for e in loads),
+        stored_bytes=sum(e.bytes for e in stores),
+    )
+
+
+def speed_up(result: Result) -> str:
+    """Against one core of the same chip, in words; empty where that does not fit, or is all there is."""
+    if result.one_core_cycles is None:
+        return ""
+    times = ratio(result.one_core_cycles, result.trace.cycles)
+    return f"{len(result.cores)} cores are {times:.2f} times as fast"
+
+
+def cores_document(result: Result) -> dict[str, object]:
+    """``cores`` and ``one_core_cycles`` of the JSON document, or nothing for a chip with one core."""
+    if not result.cores:
+        return {}
+    return {
+        "one_core_cycles": result.one_core_cycles,
+        "cores": [
+            {
+                "core": t.core,
+                "ops": [op.name for op in ops(plan.part.program.body)],
+                "compute_cycles": t.compute_cycles,
+                "stall_cycles": t.cycles - t.compute_cycles,
+                "stalls": dict(t.stalls),
+                "peak_bytes": t.peak,
+                "peak_lower_bound_bytes": t.lower_bound,
+                "unused_bytes": t.unused,
+                "fragmentation": t.fragmentation,
+                "received_bytes": t.received_bytes,
+                "sent_bytes": t.sent_bytes,
+                "loaded_bytes": t.loaded_bytes,
+                "stored_bytes": t.stored_bytes,
+                "imports": dict(sorted(plan.part.imports.items())),
+                "exports": sorted(plan.part.exports),
+            }
+            for t, plan in zip(core_totals(result), result.cores, strict=True)
+        ],
+    }
+
+
+def cores_table(result: Result) -> Table:
+    """One row a core, at 80 columns."""
+    from rich.table import Table
+    from rich.text import Text
+
+    title = Text("\nWhat each core does", "bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
+    heads = ("core", "ops", "computes", "waits mostly for", "peak", "fragm.", "received", "sent")
+    for head in heads:
+        table.add_column(head, justify="left" if head.startswith("waits") else "right", no_wrap=True)
+    for t in core_totals(result):
+        table.add_row(*core_cells(t))
+    return table
+
+
+def core_cells(totals: CoreTotals) -> tuple[str, ...]:
+    """A row of the table, on the terminal."""
+    return (
+        str(totals.core),
+        count(totals.ops),
+        percent(ratio(totals.compute_cycles, totals.cycles)),
+        _waits_for(totals),
+        size(totals.peak),
+        percent(totals.fragmentation),
+        size(totals.received_bytes),
+        size(totals.sent_bytes),
+    )
+
+
+def _waits_for(totals: CoreTotals) -> str:
+    stalls = {cause: cycles for cause, cycles in totals.stalls.items() if cause != "finished"}
+    if not stalls:
+        return "nothing"
+    worst = max(stalls, key=stalls.__getitem__)
+    return f"{AWAITED[worst]} {percent(ratio(stalls[worst], totals.cycles))}"
+
+
+def core_of_ops(result: Result) -> dict[str, int]:
+    """The core that runs each op, by name; 0 for all on a chip with one."""
+    found = {op.name: 0 for op in ops(result.program.body)}
+    return found | {op.name: plan.core for plan in result.cores for op in ops(plan.part.program.body)}

@@ -1,0 +1,110 @@
+"""What each event of a trace had to wait for: the transfers and steps that made what it takes.
+
+A step needs the loads that are due at it, and the last step of each op that makes an input of its op; a store
+needs the step that it is issued after; a load of a tensor needs the latest store of it; and a wait is for one
+transfer.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from chipmodel.model.program import Op, ops
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import Transfer
+from chipmodel.model.trace import Event
+
+Needs = tuple[tuple[int, ...], ...]
+"""For each event of the trace the indices of those that it needed, ascending."""
+
+
+def needs(result: Result) -> Needs:
+    """The dependencies between the events of ``result.trace``, in the order of its events."""
+    found = _Found(result)
+    return tuple(tuple(sorted(set(found.of(event)))) for event in result.trace.events)
+
+
+class _Found:
+    def __init__(self, result: Result) -> None:
+        self.events = result.trace.events
+        self.transfers = _transfers(result)
+        self.ops = {op.name: op for op in ops(result.program.body)}
+        self.makers = _makers(self.ops)
+        self.named: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+        self.computes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self.of_op: defaultdict[str, list[int]] = defaultdict(list)
+        self.stores: defaultdict[str, list[int]] = defaultdict(list)
+        self.loads: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+        for (core, name), transfer in self.transfers.items():
+            if transfer.direction == "load":
+                self.loads[core, transfer.due].add(name)
+        for index, event in enumerate(self.events):
+            self._file(index, event)
+        for indices in (*self.named.values(), *self.of_op.values(), *self.stores.values()):
+            indices.sort(key=lambda i: self.events[i].stop)
+
+    def _file(self, index: int, event: Event) -> None:
+        if event.cause:
+            return
+        if event.unit == "npu":
+            self.computes[event.core, event.position].append(index)
+            self.of_op[event.op].append(index)
+            return
+        self.named[event.core, event.name].append(index)
+        transfer = self.transfers.get((event.core, event.name))
+        if transfer is not None and transfer.direction == "store":
+            self.stores[transfer.part.name].append(index)
+
+    def of(self, event: Event) -> Iterator[int]:
+        if event.cause:
+            yield from self._awaited(event)
+        elif event.unit == "npu":
+            for name in self.loads.get((event.core, event.position), ()):
+                yield from self._last(self.named.get((event.core, name), []), event.start)
+            for maker in self.makers.get(event.op, ()):
+                yield from self._last(self.of_op.get(maker, []), event.start)
+        else:
+            yield from self._of_transfer(event)
+
+    def _of_transfer(self, event: Event) -> Iterator[int]:
+        transfer = self.transfers.get((event.core, event.name))
+        if transfer is None:
+            return
+        if transfer.direction == "store":
+            yield from self._last(self.computes.get((event.core, transfer.issue), []), event.start)
+        elif not transfer.part.weights:
+            yield from self._last(self.stores.get(transfer.part.name, []), event.start)
+
+    def _awaited(self, event: Event) -> Iterator[int]:
+        """The transfer that ended with the wait."""
+        named = self.named.get((event.core, event.name), [])
+        at = bisect_left(named, event.stop, key=lambda i: self.events[i].stop)
+        if at < len(named) and self.events[named[at]].stop == event.stop:
+            yield named[at]
+
+    def _last(self, indices: list[int], clock: int) -> Iterator[int]:
+        """The latest of them that had ended at ``clock``."""
+        at = bisect_right(indices, clock, key=lambda i: self.events[i].stop)
+        if at:
+            yield indices[at - 1]
+
+
+def _transfers(result: Result) -> dict[tuple[int, str], Transfer]:
+    schedules = [(plan.core, plan.schedule) for plan in result.cores] or [(0, result.schedule)]
+    return {(core, t.name): t for core, schedule in schedules for t in schedule.transfers}
+
+
+def _makers(listed: Mapping[str, Op]) -> dict[str, tuple[str, ...]]:
+    """For each op the others that write what it reads: several where arms do."""
+    writers: defaultdict[str, list[str]] = defaultdict(list)
+    for op in listed.values():
+        for tensor in op.outputs:
+            writers[tensor].append(op.name)
+    return {
+        op.name: tuple(
+            dict.fromkeys(w for tensor in op.inputs for w in writers.get(tensor, ()) if w != op.name)
+        )
+        for op in listed.values()
+    }

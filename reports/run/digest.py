@@ -1,0 +1,183 @@
+"""The sums over one result that every report shows: per unit, per cause and per op."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.chip.chip import Npu
+from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import steps
+from chipmodel.model.trace import Event, Trace, Unit
+from reports.words import CAUSES, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class OpTotals:
+    """One op over the whole run. ``macs`` is of one run of the op, which ran ``runs`` times."""
+
+    name: str
+    kind: str
+    macs: int
+    runs: int
+    steps: int
+    compute_cycles: int
+    stalls: Mapping[str, int]
+    """Cycles that the NPU waited on the op's behalf, by cause."""
+    loaded_bytes: int
+    stored_bytes: int
+
+    @property
+    def stall_cycles(self) -> int:
+        return sum(self.stalls.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A step and a transfer (or one of the two and the CPU) that asked for one bank in the same cycles."""
+
+    step: str
+    other: str
+    npu_cycles: int
+    """Cycles that the NPU stood still for it, and the DMA engine."""
+    dma_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Cycles are of the core clock, bytes are those that the DMA moved, ops are in linear order."""
+
+    compute_cycles: int
+    dma_cycles: int
+    stalls: Mapping[str, int]
+    """NPU cycles by cause; ``idle`` is the same of the DMA."""
+    idle: Mapping[str, int]
+    moved_cycles: Mapping[str, int]
+    """Busy DMA cycles by the event's kind; ``moved_bytes`` likewise."""
+    moved_bytes: Mapping[str, int]
+    executed_macs: int
+    array_utilisation: float
+    """MACs done, as a share of what the array could have done while the NPU computed; without the ops
+    whose cycles the user gave."""
+    ops: tuple[OpTotals, ...]
+    met: tuple[Met, ...]
+    """Who met whom on a bank of SharedMemory, those that lost most cycles first."""
+
+    @property
+    def loaded_bytes(self) -> int:
+        return self.moved_bytes.get("load weights", 0) + self.moved_bytes.get("load tensor", 0)
+
+    @property
+    def stored_bytes(self) -> int:
+        return self.moved_bytes.get("store tensor", 0)
+
+
+def digest(result: Result) -> Digest:
+    """All sums of ``result``; linear in its events."""
+    trace = result.trace
+    busy = [e for e in trace.events if e.unit == "dma" and not e.cause]
+    moved_cycles: Counter[str] = Counter()
+    moved_bytes: Counter[str] = Counter()
+    for event in busy:
+        moved_cycles[event.kind] += event.worked
+        moved_bytes[event.kind] += event.bytes
+    runs = op_runs(result)
+    totals = _op_totals(result, runs)
+    return Digest(
+        compute_cycles=trace.busy("npu"),
+        dma_cycles=trace.busy("dma"),
+        stalls=by_cause(trace.stalls("npu")),
+        idle=by_cause(trace.stalls("dma")),
+        moved_cycles=dict(sorted(moved_cycles.items())),
+        moved_bytes=dict(sorted(moved_bytes.items())),
+        executed_macs=sum(op.macs * op.runs for op in totals),
+        array_utilisation=_array_utilisation(result, totals),
+        ops=totals,
+        met=_met(trace),
+    )
+
+
+def _met(trace: Trace) -> tuple[Met, ...]:
+    """Meetings of a step and a transfer, or of either and the CPU."""
+    lost: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    units: tuple[Unit, ...] = ("npu", "dma")
+    for side, unit in enumerate(units):
+        for (name, cause, by), cycles in trace.held(unit).items():
+            if cause == "bank":
+                lost[(name, by) if unit == "npu" or by == "CPU" else (by, name)][side] += cycles
+    met = [Met(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
+    return tuple(sorted(met, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
+
+
+def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
+    """The same in the order of ``CAUSES``, without zeros."""
+    return {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
+
+
+def op_runs(result: Result) -> dict[str, int]:
+    """How often each op runs on the path that the trace took; 0 in arms that were not taken."""
+    found: dict[str, int] = {}
+    _count_runs(result.program.body, result.trace.path, 1, found)
+    return found
+
+
+def _count_runs(body: tuple[Node, ...], path: Mapping[str, str], times: int, found: dict[str, int]) -> None:
+    for node in body:
+        match node:
+            case Op():
+                found[node.name] = times
+            case If():
+                for arm in node.arms:
+                    _count_runs(arm.body, path, times if path.get(node.name) == arm.name else 0, found)
+            case Loop():
+                taken = path.get(node.name, "")
+                trips = int(taken) if taken.isdecimal() else node.trips
+                _count_runs(node.body, path, times * trips, found)
+
+
+def _array_utilisation(result: Result, totals: tuple[OpTotals, ...]) -> float:
+    npu = result.chip.npu
+    modelled = [(o, t) for o, t in zip(ops(result.program.body), totals, strict=True) if o.cycles is None]
+    full_speed = sum((t.runs * t.macs / _macs_per_cycle(npu, o) for o, t in modelled), start=Fraction(0))
+    return ratio(float(full_speed), sum(t.compute_cycles for _, t in modelled))
+
+
+def _macs_per_cycle(npu: Npu, op: Op) -> Fraction:
+    bits = DTYPE_BITS[op.dtype]
+    width = min((w for w in npu.macs_per_cycle if w >= bits), default=max(npu.macs_per_cycle))
+    return npu.macs_per_cycle[width]
+
+
+def _op_totals(result: Result, runs: Mapping[str, int]) -> tuple[OpTotals, ...]:
+    pieces = Counter(step.op for step in steps(result.schedule.body))
+    events: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in result.trace.events:
+        events[event.op].append(event)
+    return tuple(
+        _totals(op, runs[op.name], pieces[op.name], events[op.name]) for op in ops(result.program.body)
+    )
+
+
+def _totals(op: Op, runs: int, pieces: int, events: list[Event]) -> OpTotals:
+    stalls: Counter[str] = Counter()
+    for event in events:
+        if event.unit == "npu" and event.cause:
+            stalls[event.cause] += event.cycles
+        elif event.unit == "npu":
+            for wait in event.waits:
+                stalls[wait.cause] += wait.cycles
+    moves = [e for e in events if e.unit == "dma" and not e.cause]
+    return OpTotals(
+        name=op.name,
+        kind=op.kind,
+        macs=op.work.macs,
+        runs=runs,
+        steps=pieces,
+        compute_cycles=sum(e.worked for e in events if e.unit == "npu"),
+        stalls=by_cause(stalls),
+        loaded_bytes=sum(e.bytes for e in moves if e.kind != "store tensor"),
+        stored_bytes=sum(e.bytes for e in moves if e.kind == "store tensor"),
+    )

@@ -1,0 +1,135 @@
+"""The answer as JSON: plain numbers in bytes and cycles, the same bytes for the same input."""
+
+from __future__ import annotations
+
+from chipmodel.model.result import Attempt, Result
+from chipmodel.model.schedule import Late
+from reports.run.cores import cores_document
+from reports.run.digest import Digest, Met, OpTotals, digest
+from reports.run.ordering import order_document
+from reports.run.paths import paths_document
+from reports.run.steady_state import steady_document
+from reports.words import ratio
+
+FORMAT = "chipmodel-result/1"
+"""``chipmodel diff`` reads documents of this format; a key that changes its meaning makes it another."""
+
+
+def document(result: Result) -> dict[str, object]:
+    """``result`` as JSON values. Sizes in bytes, times in cycles of the core clock unless a key says
+    otherwise, shares of 1. Nothing in it depends on the machine or on how long planning took.
+
+    Keys of one run follow the path that was simulated (``executed_macs``, everything in ``ops`` but
+    ``macs`` and ``steps``); ``macs`` counts every arm of every ``if``.
+    """
+    sums = digest(result)
+    return {
+        "format": FORMAT,
+        "workload": result.program.name,
+        "source": result.program.source,
+        "chip": result.chip.name,
+        "chip_fields": {path: figure.value for path, figure in result.chip.figures.items()},
+        "core_mhz": float(result.chip.core_mhz),
+        "packer": result.solved.planner,
+        "merge": result.merge,
+        "streamer": result.schedule.streamer,
+        "fits": result.fits,
+        "status": result.solved.status,
+        **_memory(result),
+        **_time(result, sums),
+        **_work(result, sums),
+        "path": dict(sorted(result.trace.path.items())),
+        **paths_document(result),
+        **order_document(result.ordering),
+        **steady_document(result),
+        "spilled": list(result.schedule.spilled),
+        "striped": list(result.schedule.striped),
+        "late_weights": [_late(late) for late in result.schedule.late],
+        "attempts": [_attempt(a) for a in result.attempts],
+        "notes": list(result.program.notes),
+        **cores_document(result),
+        "ops": [_op(o) for o in sums.ops],
+        "met_on_banks": [_met(m) for m in sums.met],
+    }
+
+
+def _late(late: Late) -> dict[str, object]:
+    return {"op": late.op, "position": late.position, "cycles": late.cycles}
+
+
+def _met(met: Met) -> dict[str, object]:
+    return {
+        "step": met.step,
+        "other": met.other,
+        "npu_cycles": met.npu_cycles,
+        "dma_cycles": met.dma_cycles,
+    }
+
+
+def _memory(result: Result) -> dict[str, object]:
+    return {
+        "capacity_bytes": result.capacity,
+        "peak_bytes": result.solved.peak,
+        "peak_lower_bound_bytes": result.solved.lower_bound,
+        "peak_gap": result.solved.gap,
+        "psram_bytes": result.psram_bytes,
+        "psram_capacity_bytes": result.chip.psram.bytes,
+    }
+
+
+def _time(result: Result, sums: Digest) -> dict[str, object]:
+    total = result.trace.cycles
+    return {
+        "milliseconds": result.chip.milliseconds(total),
+        "total_cycles": total,
+        "sync_cycles": result.sync_cycles,
+        "lower_bound_cycles": result.lower_bound_cycles,
+        "lower_bound": [
+            {"unit": b.unit, "first": b.first, "last": b.last, "cycles": b.cycles}
+            for b in result.bound.bindings
+        ],
+        "compute_cycles": sums.compute_cycles,
+        "dma_cycles": sums.dma_cycles,
+        "stall_cycles": result.npu_cycles - sums.compute_cycles,
+        "stalls": dict(sums.stalls),
+        "dma_idle": dict(sums.idle),
+        "hidden_cycles": result.hidden_cycles,
+        "npu_utilisation": ratio(sums.compute_cycles, result.npu_cycles),
+        "dma_utilisation": ratio(sums.dma_cycles, total),
+        "array_utilisation": sums.array_utilisation,
+    }
+
+
+def _work(result: Result, sums: Digest) -> dict[str, object]:
+    return {
+        "loaded_bytes": sums.loaded_bytes,
+        "stored_bytes": sums.stored_bytes,
+        "moved_bytes": dict(sums.moved_bytes),
+        "macs": result.program.macs,
+        "executed_macs": sums.executed_macs,
+        "parameters": result.program.parameters,
+        "weight_bytes": result.program.weight_bytes,
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, object]:
+    return {
+        "budget_bytes": attempt.budget,
+        "peak_bytes": attempt.peak,
+        "lower_bound_bytes": attempt.lower_bound,
+    }
+
+
+def _op(op: OpTotals) -> dict[str, object]:
+    return {
+        "name": op.name,
+        "kind": op.kind,
+        "macs": op.macs,
+        "runs": op.runs,
+        "steps": op.steps,
+        "compute_cycles": op.compute_cycles,
+        "stall_cycles": op.stall_cycles,
+        "stalls": dict(op.stalls),
+        "loaded_bytes": op.loaded_bytes,
+        "stored_bytes": op.stored_bytes,
+    }

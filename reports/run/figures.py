@@ -1,0 +1,236 @@
+"""The timeline as a plain plotly dict, and what all charts of the page share.
+
+Colours are those of Okabe and Ito, "Color Universal Design" (2008), which stay apart for every common
+kind of colour vision. A wait has the colour of what it waits for, hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from chipmodel.model.result import Result
+from reports.run.bars import MOST_BARS, Bar, bars
+from reports.run.dependencies import Needs, needs
+from reports.words import CAUSES, dma_name, duration, npu_name
+
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
+VERMILION = "#D55E00"
+GREY, PALE = "#8A919A", "#B8BEC6"
+LABEL_SIZE = 11
+LABELLED = 400
+"""With more marks than this, names inside of marks would cost more time than they tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """How one kind of event or buffer is drawn and called."""
+
+    key: str
+    label: str
+    colour: str
+    hatched: bool = False
+    faint: bool = False
+
+
+EVENTS = (
+    Category("compute", "compute", BLUE),
+    Category("load weights", "load weights", ORANGE),
+    Category("load tensor", "load tensor", GREEN),
+    Category("store tensor", "store tensor", PURPLE),
+    Category("weights", CAUSES["weights"], ORANGE, True),
+    Category("input", CAUSES["input"], GREEN, True),
+    Category("output", CAUSES["output"], PURPLE, True),
+    Category("core", CAUSES["core"], VERMILION, True),
+    Category("bank", CAUSES["bank"], SKY, True),
+    Category("arbitration", CAUSES["arbitration"], GREY, True),
+    Category("refresh", CAUSES["refresh"], GREY, True),
+    Category("cpu", CAUSES["cpu"], GREY, True),
+    Category("order", CAUSES["order"], GREY, True),
+    Category("nothing issued", CAUSES["nothing issued"], GREY, faint=True),
+    Category("finished", CAUSES["finished"], PALE, faint=True),
+)
+WORK = tuple(c.key for c in EVENTS[:4])
+"""Categories of units at work."""
+MOST_NEEDED = 6
+BUFFERS = (
+    Category("tensor", "tensors", GREEN),
+    Category("weights", "weights", ORANGE),
+    Category("stripe", "stripes", SKY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A plotly figure, its legend, and what a reader should know about it."""
+
+    figure: dict[str, object]
+    legend: tuple[Category, ...]
+    """In the order of the first traces of the figure."""
+    marks: int
+    remark: str = ""
+    needs: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    """For each mark, by trace and point, the traces and points of the marks that it needed, one after
+    another; empty where that is not known."""
+
+
+def timeline(result: Result, most: int = MOST_BARS) -> Chart:
+    """NPU (of each core) and DMA as rows over cycles; at most ``most`` bars."""
+    shown = bars(result, most)
+    legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
+    labelled = len(shown) <= LABELLED
+    of_category = [[b for b in shown if b.category == c.key] for c in legend]
+    needed = needs(result)
+    traces = [
+        _event_trace(result, c, members, labelled, needed)
+        for c, members in zip(legend, of_category, strict=True)
+    ]
+    names = [
+        *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
+        *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
+    ]
+    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
+    if len(names) > 2:
+        rows["range"] = [-0.5, len(names) - 0.5]
+    drawn = figure(traces, result.trace.cycles, rows)
+    events = len(result.trace.events)
+    merged = len(shown) < events
+    remark = (
+        f"{events:,} events are drawn as {len(shown):,} bars: neighbours of one kind are merged, "
+        "their cycles and bytes added up."
+        if merged
+        else ""
+    )
+    return Chart(drawn, legend, len(shown), remark, _needs(of_category, needed))
+
+
+def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """As ``Chart.needs``; bars of several events have none."""
+    places = {
+        b.index: (trace, point)
+        for trace, members in enumerate(of_category)
+        for point, b in enumerate(members)
+        if b.events == 1
+    }
+
+    def of(bar: Bar) -> tuple[int, ...]:
+        others = needed[bar.index] if bar.events == 1 else ()
+        return tuple(number for other in others if other in places for number in places[other])
+
+    return tuple(tuple(of(bar) for bar in members) for members in of_category)
+
+
+def _event_trace(
+    result: Result, category: Category, shown: list[Bar], labelled: bool, needed: Needs
+) -> dict[str, object]:
+    lines = [
+        "<b>%{customdata[0]}</b>",
+        f"{category.label}%{{customdata[1]}}",
+        "%{customdata[2]:,} cycles, %{customdata[3]}",
+        "from %{base:,} to %{customdata[4]:,}%{customdata[5]}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": [_row(result, b) for b in shown],
+        "x": [b.stop - b.start for b in shown],
+        "base": [b.start for b in shown],
+        "width": 0.78,
+        "marker": marker(category),
+        "customdata": [
+            [
+                _title(result, b),
+                _detail(b, result.trace.cores > 1),
+                b.stop - b.start,
+                duration(result.chip, b.stop - b.start),
+                b.stop,
+                _needed(result, b, needed),
+            ]
+            for b in shown
+        ],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+        **(labels(category, [b.name for b in shown]) if labelled and solid(category) else {}),
+    }
+
+
+def _row(result: Result, bar: Bar) -> str:
+    return npu_name(result, bar.core) if bar.unit == "npu" else dma_name(result, bar.channel)
+
+
+def _title(result: Result, bar: Bar) -> str:
+    if bar.events > 1:
+        return f"{bar.events:,} events, the first: {escape(bar.name or bar.op)}"
+    return escape(bar.name or bar.op or _row(result, bar))
+
+
+def _needed(result: Result, bar: Bar, needed: Needs) -> str:
+    """The names of what a step or transfer needed, as a line of its own."""
+    others = needed[bar.index] if bar.events == 1 and bar.category in WORK else ()
+    names = list(dict.fromkeys(escape(result.trace.events[other].name) for other in others))
+    more = f" and {len(names) - MOST_NEEDED:,} more" if len(names) > MOST_NEEDED else ""
+    return f"<br>needed {', '.join(names[:MOST_NEEDED])}{more}" if names else ""
+
+
+def _detail(bar: Bar, many: bool) -> str:
+    of = f" for {escape(bar.op)}" if bar.op and bar.op != bar.name else ""
+    if many and bar.unit == "dma" and not bar.category.startswith(("nothing", "order", "finished")):
+        of += f" of core {bar.core}"
+    held = f", of which it stood still for {bar.held:,} cycles" if bar.held else ""
+    return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
+
+
+def marker(category: Category) -> dict[str, object]:
+    """How plotly fills a mark of the category; ``page.js`` puts the page's own colour for ``paper``."""
+    found: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
+    if category.hatched:
+        hatch = {
+            "shape": "/",
+            "size": 6,
+            "solidity": 0.3,
+            "fillmode": "overlay",
+            "fgcolor": category.colour,
+            "fgopacity": 1,
+        }
+        found |= {"pattern": hatch, "color": faint(category.colour)}
+    if category.faint:
+        found["color"] = faint(category.colour)
+    return found
+
+
+def solid(category: Category) -> bool:
+    """Whether a name can be read inside of its marks."""
+    return not (category.hatched or category.faint)
+
+
+def faint(colour: str) -> str:
+    """The colour, mostly transparent."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.18)"
+
+
+def labels(category: Category, names: Sequence[str]) -> dict[str, object]:
+    """Names inside of marks, where there is room."""
+    return {
+        "text": [escape(name) for name in names],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": "#ffffff" if category.colour == BLUE else "#14181c", "size": LABEL_SIZE},
+    }
+
+
+def figure(traces: list[dict[str, object]], cycles: int, y_axis: dict[str, object]) -> dict[str, object]:
+    """A figure over the cycles of the run."""
+    layout = {
+        "barmode": "overlay",
+        "bargap": 0,
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
+        "xaxis": {"title": {"text": "cycles"}, "range": [0, cycles], "tickformat": "~s", "zeroline": False},
+        "yaxis": y_axis,
+    }
+    return {"data": traces, "layout": layout}

@@ -1,0 +1,93 @@
+"""From positions to cycles: when each buffer was alive in the run, and how many bytes were.
+
+A step's time is that of its compute and of the NPU's waits on its behalf, because its buffers are
+kept through both. A loop visits its positions once per trip; an arm that was not taken never.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.plan import Buffer
+from chipmodel.model.result import Result
+from chipmodel.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Steps visited in order of position: a loop body's next trip begins the next pass."""
+
+    positions: tuple[int, ...]
+    times: tuple[Interval, ...]
+
+    def alive(self, live: Interval) -> Interval:
+        """Cycles from the first visited step of ``live`` to its last; empty if none was visited."""
+        first = bisect_left(self.positions, live.start)
+        last = bisect_left(self.positions, live.stop)
+        if first == last:
+            return Interval(0, 0)
+        return Interval(self.times[first].start, self.times[last - 1].stop)
+
+
+def passes(trace: Trace) -> tuple[Pass, ...]:
+    """The NPU's walk over the positions, cut wherever it goes back to an earlier one."""
+    walks: list[list[tuple[int, Interval]]] = [[]]
+    for position, time in _visits(trace):
+        if walks[-1] and position < walks[-1][-1][0]:
+            walks.append([])
+        walks[-1].append((position, time))
+    return tuple(Pass(tuple(p for p, _ in w), tuple(t for _, t in w)) for w in walks if w)
+
+
+def _visits(trace: Trace) -> Iterator[tuple[int, Interval]]:
+    """Each compute's position and time. A wait for a load is a part of the step that comes after it, a
+    wait for a store of the step before, as a schedule orders them."""
+    position, start, stop = -1, 0, 0
+    pending: int | None = None
+    for event in trace.events:
+        if event.unit != "npu" or event.cause == "finished":
+            continue
+        if not event.cause:
+            if position >= 0:
+                yield position, Interval(start, stop)
+            position, start, stop = event.position, event.start if pending is None else pending, event.stop
+            pending = None
+        elif event.cause == "output" and pending is None:
+            stop = event.stop
+        elif pending is None:
+            pending = event.start
+    if position >= 0:
+        yield position, Interval(start, stop)
+
+
+def lifetimes(result: Result) -> dict[str, tuple[Interval, ...]]:
+    """Cycles in which each buffer of the problem was alive, by name; empty for arms not taken.
+
+    Spans that touch are one span, so a buffer kept through a loop is one span, and one that lives
+    for a part of the loop's body has one per trip.
+    """
+    walks = passes(result.trace)
+    return {b.name: _spans(b, walks) for b in result.problem.buffers}
+
+
+def _spans(buffer: Buffer, walks: Iterable[Pass]) -> tuple[Interval, ...]:
+    return merged(walk.alive(live) for walk in walks for live in buffer.live)
+
+
+def alive_bytes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[int, int]]:
+    """``(cycle, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""
+    changes: Counter[int] = Counter()
+    for buffer in result.problem.buffers:
+        for span in spans[buffer.name]:
+            changes[span.start] += buffer.bytes
+            changes[span.stop] -= buffer.bytes
+    profile: list[tuple[int, int]] = []
+    total = 0
+    for cycle in sorted(c for c, change in changes.items() if change):
+        total += changes[cycle]
+        profile.append((cycle, total))
+    return profile

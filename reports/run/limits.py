@@ -1,0 +1,36 @@
+"""What binds the lower bound on the time, and how full Psram is, in words."""
+
+from __future__ import annotations
+
+from chipmodel.model.result import Result
+from chipmodel.model.time_bound import Binding, TimeBound
+from reports.words import count, size
+
+UNITS = {"npu": "the NPU", "dma": "the DMA engine"}
+MOST_SHOWN = 4
+
+
+def bound_words(bound: TimeBound) -> str:
+    """Which unit is busy where, at least: all stretches where there are few, else sums and the largest."""
+    bindings = bound.bindings
+    if len(bindings) <= MOST_SHOWN:
+        return "; ".join(map(_stretch, bindings))
+    sums = [
+        f"{UNITS[unit]} {count(sum(b.cycles for b in of_unit))} cycles in {len(of_unit)} stretches"
+        for unit in UNITS
+        if (of_unit := [b for b in bindings if b.unit == unit])
+    ]
+    largest = max(bindings, key=lambda b: b.cycles)
+    return f"{', '.join(sums)}; most of it: {_stretch(largest)}"
+
+
+def psram_words(result: Result) -> str:
+    """Weights and tensors in Psram against its size, of which the simulation takes no notice."""
+    return f"weights and tensors take {size(result.psram_bytes)} of {size(result.chip.psram.bytes)}"
+
+
+def _stretch(binding: Binding) -> str:
+    where = (
+        f"from {binding.first} to {binding.last}" if binding.first != binding.last else f"at {binding.last}"
+    )
+    return f"{UNITS[binding.unit]} {where}, {count(binding.cycles)} cycles"

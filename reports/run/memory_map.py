@@ -1,0 +1,146 @@
+"""SharedMemory over the cycles of a run: every buffer as a box of cycles by addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from chipmodel.model.interval import Interval, hull
+from chipmodel.model.result import Result
+from reports.run.bars import MOST_BARS
+from reports.run.figures import BUFFERS, LABELLED, Category, Chart, figure, labels, marker
+from reports.run.lifetimes import alive_bytes, lifetimes
+from reports.words import KIB, percent, ratio, size
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A buffer over one stretch of cycles."""
+
+    name: str
+    kind: str
+    offset: int
+    bytes: int
+    span: Interval
+
+
+def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
+    """Every buffer as a box of cycles by addresses, with the bytes alive and the capacity."""
+    spans = lifetimes(result)
+    boxes = _boxes(result, spans)
+    hulls = len(boxes) > most
+    if hulls:
+        boxes = _boxes(result, {name: (hull(times),) for name, times in spans.items() if times})
+    small = len(boxes) - most
+    if small > 0:
+        boxes = sorted(boxes, key=lambda b: -b.bytes * len(b.span))[:most]
+    legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
+    labelled = len(boxes) <= LABELLED
+    traces = [_box_trace(c, [b for b in boxes if b.kind == c.key], labelled) for c in legend]
+    profile = _thinned(alive_bytes(result, spans), most)
+    top = _top(result)
+    lines = [Category("alive", "bytes alive", "ink")]
+    traces.append(_profile_trace(profile))
+    if top >= result.capacity:
+        lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
+        traces.append(_capacity_trace(result))
+    axis: dict[str, object] = {
+        "title": {"text": "address (KiB)"},
+        "range": [0, top / KIB],
+        "zeroline": False,
+        "rangemode": "tozero",
+    }
+    remarks = [_scale(result, top)]
+    if hulls:
+        remarks.append("Every buffer is one box from its first to its last use, trips of loops included.")
+    if small > 0:
+        remarks.append(f"The {small:,} buffers with the fewest bytes times cycles are not drawn.")
+    return Chart(
+        figure(traces, result.trace.cycles, axis),
+        (*legend, *lines),
+        len(boxes),
+        " ".join(r for r in remarks if r),
+    )
+
+
+def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[Box]:
+    offsets = result.solved.plan.offsets
+    specs = result.schedule.buffers
+    return [
+        Box(b.name, specs[b.name].kind if b.name in specs else "tensor", offsets[b.name], b.bytes, span)
+        for b in result.problem.buffers
+        if b.name in offsets
+        for span in spans.get(b.name, ())
+    ]
+
+
+def _box_trace(category: Category, boxes: list[Box], labelled: bool) -> dict[str, object]:
+    lines = [
+        "<b>%{customdata[0]}</b>",
+        f"{category.label}: %{{customdata[1]:,}} B at %{{customdata[2]:,}} to %{{customdata[3]:,}}",
+        "alive from cycle %{base:,} to %{customdata[4]:,}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": [(b.offset + b.bytes / 2) / KIB for b in boxes],
+        "width": [b.bytes / KIB for b in boxes],
+        "x": [len(b.span) for b in boxes],
+        "base": [b.span.start for b in boxes],
+        "marker": marker(category),
+        "customdata": [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+        **(labels(category, [b.name for b in boxes]) if labelled else {}),
+    }
+
+
+def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "bytes alive",
+        "x": [cycle for cycle, _ in profile],
+        "y": [total / KIB for _, total in profile],
+        "customdata": [total for _, total in profile],
+        "line": {"shape": "hv", "width": 1.5, "color": "ink"},
+        "hovertemplate": "%{customdata:,} B alive from cycle %{x:,}<extra></extra>",
+    }
+
+
+def _capacity_trace(result: Result) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "capacity",
+        "x": [0, result.trace.cycles],
+        "y": [result.capacity / KIB] * 2,
+        "line": {"width": 2.5, "color": "ink", "dash": "dash"},
+        "hovertemplate": f"capacity {result.capacity:,} B<extra></extra>",
+    }
+
+
+def _top(result: Result) -> int:
+    """The highest address shown at first: the capacity, unless most of the chart would be empty."""
+    highest = result.solved.peak
+    if 0 < highest < result.capacity // 3:
+        return highest * 5 // 4
+    return max(highest, result.capacity) * 21 // 20
+
+
+def _scale(result: Result, top: int) -> str:
+    if top >= result.capacity:
+        return ""
+    used = percent(ratio(result.solved.peak, result.capacity))
+    return (
+        f"The plan uses {used} of SharedMemory: its capacity of {size(result.capacity)} lies above the chart."
+    )
+
+
+def _thinned(profile: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """The same with at most about ``most`` points: the highest of every run of neighbours."""
+    run = -(-len(profile) // most)
+    if run <= 1:
+        return profile
+    return [(profile[i][0], max(t for _, t in profile[i : i + run])) for i in range(0, len(profile), run)]

@@ -1,0 +1,196 @@
+"""SharedMemory over the steps of the whole program, arms side by side, before and after arms share memory:
+the control-flow paper's Fig. 6 of a plan.
+
+Positions instead of cycles, for no run takes all arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Solved
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import Step, StepIf, StepLoop, StepNode, steps
+from reports.run.figures import (
+    BLUE,
+    GREEN,
+    LABELLED,
+    ORANGE,
+    PALE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Category,
+    Chart,
+    marker,
+)
+from reports.run.figures import labels as named
+from reports.words import KIB, percent, ratio, size
+
+NONE = "none"
+"""The merger that gives every arm a block of its own (``solvers.branches.mergers``)."""
+COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION)
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth or a later")
+OUTSIDE = Category("outside", "outside of arms", PALE)
+ARMS = tuple(
+    Category(f"arm{index}", f"{word} arm of an if", colour)
+    for index, (word, colour) in enumerate(zip(ORDINALS, COLOURS, strict=True))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """An arm as positions; ``index`` among those of its ``if``."""
+
+    fork: str
+    name: str
+    index: int
+    extent: Interval
+
+
+def arms_of(body: Sequence[StepNode]) -> Iterator[Arm]:
+    """Every arm with steps, outer ones before those inside of them."""
+    for node in body:
+        match node:
+            case StepIf():
+                for index, arm in enumerate(node.arms):
+                    inside = [step.position for step in steps(arm.body)]
+                    if inside:
+                        yield Arm(node.name, arm.name, index, Interval(min(inside), max(inside) + 1))
+                    yield from arms_of(arm.body)
+            case StepLoop():
+                yield from arms_of(node.body)
+            case Step():
+                pass
+
+
+def arm_of(buffer: Buffer, arms: Sequence[Arm]) -> Arm | None:
+    """The innermost arm that a buffer lives in altogether."""
+    found = None
+    for arm in arms:
+        if buffer.live and all(
+            arm.extent.start <= i.start and i.stop <= arm.extent.stop for i in buffer.live
+        ):
+            found = arm
+    return found
+
+
+def merging(result: Result) -> dict[str, Chart]:
+    """The two maps by the name of their merger, with one scale; none where nothing was merged."""
+    before = result.unmerged
+    if before is None:
+        return {}
+    top = max(before.peak, result.solved.peak, 1) * 21 / 20
+    plans = {NONE: before, result.merge: result.solved}
+    arms = tuple(arms_of(result.schedule.body))
+    return {name: _map(result, solved, arms, top) for name, solved in plans.items()}
+
+
+def saved_words(result: Result) -> str:
+    """What merging saved, in a sentence."""
+    before, after = result.unmerged, result.solved
+    if before is None or not before.peak:
+        return ""
+    if after.peak == before.peak:
+        return f"Both need {size(after.peak)}: what is alive outside of the arms decides."
+    share = percent(ratio(abs(before.peak - after.peak), before.peak))
+    word = "less" if after.peak < before.peak else "more"
+    needs = f"--merge {result.merge} needs {size(after.peak)}"
+    return f"{needs}, {share} {word} than the {size(before.peak)} of --merge {NONE}."
+
+
+def _map(result: Result, solved: Solved, arms: Sequence[Arm], top: float) -> Chart:
+    groups: dict[Category, list[tuple[Buffer, Arm | None]]] = {}
+    for buffer in result.problem.buffers:
+        arm = arm_of(buffer, arms)
+        category = OUTSIDE if arm is None else ARMS[min(arm.index, len(ARMS) - 1)]
+        groups.setdefault(category, []).append((buffer, arm))
+    legend = tuple(c for c in (OUTSIDE, *ARMS) if c in groups)
+    offsets = solved.plan.offsets
+    boxes = sum(len(buffer.live) for buffer in result.problem.buffers)
+    traces = [_trace(category, groups[category], offsets, boxes <= LABELLED) for category in legend]
+    last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
+    traces.append(_peak(solved, last))
+    line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
+    return Chart(_figure(traces, last, top, arms), (*legend, line), boxes)
+
+
+def _trace(
+    category: Category,
+    members: Sequence[tuple[Buffer, Arm | None]],
+    offsets: Mapping[str, int],
+    labelled: bool,
+) -> dict[str, object]:
+    boxes = [(b, arm, offsets[b.name], span) for b, arm in members for span in b.live]
+    lines = [
+        "<b>%{customdata[0]}</b>%{customdata[1]}",
+        "%{customdata[2]:,} B at %{customdata[3]:,} to %{customdata[4]:,}",
+        "alive at steps %{base:,} to %{customdata[5]:,}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": [(offset + b.bytes / 2) / KIB for b, _, offset, _ in boxes],
+        "width": [b.bytes / KIB for b, *_ in boxes],
+        "x": [len(span) for *_, span in boxes],
+        "base": [span.start for *_, span in boxes],
+        "marker": marker(category),
+        "customdata": [
+            [escape(b.name), _where(arm), b.bytes, offset, offset + b.bytes, span.stop - 1]
+            for b, arm, offset, span in boxes
+        ],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+        **(named(category, [b.name for b, *_ in boxes]) if labelled else {}),
+    }
+
+
+def _where(arm: Arm | None) -> str:
+    return "" if arm is None else f" in arm {escape(arm.name)} of {escape(arm.fork)}"
+
+
+def _peak(solved: Solved, last: int) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "peak",
+        "x": [0, last],
+        "y": [solved.peak / KIB] * 2,
+        "line": {"width": 2, "color": "ink", "dash": "dash"},
+        "hovertemplate": f"peak {solved.peak:,} B<extra></extra>",
+    }
+
+
+def _figure(traces: list[dict[str, object]], last: int, top: float, arms: Sequence[Arm]) -> dict[str, object]:
+    edges = sorted({edge for arm in arms for edge in (arm.extent.start, arm.extent.stop)})
+    lines = [
+        {
+            "type": "line",
+            "xref": "x",
+            "yref": "paper",
+            "x0": edge,
+            "x1": edge,
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "rule", "width": 1, "dash": "dot"},
+            "layer": "below",
+        }
+        for edge in edges
+    ]
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "overlay",
+            "bargap": 0,
+            "showlegend": False,
+            "hovermode": "closest",
+            "dragmode": "zoom",
+            "shapes": lines,
+            "uniformtext": {"minsize": 11, "mode": "hide"},
+            "xaxis": {"title": {"text": "step"}, "range": [0, last], "zeroline": False},
+            "yaxis": {"title": {"text": "address (KiB)"}, "range": [0, top / KIB], "zeroline": False},
+        },
+    }

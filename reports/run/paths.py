@@ -1,0 +1,191 @@
+"""What all paths through a program cost, in words: for the terminal, the JSON document and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Runs
+from chipmodel.model.result import Result
+from reports.words import count, duration, percent, ratio, shortened
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_PARTS = 12
+"""Rows of the terminal's table of arms and loops."""
+MOST_RUNS = 3
+"""Runs of one decision that are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure of the answer: a label, cycles, and a remark."""
+
+    label: str
+    cycles: str
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartLine:
+    """An arm or a loop in words, outer ones before inner ones. ``share`` is of the expected cycles."""
+
+    name: str
+    arm: str
+    probability: str
+    runs: str
+    each: str
+    least: str
+    most: str
+    share: float
+
+
+def path_lines(result: Result) -> list[Line]:
+    """Best, expected and worst with how they are known; nothing where only one path is possible."""
+    paths = result.paths
+    if paths is None or paths.count == 1:
+        return []
+    seen = "" if paths.sample is None else "seen: "
+    best, worst = paths.best, paths.worst
+    lines = [
+        Line("best", count(best.cycles), _remark(result, best.cycles, seen + decided(best))),
+        Line("expected", cycles(paths.expected), _remark(result, round(paths.expected), method(paths))),
+        Line("worst", count(worst.cycles), _remark(result, worst.cycles, seen + decided(worst))),
+    ]
+    if worst.lower_bound is not None:
+        over = percent(ratio(worst.cycles - worst.lower_bound, worst.lower_bound))
+        lines.append(
+            Line("bound of worst", count(worst.lower_bound), f"no plan's worst is below; gap {over}")
+        )
+    path = {name: ((choice, 1),) for name, choice in sorted(result.trace.path.items())}
+    lines.append(Line("shown in detail", count(result.trace.cycles), _listed(path)))
+    return lines
+
+
+def _remark(result: Result, number: int, text: str) -> str:
+    return f"{duration(result.chip, number)}; {text}" if text else duration(result.chip, number)
+
+
+def method(paths: Paths) -> str:
+    """How the expected cycles are known."""
+    many = f"{count(paths.count)} paths" if paths.count < COUNTED else "more than 10^15 paths"
+    sample = paths.sample
+    if sample is None:
+        return f"exact, over {many}"
+    low, high = count(round(sample.low)), count(round(sample.high))
+    return (
+        f"sampled: {count(sample.size)} of {many}, seed {sample.seed}, "
+        f"95% confidence {low} to {high} (Student's t)"
+    )
+
+
+def decided(extreme: Extreme) -> str:
+    """What a path decides, as ``gate=face, decode=3``."""
+    return _listed(extreme.decisions)
+
+
+def _listed(decisions: Mapping[str, Runs]) -> str:
+    return shortened([f"{name}={_runs(runs)}" for name, runs in decisions.items()])
+
+
+def _runs(runs: Runs) -> str:
+    """``face``, or ``face x3 nothing``: what was decided, one execution after another."""
+    if len(runs) == 1:
+        return runs[0][0]
+    shown = [choice if times == 1 else f"{choice} x{count(times)}" for choice, times in runs[:MOST_RUNS]]
+    return " then ".join(shown) + (" ..." if len(runs) > MOST_RUNS else "")
+
+
+def cycles(number: Fraction) -> str:
+    """Cycles that need not be whole, with one decimal where they are not."""
+    return count(number.numerator) if number.denominator == 1 else f"{float(number):,.1f}"
+
+
+def part_lines(paths: Paths) -> list[PartLine]:
+    """Every arm and every loop."""
+    return [_part_line(part, paths.expected) for part in paths.parts]
+
+
+def _part_line(part: PartCost, expected: Fraction) -> PartLine:
+    return PartLine(
+        name=part.name,
+        arm="each trip" if part.arm is None else part.arm,
+        probability="" if part.arm is None else percent(float(part.probability)),
+        runs=f"{float(part.runs):,.4g}",
+        each="" if part.each is None else cycles(part.each),
+        least="" if part.least is None else count(part.least),
+        most="" if part.most is None else count(part.most),
+        share=ratio(float(part.cycles), float(expected)),
+    )
+
+
+def parts_table(paths: Paths) -> Table:
+    """The arms and loops that take the largest share of the expected cycles, in the program's order."""
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = part_lines(paths)
+    kept = sorted(sorted(range(len(lines)), key=lambda i: -lines[i].share)[:MOST_PARTS])
+    title = Text("\nArms and loops", "bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
+    for label in ("if or loop", "arm"):
+        table.add_column(label, no_wrap=True, overflow="ellipsis", max_width=18)
+    for label in ("chance", "runs", "cycles each", "share of expected"):
+        table.add_column(label, justify="right", no_wrap=True)
+    for line in (lines[i] for i in kept):
+        cells = line.probability, line.runs, line.each, percent(line.share)
+        table.add_row(Text(line.name), Text(line.arm), *cells)
+    return table
+
+
+def paths_document(result: Result) -> dict[str, object]:
+    """``paths`` of the JSON document, or nothing for a program without an ``if`` or ``loop``."""
+    paths = result.paths
+    if paths is None:
+        return {}
+    sample = paths.sample
+    return {
+        "paths": {
+            "method": paths.method,
+            "count": paths.count if paths.count < COUNTED else None,
+            "best": _extreme(paths.best),
+            "worst": {**_extreme(paths.worst), "lower_bound_cycles": paths.worst.lower_bound},
+            "expected_cycles": float(paths.expected),
+            "expected_cycles_exact": str(paths.expected) if sample is None else None,
+            "sample": sample
+            and {
+                "size": sample.size,
+                "seed": sample.seed,
+                "confidence": 0.95,
+                "interval": "Student's t",
+                "low_cycles": sample.low,
+                "high_cycles": sample.high,
+            },
+            "parts": [_part(part, paths.expected) for part in paths.parts],
+        }
+    }
+
+
+def _extreme(extreme: Extreme) -> dict[str, object]:
+    return {
+        "cycles": extreme.cycles,
+        "path": extreme.choices,
+        "decisions": {name: [list(run) for run in runs] for name, runs in extreme.decisions.items()},
+    }
+
+
+def _part(part: PartCost, expected: Fraction) -> dict[str, object]:
+    return {
+        "name": part.name,
+        "arm": part.arm,
+        "probability": float(part.probability),
+        "runs": float(part.runs),
+        "cycles": float(part.cycles),
+        "cycles_each": None if part.each is None else float(part.each),
+        "least_cycles": part.least,
+        "most_cycles": part.most,
+        "share_of_expected": ratio(float(part.cycles), float(expected)),
+    }

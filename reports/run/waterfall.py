@@ -1,0 +1,101 @@
+"""From what the NPU must compute to what the run takes: one bar for each cause of waiting, end to end."""
+
+from __future__ import annotations
+
+from html import escape
+
+from chipmodel.model.result import Result
+from reports.run.digest import Digest
+from reports.run.figures import EVENTS, GREY, Category, Chart, marker
+from reports.words import count, duration, percent, ratio
+
+BY_KEY = {category.key: category for category in EVENTS}
+TOTAL = Category("total", "one run", GREY)
+
+
+def waterfall(result: Result, sums: Digest) -> Chart:
+    """The NPU's cycles of the run: computing, then the waits with the longest first, then the run itself.
+
+    On several cores each is the average over their NPUs, so that the bars still end at the run's cycles.
+    """
+    cores = max(1, result.trace.cores)
+    waits = sorted(sums.stalls.items(), key=lambda item: -item[1])
+    steps = [(BY_KEY["compute"], sums.compute_cycles), *((BY_KEY[cause], n) for cause, n in waits)]
+    names = [category.label for category, _ in steps]
+    traces = [_bound(result, [*names, TOTAL.label])]
+    base = 0
+    for category, cycles in steps:
+        traces.append(_bar(result, category, base / cores, cycles / cores))
+        base += cycles
+    traces.append(_bar(result, TOTAL, 0, result.trace.cycles))
+    return Chart(_figure(result, traces, [*names, TOTAL.label]), (), len(steps) + 1, _remark(result))
+
+
+def _bar(result: Result, category: Category, base: float, cycles: float) -> dict[str, object]:
+    share = percent(ratio(cycles, result.trace.cycles))
+    time = duration(result.chip, round(cycles))
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": [category.label],
+        "x": [cycles],
+        "base": [base],
+        "width": 0.72,
+        "marker": marker(category),
+        "text": [f"{time} ({share})"],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": f"<b>{escape(category.label)}</b><br>{cycles:,.0f} cycles, {time}<br>"
+        f"{share} of the run<extra></extra>",
+    }
+
+
+def _bound(result: Result, names: list[str]) -> dict[str, object]:
+    cycles = result.lower_bound_cycles
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "lower bound",
+        "x": [cycles],
+        "y": [TOTAL.label],
+        "marker": {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}},
+        "hovertemplate": f"no plan takes less than {cycles:,} cycles, "
+        f"{duration(result.chip, cycles)}<extra></extra>",
+    }
+
+
+def _figure(result: Result, traces: list[dict[str, object]], names: list[str]) -> dict[str, object]:
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "overlay",
+            "showlegend": False,
+            "hovermode": "closest",
+            "dragmode": False,
+            # Room for what is written behind the longest bar, on a narrow screen.
+            "meta": {"narrow": [0, result.trace.cycles * 2.1]},
+            "xaxis": {
+                "title": {"text": "cycles"},
+                "range": [0, result.trace.cycles * 1.3],
+                "tickformat": "~s",
+                "zeroline": False,
+                "fixedrange": True,
+            },
+            "yaxis": {
+                "categoryorder": "array",
+                "categoryarray": list(reversed(names)),
+                "range": [-0.6, len(names) - 0.4],
+                "showgrid": False,
+                "fixedrange": True,
+            },
+        },
+    }
+
+
+def _remark(result: Result) -> str:
+    over = result.trace.cycles - result.lower_bound_cycles
+    share = percent(ratio(over, result.trace.cycles))
+    words = f"The run is {count(over)} cycles above that bound, {share} of its time."
+    many = f" Bars are averages over the {result.trace.cores} NPUs." if result.trace.cores > 1 else ""
+    return words + many

@@ -1,0 +1,1 @@
+"""A study: tables and page."""

@@ -1,0 +1,186 @@
+"""Latency against what a study sweeps: a small chart per workload, the Pareto front marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from math import log2
+
+from chipmodel.files.sizes import format_bytes
+from chipmodel.model.study_row import Row
+from reports.run.figures import GREY
+from reports.study.chart import Chart, Mark, axis
+from reports.study.data import Study
+from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
+from reports.study.scale import Ticks, outside_in, spread
+from reports.study.strips import LINES
+from reports.words import count
+
+MOST_PANELS = 12
+HEIGHT = 270
+APART = 0.19
+"""Share of a small chart's width between two labels."""
+LOG_FROM = 6.0
+"""A range of so many times is drawn on a logarithmic axis."""
+UNITS = (("bytes", "KiB"), ("_mhz", "MHz"), ("_ns", "ns"), ("_us", "µs"), ("_cycles", "cycles"))
+FRONT = Mark("Pareto front", GREY, symbol="circle-open")
+
+Series = tuple[str, list[tuple[Design, Row]]]
+"""A name, and designs with the row that is drawn of each."""
+
+
+def panels(study: Study, name: str, found: Sequence[Design]) -> tuple[tuple[str, Chart], ...]:
+    """For the swept field ``name``, a chart for every workload (the first ``MOST_PANELS``)."""
+    groups: dict[str, list[Design]] = {}
+    for design in found:
+        groups.setdefault(design.workload, []).append(design)
+    drawn = [(workload, group) for workload, group in groups.items() if any(d.row for d in group)]
+    names = series_names(study, name, found)
+    return tuple((workload, _panel(study, name, group, names)) for workload, group in drawn[:MOST_PANELS])
+
+
+def series_names(study: Study, name: str, found: Sequence[Design]) -> tuple[str, ...]:
+    """The lines of every panel: by planner and the other swept fields if they are few, else by these fields,
+    each with its best planner; else one line for the best of all."""
+    others = list(dict.fromkeys(setting_words(design, name) for design in found))
+    if len(others) * len(study.planners) <= len(LINES):
+        joined = [", ".join(filter(None, (other, planner))) for other in others for planner in study.planners]
+        return tuple(joined) if len(joined) > 1 else ("",)
+    return tuple(others) if len(others) <= len(LINES) else ("",)
+
+
+def legend(names: Sequence[str], with_front: bool) -> tuple[Mark, ...]:
+    """What the panels of one field have in common."""
+    lines = [style.named(name) for style, name in zip(LINES, names, strict=False) if name]
+    return (*lines, *([FRONT] if with_front else []))
+
+
+def _panel(study: Study, name: str, group: Sequence[Design], names: Sequence[str]) -> Chart:
+    scale = _Scale(name, group)
+    series = _series(study, name, group, names)
+    traces = [_line(scale, LINES[k % len(LINES)], title, pairs) for k, (title, pairs) in enumerate(series)]
+    if name == MEMORY:
+        traces.append(_front(scale, front(group)))
+    layout = {
+        "xaxis": scale.axis(),
+        "yaxis": {"title": {"text": "ms"}, "nticks": 5, "rangemode": "tozero"},
+        "hovermode": "closest",
+    }
+    return Chart({"data": traces, "layout": layout}, (), HEIGHT, {}, _missing(name, group))
+
+
+def _series(study: Study, name: str, group: Sequence[Design], names: Sequence[str]) -> list[Series]:
+    """One line each, empty where the workload has nothing of it."""
+    if names == ("",):
+        best: dict[str, tuple[Design, Row]] = {}
+        for design in group:
+            value = _value(name, design)
+            if design.row and (value not in best or design.milliseconds < best[value][0].milliseconds):
+                best[value] = design, design.row
+        return [("", list(best.values()))]
+    drawn: dict[str, list[tuple[Design, Row]]] = {title: [] for title in names}
+    for design in group:
+        other = setting_words(design, name)
+        if other in drawn:
+            drawn[other] += [(design, design.row)] if design.row else []
+        else:
+            for row in design.rows:
+                drawn[", ".join(filter(None, (other, study.label(row))))].append((design, row))
+    return list(drawn.items())
+
+
+def _value(name: str, design: Design) -> str:
+    return str(design.bytes) if name == MEMORY else design.value(name)
+
+
+class _Scale:
+    """Where values of a swept field lie on the axis of one panel, and how they are called."""
+
+    def __init__(self, name: str, group: Sequence[Design]) -> None:
+        self.name = name
+        texts = list(dict.fromkeys(_value(name, design) for design in group))
+        numbers = [number(name, text) for text in texts]
+        self.places: dict[str, float] = {}
+        self.log = False
+        if name == CHIP or any(n is None for n in numbers):
+            self.places = {text: float(k) for k, text in enumerate(texts)}
+            self.words = name == CHIP or bool(texts)
+        else:
+            known = [n for n in numbers if n is not None]
+            self.log = min(known) > 0 and max(known) / min(known) >= LOG_FROM
+            to: Callable[[float], float] = log2 if self.log else float
+            self.places = {text: to(n) for text, n in zip(texts, known, strict=True)}
+            self.words = False
+
+    def text(self, value: str) -> str:
+        """A value with its unit."""
+        found = number(self.name, value)
+        if self.words or found is None:
+            return value
+        if self.name.endswith("bytes"):
+            return format_bytes(int(found))
+        unit = next((unit for ending, unit in UNITS if self.name.endswith(ending)), "")
+        return f"{found:,g} {unit}".rstrip()
+
+    def axis(self) -> dict[str, object]:
+        """The labels that have room."""
+        at = {place: text for text, place in self.places.items()}
+        places = sorted(at)
+        ends = (places[0], places[-1])
+        wanted = outside_in(places)
+        apart = 0.0 if self.words or len(places) < 2 else APART
+        ticks = spread(wanted, float, lambda place: escape(self.text(at[place])), ends, apart)
+        margin = (ends[1] - ends[0]) * 0.07 or 0.5
+        title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, escape(self.name))
+        return {
+            "title": {"text": title},
+            "range": [ends[0] - margin, ends[1] + margin],
+            **axis(Ticks(ticks.places, ticks.texts)),
+        }
+
+
+def _line(scale: _Scale, style: Mark, title: str, pairs: Sequence[tuple[Design, Row]]) -> dict[str, object]:
+    known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
+    return {
+        "type": "scatter",
+        "mode": "markers" if scale.words else "lines+markers",
+        "name": title or "best planner",
+        "x": [round(scale.places[_value(scale.name, design)], 5) for design, _ in known],
+        "y": [row.milliseconds for _, row in known],
+        "line": {"color": style.colour, "width": 2, "dash": style.dash or "solid"},
+        "marker": {"color": style.colour, "symbol": style.symbol or "circle", "size": 7},
+        "text": [_text(scale, design, row) for design, row in known],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _front(scale: _Scale, found: Sequence[Design]) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": FRONT.label,
+        "x": [round(scale.places[_value(scale.name, design)], 5) for design in found],
+        "y": [design.milliseconds for design in found],
+        "marker": {"color": FRONT.colour, "symbol": FRONT.symbol, "size": 17, "line": {"width": 2.5}},
+        "hoverinfo": "skip",
+    }
+
+
+def _text(scale: _Scale, design: Design, row: Row) -> str:
+    lines = [
+        f"<b>{row.milliseconds:,.3f} ms</b> at {escape(scale.text(_value(scale.name, design)))}",
+        escape(setting_words(design, scale.name)),
+        escape(" / ".join(filter(None, (row.point.packer, row.point.merge, row.point.streamer)))),
+        ""
+        if row.peak_bytes is None
+        else f"SharedMemory {format_bytes(design.bytes)}, peak {count(row.peak_bytes)} B",
+    ]
+    return "<br>".join(line for line in lines if line)
+
+
+def _missing(name: str, group: Sequence[Design]) -> str:
+    """Values at which no design of the workload has a plan."""
+    scale = _Scale(name, group)
+    fit = {_value(name, design) for design in group if design.row}
+    texts = [scale.text(value) for value in scale.places if value not in fit]
+    return f"no plan fits at {', '.join(texts)}" if texts else ""

@@ -1,0 +1,180 @@
+"""The rows of a study as a table, and each as a page of its own: texts, and the numbers to sort by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from chipmodel.model.study_row import Row
+from reports.compare.rows import seconds_text
+from reports.study.command import command_line, command_note
+from reports.study.data import CYCLES, PEAK, Study, case, limit_text, swept_values, varied
+from reports.words import count, percent, size
+
+Value = int | float | str | None
+MOST_FIELDS = 4
+"""Swept fields with a column each; of more, one column has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its text for people, and what it sorts by, None last."""
+
+    key: str
+    label: str
+    text: Callable[[Row], str]
+    value: Callable[[Row], Value]
+    numeric: bool = True
+
+
+def columns(study: Study) -> list[Column]:
+    """What varies of the points, and what is known of the answers."""
+    points = [row.point for row in study.rows]
+    fixed = [_word("workload", lambda r: r.point.workload)]
+    fixed += [_word(name, _point_text(name)) for name in varied(points, "chip")]
+    fixed += _settings(study)
+    names = varied(points, "packer", "merge", "streamer")
+    fixed += [_word(name, _point_text(name)) for name in names or ["packer"]]
+    if len({point.seed for point in points}) > 1:
+        fixed.append(Column("seed", "seed", lambda r: str(r.point.seed), lambda r: r.point.seed))
+    return [*fixed, _word("status", lambda r: r.status), *_peaks(study), *_cycles(study), _seconds()]
+
+
+def _word(key: str, text: Callable[[Row], str]) -> Column:
+    return Column(key, key, text, text, numeric=False)
+
+
+def _point_text(name: str) -> Callable[[Row], str]:
+    return lambda row: str(getattr(row.point, name))
+
+
+def _settings(study: Study) -> list[Column]:
+    names = list(swept_values(study))
+    if len(names) > MOST_FIELDS:
+        return [_word("settings", lambda r: ", ".join(f"{n} {v}" for n, v in r.point.overrides))]
+    return [_word(name, _override(name)) for name in names]
+
+
+def _override(name: str) -> Callable[[Row], str]:
+    return lambda row: dict(row.point.overrides).get(name, "")
+
+
+def _number(key: str, label: str, value: Callable[[Row], int | None]) -> Column:
+    return Column(key, label, lambda r: "" if (v := value(r)) is None else count(v), value)
+
+
+def _share(key: str, label: str, value: Callable[[Row], float | None]) -> Column:
+    return Column(key, label, lambda r: "" if (v := value(r)) is None else percent(v), value)
+
+
+def _peaks(study: Study) -> list[Column]:
+    return [
+        _number("peak", "peak B", lambda r: r.peak_bytes),
+        _number("peak bound", "bound B", lambda r: study.bound(PEAK, r)),
+        _share("peak gap", "peak gap", lambda r: study.gap(PEAK, r)),
+    ]
+
+
+def _cycles(study: Study) -> list[Column]:
+    if all(row.total_cycles is None for row in study.rows):
+        return []
+    return [
+        _number("cycles", "cycles", lambda r: r.total_cycles),
+        _number("cycle bound", "cycles bound", lambda r: study.bound(CYCLES, r)),
+        _share("cycle gap", "cycles gap", lambda r: study.gap(CYCLES, r)),
+        Column("ms", "ms", _milliseconds, lambda r: r.milliseconds),
+    ]
+
+
+def _milliseconds(row: Row) -> str:
+    return "" if row.milliseconds is None else f"{row.milliseconds:,.3f}"
+
+
+def _seconds() -> Column:
+    return Column("seconds", "time", lambda r: seconds_text(r.seconds), lambda r: r.seconds)
+
+
+def table(study: Study) -> dict[str, object]:
+    """All cells, for the script: texts by row, values of numbers by column."""
+    made = columns(study)
+    return {
+        "columns": [[column.key, column.label, column.numeric] for column in made],
+        "cells": [[column.text(row) for column in made] for row in study.rows],
+        "values": [[column.value(row) for row in study.rows] if column.numeric else None for column in made],
+    }
+
+
+def details(study: Study) -> list[dict[str, object]]:
+    """Per row what its own page shows."""
+    cases: dict[tuple[object, ...], int] = {}
+    return [
+        {
+            "key": row.key,
+            "case": cases.setdefault(case(row), len(cases)),
+            "facts": list(facts(study, row).items()),
+            "command": command_line(row.point),
+            **({"note": note} if (note := command_note(row.point)) else {}),
+            **({"error": row.error} if row.error else {}),
+            **({"page": page} if (page := study.pages.get(row.key)) else {}),
+            **({"steps": steps} if (steps := _steps(row)) else {}),
+        }
+        for row in study.rows
+    ]
+
+
+def facts(study: Study, row: Row) -> Mapping[str, str]:
+    """All of a row's figures, with units."""
+    point = row.point
+    found = {
+        "Workload": point.workload,
+        "Chip": point.chip,
+        **dict(point.overrides),
+        "Packer": point.packer,
+        "Merger": point.merge,
+        "Streamer": point.streamer,
+        "Seed": str(point.seed),
+        "Limits": limit_text(point),
+        "Status": row.status,
+        "Peak": _bytes(row.peak_bytes),
+        "Lower bound of its own": _bytes(row.peak_lower_bound_bytes),
+        "Best lower bound": _bytes(study.bound(PEAK, row)),
+        "Peak gap": _percent(study.gap(PEAK, row)),
+        "Capacity": _bytes(row.capacity_bytes),
+        "Fits": "" if row.peak_bytes is None else "yes" if row.fits else "no",
+        "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
+        "Cycles": _clocks(row.total_cycles),
+        "Cycle bound for any plan": _clocks(study.bound(CYCLES, row)),
+        "Cycle gap": _percent(study.gap(CYCLES, row)),
+        "With streamer sync": _clocks(row.sync_cycles),
+        "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
+        "DMA busy": _busy(row.dma_busy_cycles, row.total_cycles),
+        "Planned in": seconds_text(row.seconds),
+        "Key": row.key,
+    }
+    return {label: text for label, text in found.items() if text}
+
+
+def _bytes(value: int | None) -> str:
+    if value is None:
+        return ""
+    return f"{count(value)} B" + (f" ({size(value)})" if value >= 1024 else "")
+
+
+def _clocks(value: int | None) -> str:
+    return "" if value is None else f"{count(value)} cycles"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else percent(value)
+
+
+def _busy(value: int | None, total: int | None) -> str:
+    return _clocks(value) + (f", {percent(value / total)} of the run" if value is not None and total else "")
+
+
+def _steps(row: Row) -> list[list[str]]:
+    """How the planner improved, in words."""
+    return [
+        [seconds_text(step.seconds), _bytes(step.peak_bytes) or "no plan", _bytes(step.lower_bound_bytes)]
+        for step in row.trajectory
+    ]

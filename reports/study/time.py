@@ -1,0 +1,185 @@
+"""How planners that search came to their plans: the gap of the best plan so far over the seconds."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from html import escape
+from math import inf, log10
+from statistics import median
+
+from chipmodel.model.study_row import Improved, Row
+from reports.compare.rows import seconds_text
+from reports.run.figures import GREY
+from reports.study.chart import Chart, Mark, axis
+from reports.study.data import PEAK, Standing, Study, case
+from reports.study.scale import NARROW, WIDE, Ticks, gap_ticks, outside_in, place, spread
+from reports.study.strips import LINES
+from reports.words import count, percent
+
+LEAST_SECONDS = 1e-4
+"""What is quicker is drawn here: the axis is logarithmic."""
+MOST_STEPS = 160
+"""Of a median's line."""
+
+
+def searching(study: Study) -> tuple[Standing, ...]:
+    """The planners that told how they improved, in the order of the page."""
+    found = study.standings(PEAK)
+    return tuple(s for s in found if any(_steps(row) for row in s.rows))
+
+
+def over_time(study: Study) -> Chart:
+    """The median over the points of each planner. A point without a plan yet is infinitely far, so a line
+    begins where half of them have one."""
+    standings = searching(study)
+    curves = [_curve(study, standing) for standing in standings]
+    known = [gap for curve in curves for _, gap in curve]
+    span = _span([seconds for curve in curves for seconds, _ in curve])
+    most = max(known, default=0.0)
+    styles = [LINES[k] if k < len(LINES) else Mark("", GREY, dash="solid") for k in range(len(curves))]
+    traces = [_trace(s, style, curve) for s, style, curve in zip(standings, styles, curves, strict=True)]
+    named = [style.named(s.planner) for s, style in zip(standings, styles, strict=True)][: len(LINES)]
+    rest = len(standings) - len(named)
+    legend = (
+        *named,
+        *([Mark(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
+    )
+    return Chart(
+        {"data": traces, "layout": _layout(span, most, WIDE)},
+        legend,
+        360,
+        _layout(span, most, NARROW),
+    )
+
+
+def trajectories(study: Study, places: dict[str, int]) -> list[dict[str, object]]:
+    """What a reader may look at one by one: for each question every planner's steps, with their places on
+    the chart's axes. ``places`` gives each planner the number of its line."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in study.rows:
+        if study.label(row) in places and _steps(row) and study.bound(PEAK, row):
+            groups.setdefault(case(row), []).append(row)
+    return [_question(study, rows, places) for rows in groups.values()]
+
+
+def _question(study: Study, rows: Sequence[Row], places: dict[str, int]) -> dict[str, object]:
+    return {
+        "label": question_words(study, rows[0]),
+        "lines": [
+            [places[study.label(row)], [_step(study, row, step) for step in [*_steps(row), _end(row)]]]
+            for row in rows
+        ],
+    }
+
+
+def question_words(study: Study, row: Row) -> str:
+    """A row's question without its planner, as far as questions vary."""
+    points = [each.point for each in study.rows]
+    point = row.point
+    parts = [point.workload]
+    parts += [point.chip] if point.chip and len({p.chip for p in points if p.chip}) > 1 else []
+    parts += [f"{name} {value}" for name, value in point.overrides]
+    parts += [f"seed {point.seed}"] if len({p.seed for p in points}) > 1 else []
+    return ", ".join(parts)
+
+
+def _step(study: Study, row: Row, step: Improved) -> list[object]:
+    """Where it lies, and its bytes: seconds, place of the peak, peak, place of the bound, bound."""
+    best = study.bound(PEAK, row) or 1
+    peak = None if step.peak_bytes is None else round(place(step.peak_bytes / best - 1), 4)
+    bound = round(place(step.lower_bound_bytes / best - 1), 4)
+    return [round(max(step.seconds, LEAST_SECONDS), 6), peak, step.peak_bytes, bound, step.lower_bound_bytes]
+
+
+def _steps(row: Row) -> list[Improved]:
+    return [step for step in row.trajectory if step.peak_bytes is not None]
+
+
+def _end(row: Row) -> Improved:
+    """The answer, when the planner ended: steps may end long before."""
+    last = row.trajectory[-1]
+    return Improved(max(row.seconds, last.seconds), row.peak_bytes, row.peak_lower_bound_bytes or 0)
+
+
+def _curve(study: Study, standing: Standing) -> list[tuple[float, float]]:
+    """Seconds and the median gap from then on, where it changes."""
+    runs = [run for row in standing.rows if (run := _run(study, row))]
+    if not runs:
+        return []
+    times = _thinned(sorted({seconds for run in runs for seconds, _ in run}))
+    curve: list[tuple[float, float]] = []
+    for time in times:
+        gap = median(_at(run, time) for run in runs)
+        if gap < inf and (not curve or gap != curve[-1][1]):
+            curve.append((time, gap))
+    end = max(row.seconds for row in standing.rows)
+    return [*curve, (max(end, curve[-1][0]), curve[-1][1])] if curve else []
+
+
+def _run(study: Study, row: Row) -> list[tuple[float, float]]:
+    bound = study.bound(PEAK, row)
+    if not bound:
+        return []
+    return [(max(s.seconds, LEAST_SECONDS), s.peak_bytes / bound - 1) for s in _steps(row) if s.peak_bytes]
+
+
+def _at(run: list[tuple[float, float]], time: float) -> float:
+    found = bisect_right(run, time, key=lambda step: step[0])
+    return run[found - 1][1] if found else inf
+
+
+def _thinned(times: list[float]) -> list[float]:
+    every = max(1, -(-len(times) // MOST_STEPS))
+    return [*times[::every], *([times[-1]] if every > 1 else [])]
+
+
+def _trace(standing: Standing, style: Mark, curve: Sequence[tuple[float, float]]) -> dict[str, object]:
+    name = escape(standing.planner)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if style.symbol else "lines",
+        "name": standing.planner,
+        "x": [round(seconds, 6) for seconds, _ in curve],
+        "y": [round(place(gap), 4) for _, gap in curve],
+        "line": {"shape": "hv", "width": 2, "color": style.colour, "dash": style.dash or "solid"},
+        "marker": {"symbol": style.symbol or "circle", "size": 7, "color": style.colour, "maxdisplayed": 12},
+        "text": [
+            f"<b>{name}</b><br>median gap {percent(gap)} after {seconds_text(seconds)}, "
+            f"{count(sum(bool(_steps(row)) for row in standing.rows))} points"
+            for seconds, gap in curve
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _span(seconds: Sequence[float]) -> tuple[float, float]:
+    """From the first plan to the last answer, a power of ten at least."""
+    first = min(seconds, default=LEAST_SECONDS)
+    return first, max([first * 10, *seconds])
+
+
+def _layout(span: tuple[float, float], most: float, apart: float) -> dict[str, object]:
+    ends = log10(span[0]) - 0.05, log10(span[1]) + 0.05
+    powers = [10.0**power for power in range(-4, 8) if ends[0] <= power <= ends[1]]
+    seconds = spread(outside_in(powers), log10, _power_text, ends, apart * 0.8)
+    return {
+        "xaxis": {
+            "type": "log",
+            "title": {"text": "time of the planner"},
+            "range": list(ends),
+            **axis(Ticks(tuple(10.0**at for at in seconds.places), seconds.texts)),
+        },
+        "yaxis": {
+            "title": {"text": "best plan so far, above the bound"},
+            "range": [-0.06, place(max(most, 0.01)) * 1.06],
+            **axis(gap_ticks(most, 0.09)),
+        },
+        "hovermode": "closest",
+    }
+
+
+def _power_text(seconds: float) -> str:
+    if seconds < 0.9:
+        return f"{seconds * 1000:g} ms"
+    return f"{seconds:,.0f} s"

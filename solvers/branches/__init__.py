@@ -1,0 +1,1 @@
+"""How the arms of a branch share memory."""

@@ -1,0 +1,169 @@
+"""Arms as blocks: Algorithm 2 of the control-flow paper (S2), and what came before it.
+
+``none`` and ``unified-block`` are the control-flow paper's (S2) before and after its Algorithm 2. What the
+paper leaves open is defined here as follows.
+
+* *Depth.* A buffer belongs to the innermost arm that its whole life lies in. One that is alive outside of
+  the arm too (an operand from before the ``if``, a result that is read behind it) belongs to where the
+  ``if`` stands and lives through all of the ``if``, as in a compiler whose ``if`` is one op of its block.
+* *Loops* are depths as well, of one arm: a body is a sub-graph with a block of its own. The paper leaves
+  loops to later work and says only that what a loop uses lives as long as the loop, which is what it does
+  as an operand of the one op. A loop's block is the same with either merger.
+* *The ping-pong buffers* of a Region belong where the Region lies, in an arm's block if it is an arm's:
+  Algorithm 3 makes a pair for each Region.
+* *Alignment.* A block has the alignment of all that it holds.
+* *Groups* that are colocated or separated belong together to the innermost arm around all of them; offsets
+  and memories that are given mean nothing inside of a block, and are refused.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import lcm
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval, hull, merged
+from chipmodel.model.nesting import Section
+from chipmodel.model.plan import Buffer, Plan, Problem
+
+Pack = Callable[[Problem], Plan]
+Group = tuple[Buffer, ...]
+"""Buffers that belong together: one alone, or those that a constraint names."""
+
+
+def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> Plan:
+    """Innermost first: every arm is packed by itself, and its peak is a block of the graph around it, one
+    for all arms of an ``if`` (``unified``) or one for each. Raises BadInput for offsets and memories
+    that are given, and where ``pack`` has no plan.
+    """
+    if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
+        what = "blocks of arms cannot keep given offsets and memories"
+        raise BadInput(what, mend="use --merge conflict or --merge exact, which keep all constraints")
+    blocks = _Blocks(problem, pack, unified)
+    offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
+def has_blocks(problem: Problem, nesting: Section) -> bool:
+    """Whether some buffer lives within one arm or loop: otherwise blocks change nothing."""
+    return any(True for group in _groups(problem) for _ in _arm_of(nesting, group))
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """Offsets within a block, its size and alignment."""
+
+    offsets: Mapping[str, int]
+    bytes: int
+    alignment: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    problem: Problem
+    pack: Pack
+    unified: bool
+
+    def section(self, section: Section, groups: Sequence[Group], capacity: int | None = None) -> _Packed:
+        """Everything that lives within ``section``, packed; at its own depth a fork is one position."""
+        own: list[Buffer] = []
+        inside: dict[tuple[int, int], list[Group]] = {}
+        for group in groups:
+            arm = next(_arm_of(section, group), None)
+            if arm is None:
+                own += group
+            else:
+                inside.setdefault(arm, []).append(group)
+        blocks: dict[str, _Packed] = {}
+        time = _Time(section)
+        buffers = [replace(b, live=time.lives(b.live)) for b in own]
+        for number, fork in enumerate(section.forks):
+            arms = [
+                self.section(arm, inside[number, which])
+                for which, arm in enumerate(fork.arms)
+                if (number, which) in inside
+            ]
+            for block in self.joined(arms):
+                # No buffer's name begins so: the names of tensors and ops are never empty.
+                name = f"\0{len(blocks)}"
+                blocks[name] = block
+                buffers.append(Buffer(name, block.bytes, time.lives((fork.extent,)), block.alignment))
+        buffers.sort(key=lambda b: b.live[0].start if b.live else 0)
+        return self.placed(buffers, blocks, capacity)
+
+    def joined(self, arms: list[_Packed]) -> list[_Packed]:
+        """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all."""
+        if not self.unified or len(arms) < 2:
+            return arms
+        offsets = {name: offset for arm in arms for name, offset in arm.offsets.items()}
+        return [_Packed(offsets, max(a.bytes for a in arms), lcm(*(a.alignment for a in arms)))]
+
+    def placed(
+        self, buffers: Sequence[Buffer], blocks: Mapping[str, _Packed], capacity: int | None
+    ) -> _Packed:
+        names = {b.name for b in buffers}
+        part = Problem(
+            tuple(buffers),
+            capacity,
+            colocated=tuple(g for g in self.problem.colocated if names.issuperset(g)),
+            separated=tuple(p for p in self.problem.separated if names.issuperset(p)),
+        )
+        plan = self.pack(part)
+        if not names.issubset(plan.offsets):
+            raise BadInput("the packer has no plan for the blocks of the arms", mend="use --merge exact")
+        offsets: dict[str, int] = {}
+        for name, offset in plan.offsets.items():
+            if name in blocks:
+                offsets |= {inner: offset + at for inner, at in blocks[name].offsets.items()}
+            else:
+                offsets[name] = offset
+        return _Packed(offsets, plan.peak(part), lcm(*(b.alignment for b in buffers)))
+
+
+def _arm_of(section: Section, group: Group) -> Iterator[tuple[int, int]]:
+    """The fork and arm of ``section`` that all of ``group`` lives within, if there is one."""
+    life = hull(i for b in group for i in b.live)
+    number = section.fork_at(life.start) if len(life) else None
+    if number is not None and all(b.live for b in group):
+        for which, arm in enumerate(section.forks[number].arms):
+            if arm.extent.start <= life.start and life.stop <= arm.extent.stop:
+                yield number, which
+
+
+def _groups(problem: Problem) -> list[Group]:
+    leader = {b.name: b.name for b in problem.buffers}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    for names in (*problem.colocated, *problem.separated):
+        for name in names[1:]:
+            leader[find(name)] = find(names[0])
+    groups: dict[str, list[Buffer]] = {}
+    for buffer in problem.buffers:
+        groups.setdefault(find(buffer.name), []).append(buffer)
+    return [tuple(group) for group in groups.values()]
+
+
+class _Time:
+    """Positions of a section as its own depth counts them: a fork is one."""
+
+    def __init__(self, section: Section) -> None:
+        self.solid = [fork.extent for fork in section.forks if len(fork.extent)]
+        self.starts = [extent.start for extent in self.solid]
+        self.saved = [0, *accumulate(len(extent) - 1 for extent in self.solid)]
+
+    def lives(self, live: Sequence[Interval]) -> tuple[Interval, ...]:
+        """``live`` in the depth's own positions."""
+        return merged(Interval(self._at(i.start), self._at(i.stop - 1) + 1) for i in live if len(i))
+
+    def _at(self, position: int) -> int:
+        before = bisect_right(self.starts, position)
+        if before and position < self.solid[before - 1].stop:
+            return self.solid[before - 1].start - self.saved[before - 1]
+        return position - self.saved[before]

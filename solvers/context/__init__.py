@@ -1,0 +1,1 @@
+"""Context-aware packers: each buffer is placed with a view of those allocated after it."""

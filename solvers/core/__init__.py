@@ -1,0 +1,1 @@
+"""What all packers share: lowest fit, conflicts, bounds, limits, preprocessing."""

@@ -1,0 +1,62 @@
+"""The best peak and bound so far, as the portfolio's stages tell them, and those who are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+from time import perf_counter
+
+from solvers.core.outcome import Limits, Progress, Report
+
+
+class Board:
+    """What is known; every change is kept and reported. Two solvers may write at once."""
+
+    def __init__(self, report: Report | None) -> None:
+        self.began = perf_counter()
+        self.points: list[Progress] = []
+        self._report = report
+        self._lock = Lock()
+        self._now = Progress(0.0, None, 0, "bounds")
+
+    @property
+    def bound(self) -> int:
+        return self._now.lower_bound
+
+    def left(self, limits: Limits) -> float | None:
+        return limits.left(self.began)
+
+    def stage(self, words: str) -> None:
+        self._write(self._now.peak, 0, words)
+
+    def raise_bound(self, bound: int) -> None:
+        self._write(None, bound, None)
+
+    def found(self, peak: int) -> None:
+        self._write(peak, 0, None)
+
+    def within(self, own: int | None, others: Sequence[int | None], fits: bool) -> Report:
+        """A report for one part's solver: the whole's peak is the largest of all parts' peaks."""
+        known = [peak for peak in others if peak is not None]
+        whole = len(known) == len(others)
+
+        def tell(progress: Progress) -> None:
+            peak = progress.peak if own is None or (progress.peak or own) <= own else own
+            best = max([*known, peak]) if whole and peak is not None else None
+            self._write(best, 0 if fits else progress.lower_bound, progress.stage)
+
+        return tell
+
+    def _write(self, peak: int | None, bound: int, stage: str | None) -> None:
+        with self._lock:
+            now = self._now
+            if peak is None or (now.peak is not None and now.peak <= peak):
+                peak = now.peak
+            news = replace(now, peak=peak, lower_bound=max(bound, now.lower_bound), stage=stage or now.stage)
+            if news == now and self.points:
+                return
+            self._now = replace(news, seconds=perf_counter() - self.began)
+            self.points.append(self._now)
+            if self._report is not None:
+                self._report(self._now)

@@ -1,0 +1,288 @@
+"""The strongest bound that can be had without a search, with the certificate that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import gcd
+
+from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Reachable, Regions, Tallest
+from chipmodel.model.interval import merged
+from chipmodel.model.plan import Buffer, Memory, Problem
+from solvers.core.bounds import largest_live_set, rigid_groups
+
+MOST_PINS = 1500
+"""Pinned buffers of which every pair is looked at."""
+MOST_SETS = 2000
+"""Live sets of which the gaps are looked at, the fullest first."""
+MOST_UNITS = 1 << 20
+"""Longest list of sums of sizes, in bits."""
+MOST_ITEMS = 3000
+"""Buffers of which sums of sizes are listed."""
+MOST_ALIGNMENTS = 12
+
+
+def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
+    """The certificate with the highest bound, or one that shows that there is no plan at all.
+
+    ``upper`` is the peak of a plan, or the capacity: sums of sizes are followed no further than that.
+    """
+    clash = contradiction(problem)
+    if clash is not None:
+        return clash
+    alignments = sorted({b.alignment for b in problem.buffers} - {1}, reverse=True)
+    found: list[LiveSet | Tallest | Regions] = [
+        largest_live_set(problem, unit) for unit in [1, *alignments[:MOST_ALIGNMENTS]]
+    ]
+    found += [tallest(problem), *gap_bounds(problem)]
+    best = max(found, key=_strength)
+    if best.bytes is None:
+        return best
+    return next_sum(problem, best, upper) or best
+
+
+def _strength(certificate: LiveSet | Tallest | Regions) -> tuple[bool, int]:
+    """No plan at all beats every number; of equals the first, simplest kind is kept."""
+    return certificate.bytes is None, certificate.bytes or 0
+
+
+def tallest(problem: Problem) -> Tallest:
+    """The buffer that ends highest though it lies as low as its pin, memories and alignment leave it."""
+    best = Tallest(0, problem.buffers[0].name if problem.buffers else "")
+    for buffer in problem.buffers:
+        end = lowest_end(problem, buffer)
+        if end is None:
+            return Tallest(None, buffer.name)
+        if end > (best.bytes or 0):
+            best = Tallest(end, buffer.name)
+    return best
+
+
+def lowest_end(problem: Problem, buffer: Buffer) -> int | None:
+    """The least end that ``buffer`` may have when it is alone; None where it may lie nowhere."""
+    if not problem.memories and buffer.pinned is None:
+        return buffer.bytes
+    rooms = problem.memories or (Memory("", 0, 1 << 200),)
+    if problem.memories and buffer.memories:
+        rooms = tuple(m for m in problem.memories if m.name in buffer.memories)
+    ends: list[int] = []
+    for room in rooms:
+        low = max(0, room.start)
+        offset = -(-low // buffer.alignment) * buffer.alignment if buffer.pinned is None else buffer.pinned
+        good = offset >= low and offset % buffer.alignment == 0 and offset + buffer.bytes <= room.stop
+        ends += [offset + buffer.bytes] if good else []
+    return min(ends, default=None)
+
+
+def contradiction(problem: Problem) -> Contradiction | None:
+    """Two buffers, or a chain of colocated ones, whose own constraints exclude each other."""
+    for group in rigid_groups(problem):
+        chain = _broken_chain(problem, group)
+        if chain:
+            return Contradiction(chain)
+    pinned = [b for b in problem.buffers if b.pinned is not None and b.bytes]
+    if len(pinned) > MOST_PINS:
+        return None
+    pinned.sort(key=lambda b: b.pinned or 0)
+    for index, a in enumerate(pinned):
+        for b in pinned[index + 1 :]:
+            if (b.pinned or 0) >= (a.pinned or 0) + a.bytes:
+                break
+            if excluded(problem, a, b):
+                return Contradiction((a.name, b.name))
+    return None
+
+
+def excluded(problem: Problem, a: Buffer, b: Buffer) -> bool:
+    """Whether two buffers may share no byte."""
+    if any(a.name in group and b.name in group for group in problem.colocated):
+        return False
+    listed = (a.name, b.name) in problem.separated or (b.name, a.name) in problem.separated
+    return listed or a.conflicts(b)
+
+
+def _broken_chain(problem: Problem, group: Sequence[int]) -> tuple[str, ...]:
+    """Names from one buffer to another that cannot have its offset, each colocated with the next."""
+    members = [problem.buffers[i] for i in group]
+    for index, a in enumerate(members):
+        for b in members[:index]:
+            pins = None not in (a.pinned, b.pinned) and a.pinned != b.pinned
+            if pins or (a.bytes and b.bytes and _exclude(problem, a, b)):
+                return _chain(problem, a.name, b.name)
+    return ()
+
+
+def _exclude(problem: Problem, a: Buffer, b: Buffer) -> bool:
+    """Whether two buffers may not have one offset: they share no byte, or no memory."""
+    pairs = ((a.name, b.name), (b.name, a.name))
+    apart = bool(problem.memories) and any(pair in problem.apart for pair in pairs)
+    aliased = any(a.name in group and b.name in group for group in problem.colocated)
+    return excluded(problem, a, b) or (apart and not aliased)
+
+
+def _chain(problem: Problem, start: str, goal: str) -> tuple[str, ...]:
+    """The shortest chain of colocated names between two of one rigid group."""
+    known = {b.name for b in problem.buffers}
+    before: dict[str, str] = {start: ""}
+    queue = [start]
+    for name in queue:
+        for other in (n for group in problem.colocated if name in group for n in group):
+            if other in known and other not in before:
+                before[other] = name
+                queue.append(other)
+    chain = [goal]
+    while before[chain[-1]]:
+        chain.append(before[chain[-1]])
+    return tuple(reversed(chain))
+
+
+def gap_bounds(problem: Problem) -> Iterator[Regions]:
+    """What the gaps between pinned buffers, or the several memories, leave to each live set."""
+    ordered = sorted(problem.memories, key=lambda m: m.start)
+    if any(b.start < a.stop for a, b in pairwise(ordered)):
+        return
+    if not problem.memories and all(b.pinned is None for b in problem.buffers):
+        return
+    rooms = ordered or [Memory("", 0, 1 << 200)]
+    for position, members in _live_sets(problem):
+        peak = _filled(problem, rooms, members)
+        yield Regions(peak, position, tuple(b.name for b in members))
+        if peak is None:
+            return
+
+
+def _live_sets(problem: Problem) -> Iterable[tuple[int, list[Buffer]]]:
+    """The live sets at every position where one starts, largest first; no two members colocated."""
+    group_of = {i: number for number, group in enumerate(rigid_groups(problem)) for i in group}
+    events: list[tuple[int, bool, int]] = []
+    for i, buffer in enumerate(problem.buffers):
+        for interval in merged(buffer.live) if buffer.bytes else ():
+            events += [(interval.start, True, i), (interval.stop, False, i)]
+    sets: list[tuple[int, int, list[Buffer]]] = []
+    live: set[int] = set()
+    events.sort()
+    for number, (position, starts, i) in enumerate(events):
+        if not starts:
+            live.discard(i)
+            continue
+        live.add(i)
+        if len(sets) < 4 * MOST_SETS and not _starts_too(events, number, position):
+            chosen = _one_each(problem, live, group_of)
+            sets.append((sum(b.bytes for b in chosen), position, chosen))
+    sets.sort(key=lambda s: (-s[0], s[1]))
+    return [(position, members) for _, position, members in sets[:MOST_SETS]]
+
+
+def _starts_too(events: list[tuple[int, bool, int]], number: int, position: int) -> bool:
+    """Whether the next event is another start at the same position (ends are sorted before starts)."""
+    return number + 1 < len(events) and events[number + 1][:2] == (position, True)
+
+
+def _one_each(problem: Problem, live: Iterable[int], group_of: dict[int, int]) -> list[Buffer]:
+    """The live buffers, of each rigid group a pinned member or else the largest."""
+    best: dict[int, Buffer] = {}
+    for i in sorted(live):
+        buffer, group = problem.buffers[i], group_of.get(i, -1 - i)
+        kept = best.get(group)
+        if kept is None or _rank(buffer) > _rank(kept):
+            best[group] = buffer
+    return list(best.values())
+
+
+def _rank(buffer: Buffer) -> tuple[bool, int]:
+    return buffer.pinned is not None, buffer.bytes
+
+
+def _filled(problem: Problem, rooms: Sequence[Memory], members: Sequence[Buffer]) -> int | None:
+    """The least peak of a live set whose loose buffers fill the gaps, each with the best sum of sizes."""
+    pinned = sorted((b.pinned, b.bytes) for b in members if b.pinned is not None)
+    loose = [b for b in members if b.pinned is None]
+    peak = max((low + size for low, size in pinned), default=0)
+    missing = sum(b.bytes for b in loose)
+    for room in rooms:
+        sizes = [b.bytes for b in loose if not (problem.memories and b.memories) or room.name in b.memories]
+        bottom = max(0, room.start)
+        for low, size in [*pinned, (room.stop, 0)]:
+            length = min(low, room.stop) - bottom
+            if missing and length > 0:
+                best = largest_sum(sizes, length)
+                if best >= missing:
+                    return max(peak, bottom + missing)
+                missing -= best
+            bottom = max(bottom, low + size)
+    return None if missing else peak
+
+
+def largest_sum(sizes: Sequence[int], room: int) -> int:
+    """The largest sum of some of ``sizes`` that is at most ``room``, or a bound on it where it is costly."""
+    total = sum(sizes)
+    if total <= room:
+        return total
+    unit = gcd(*sizes)
+    if room // unit > MOST_UNITS // 8:
+        return room // unit * unit
+    mask = (1 << (room // unit + 1)) - 1
+    sums = 1
+    for size in sizes:
+        if size <= room:
+            sums |= (sums << (size // unit)) & mask
+    return (sums.bit_length() - 1) * unit
+
+
+def next_sum(
+    problem: Problem, floor: LiveSet | Tallest | Regions, upper: int | None = None
+) -> Reachable | None:
+    """The first sum of sizes, from ``floor``'s bound up, that a peak can be; None where that says no more.
+
+    A plan whose buffers are slid down rests on 0 or on pins, so its peak is such a sum.
+    """
+    low = floor.bytes or 0
+    sizes = [b.bytes for b in problem.buffers if b.bytes]
+    top = min(sum(sizes) + low, 2 * low) if upper is None else upper + 1
+    rule = _sum_rule(problem, sizes)
+    if rule is None or top <= low or len(sizes) > MOST_ITEMS or top // rule[0] > MOST_UNITS:
+        return None
+    unit, round_to = rule
+    sums = _sums(problem, unit, round_to, top)
+    ends = 0
+    mask = (1 << (top // unit + 1)) - 1
+    for size in {b.bytes for b in problem.buffers if b.bytes <= top}:
+        ends |= (sums << (size // unit)) & mask
+    rest = ends >> -(-low // unit)
+    first = -(-low // unit) + ((rest & -rest).bit_length() - 1) if rest else top // unit
+    value = first * unit if rest else top
+    return Reachable(min(value, top), floor) if min(value, top) > low else None
+
+
+def _sum_rule(problem: Problem, sizes: Sequence[int]) -> tuple[int, int] | None:
+    """The unit of all sums, and what sizes are rounded up to; None where the argument does not hold."""
+    pins = [b.pinned for b in problem.buffers if b.pinned is not None]
+    unit = gcd(*sizes, *pins)
+    if problem.memories or not unit:
+        return None
+    alignments = {b.alignment for b in problem.buffers}
+    if all(unit % a == 0 for a in alignments):
+        return unit, 1
+    if len(alignments) > 1:
+        return None
+    (alignment,) = alignments
+    return gcd(unit, alignment), alignment
+
+
+def _sums(problem: Problem, unit: int, round_to: int, top: int) -> int:
+    """Bit ``i``: a buffer may start at ``i * unit``, on some of the others."""
+    mask = (1 << (top // unit + 1)) - 1
+    pins = {b.pinned for b in problem.buffers if b.pinned is not None}
+    sums = 1
+    for pin in pins:
+        sums |= (1 << (pin // unit)) & mask if pin <= top else 0
+    groups = rigid_groups(problem)
+    grouped = {i for group in groups for i in group}
+    for group in [*groups, *[(i,) for i in range(len(problem.buffers)) if i not in grouped]]:
+        whole = {-(-problem.buffers[i].bytes // round_to) * round_to for i in group}
+        shifts = [w // unit for w in whole if 0 < w <= top]
+        grown = sums
+        for shift in shifts:
+            grown |= (sums << shift) & mask
+        sums = grown
+    return sums

@@ -1,0 +1,66 @@
+"""Who is alive together with whom, for planners that ask often: every pair at once, by a sweep in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chipmodel.model.interval import merged
+from chipmodel.model.plan import Problem
+from solvers.core.first_fit import Ints
+
+
+def conflict_counts(problem: Problem) -> list[int]:
+    """With how many others each buffer is alive at some position; buffers of no bytes count for nothing."""
+    starts, stops, owners = _rows(problem)
+    count = len(problem.buffers)
+    if len(np.unique(owners)) == len(owners):
+        return [int(n) for n in _of_single(starts, stops, owners, count)]
+    spans: dict[int, list[int]] = {}
+    for row, owner in enumerate(owners.tolist()):
+        spans.setdefault(owner, []).append(row)
+    found = [0] * count
+    for owner, own in spans.items():
+        meets = np.zeros(count, dtype=bool)
+        for row in own:
+            meets[owners[(starts < stops[row]) & (stops > starts[row])]] = True
+        found[owner] = int(np.count_nonzero(meets)) - 1
+    return found
+
+
+def neighbours(problem: Problem, most_pairs: int) -> list[Ints] | None:
+    """For each buffer the ascending indices of those that are alive at some position with it; buffers of
+    no bytes are nobody's. None where intervals meet in more than ``most_pairs`` pairs."""
+    starts, stops, owners = _rows(problem)
+    rows = np.arange(len(starts))
+    meets = np.searchsorted(starts, stops, side="left") - rows - 1
+    total = int(meets.sum())
+    if total > most_pairs:
+        return None
+    first = np.repeat(rows, meets)
+    before = np.repeat(np.cumsum(meets) - meets, meets)
+    second = first + 1 + np.arange(total) - before
+    a, b = owners[first], owners[second]
+    count = len(problem.buffers)
+    keys = np.unique(np.concatenate((a * count + b, b * count + a)))
+    cuts = np.searchsorted(keys, np.arange(1, count) * count)
+    return np.split(keys % count, cuts) if count else []
+
+
+def _rows(problem: Problem) -> tuple[Ints, Ints, Ints]:
+    """Lifetime intervals by rising start: ranks of their starts and stops, and whose they are."""
+    rows = [(s.start, s.stop, i) for i, b in enumerate(problem.buffers) if b.bytes for s in merged(b.live)]
+    rows.sort()
+    edges = sorted({edge for start, stop, _ in rows for edge in (start, stop)})
+    rank = {edge: number for number, edge in enumerate(edges)}
+    ranked = [(rank[start], rank[stop], owner) for start, stop, owner in rows]
+    table = np.array(ranked, dtype=np.int64).reshape(-1, 3)
+    return table[:, 0], table[:, 1], table[:, 2]
+
+
+def _of_single(starts: Ints, stops: Ints, owners: Ints, count: int) -> Ints:
+    """All intervals but those that end before and those that begin after, and without one's own."""
+    ended = np.searchsorted(np.sort(stops), starts, side="right")
+    begun = np.searchsorted(starts, stops, side="left")
+    found = np.zeros(count, dtype=np.int64)
+    found[owners] = begun - ended - 1
+    return found

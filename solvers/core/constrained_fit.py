@@ -1,0 +1,197 @@
+"""Lowest fit with every kind of constraint: where offsets are more than lifetimes and alignment allow.
+
+Groups of colocated buffers are placed one by one, pinned ones first, each at its lowest legal offset
+that collides with nothing. Where one finds no place, it is moved to the front and all is begun anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from math import lcm
+
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.bounds_certified import contradiction, excluded
+from solvers.core.preprocess import highest_end, legal_offsets, rigid
+
+RESTARTS = 30
+MOST_BUFFERS = 5000
+"""Every pair is looked at once; beyond this that takes too long."""
+Key = Callable[[tuple[Buffer, ...]], tuple[int, ...]]
+KEYS: tuple[Key, ...] = (
+    lambda group: (-max(b.bytes for b in group),),
+    lambda group: (-max(b.bytes * _length(b) for b in group),),
+    lambda group: (-max(_length(b) for b in group), -max(b.bytes for b in group)),
+    lambda group: (min((i.start for b in group for i in b.live), default=0),),
+)
+
+
+@dataclass
+class _Table:
+    """What groups are, where they may lie, and which of them meet; the same for every order."""
+
+    problem: Problem
+    groups: list[tuple[Buffer, ...]] = field(init=False)
+    rivals: list[set[int]] = field(init=False)
+    apart: list[set[int]] = field(init=False)
+    homes: list[dict[str, list[tuple[int, int, int]]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.groups = [tuple(problem.buffers[i] for i in group) for group in rigid(problem)]
+        group_of = {b.name: g for g, group in enumerate(self.groups) for b in group}
+        self.rivals = [set() for _ in self.groups]
+        self.apart = [set() for _ in self.groups]
+        for a, b in _meetings(self.groups):
+            self.rivals[a].add(b)
+            self.rivals[b].add(a)
+        for pairs, table in ((problem.separated, self.rivals), (problem.apart, self.apart)):
+            for one, other in pairs:
+                if one in group_of and other in group_of and group_of[one] != group_of[other]:
+                    table[group_of[one]].add(group_of[other])
+                    table[group_of[other]].add(group_of[one])
+        limit = highest_end(problem) if problem.capacity is None else problem.capacity
+        self.homes = []
+        for group in self.groups:
+            self.homes.append({b.name: _ranges(problem, b, limit) for b in group})
+
+
+def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
+    """The best plan of several orders that satisfies every constraint, or None where none was found."""
+    if len(problem.buffers) > MOST_BUFFERS or contradiction(problem) is not None:
+        return None
+    table = _Table(problem)
+    best: Plan | None = None
+    for key in KEYS:
+        plan = _with_restarts(table, key, restarts)
+        if plan is None or check_fast(problem, plan):
+            continue
+        if best is None or plan.peak(problem) < best.peak(problem):
+            best = plan
+    return best
+
+
+def in_order(problem: Problem, key: Callable[[Buffer], int], restarts: int = RESTARTS) -> Plan | None:
+    """A plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
+
+    Where the capacity is in the way it is left aside.
+    """
+    if contradiction(problem) is not None:
+        return None
+    for each in (problem, replace(problem, capacity=None))[: 1 if problem.capacity is None else 2]:
+        plan = _with_restarts(_Table(each), lambda group: (key(group[0]),), restarts)
+        if plan is not None and not check_fast(each, plan):
+            return plan
+    return None
+
+
+def _with_restarts(table: _Table, key: Key, restarts: int) -> Plan | None:
+    order = sorted(
+        range(len(table.groups)), key=lambda g: (not _pinned(table.groups[g]), *key(table.groups[g]))
+    )
+    for _ in range(restarts):
+        placed, stuck = _place(table, order)
+        if stuck is None:
+            return Plan({b.name: placed[g] for g, group in enumerate(table.groups) for b in group})
+        order.remove(stuck)
+        order.insert(0, stuck)
+    return None
+
+
+def _place(table: _Table, order: Iterable[int]) -> tuple[dict[int, int], int | None]:
+    placed: dict[int, int] = {}
+    for group in order:
+        offset = _lowest(table, group, placed)
+        if offset is None:
+            return placed, group
+        placed[group] = offset
+    return placed, None
+
+
+def _lowest(table: _Table, group: int, placed: dict[int, int]) -> int | None:
+    """The lowest offset at which ``group`` collides with nothing that is placed."""
+    members = table.groups[group]
+    step = lcm(*(b.alignment for b in members))
+    blocked = sorted(_blocked(table, group, placed))
+    best: int | None = None
+    for low, high in _common(table.homes[group]):
+        offset = -(-low // step) * step
+        for start, stop in blocked:
+            if start <= offset < stop:
+                offset = -(-stop // step) * step
+        if offset <= high and (best is None or offset < best) and _homes_differ(table, group, offset, placed):
+            best = offset
+    return best
+
+
+def _blocked(table: _Table, group: int, placed: dict[int, int]) -> Iterable[tuple[int, int]]:
+    """Ranges of offsets ``[start, stop)`` at which a member would meet a placed buffer."""
+    for rival in table.rivals[group]:
+        if rival not in placed:
+            continue
+        at = placed[rival]
+        for a in table.groups[group]:
+            for b in table.groups[rival]:
+                if a.bytes and b.bytes and excluded(table.problem, a, b):
+                    yield at - a.bytes + 1, at + b.bytes
+
+
+def _homes_differ(table: _Table, group: int, offset: int, placed: dict[int, int]) -> bool:
+    if not table.apart[group] or not table.problem.memories:
+        return True
+    pairs = {frozenset(pair) for pair in table.problem.apart}
+    for other in table.apart[group] & placed.keys():
+        for a in table.groups[group]:
+            for b in table.groups[other]:
+                same = _home(table.homes[group][a.name], offset) == _home(
+                    table.homes[other][b.name], placed[other]
+                )
+                if same and frozenset((a.name, b.name)) in pairs:
+                    return False
+    return True
+
+
+def _home(ranges: list[tuple[int, int, int]], offset: int) -> int:
+    return next(memory for low, high, memory in ranges if low <= offset <= high)
+
+
+def _ranges(problem: Problem, buffer: Buffer, limit: int) -> list[tuple[int, int, int]]:
+    found = legal_offsets(problem, buffer, limit)
+    return sorted((low, high, memory) for memory, ranges in found.items() for low, high in ranges)
+
+
+def _common(homes: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int, int]]:
+    """The ranges that all members of a group may start in."""
+    common: list[tuple[int, int]] | None = None
+    for ranges in homes.values():
+        own = [(low, high) for low, high, _ in ranges]
+        if common is None:
+            common = own
+        else:
+            meets = ((max(a, c), min(b, d)) for a, b in common for c, d in own)
+            common = sorted((low, high) for low, high in meets if low <= high)
+    return common or []
+
+
+def _meetings(groups: list[tuple[Buffer, ...]]) -> Iterable[tuple[int, int]]:
+    """Pairs of groups of which some members are alive together."""
+    spans = [(i, g) for g, group in enumerate(groups) for b in group if b.bytes for i in b.live if len(i)]
+    events: list[tuple[int, bool, int, int]] = []
+    for key, (interval, g) in enumerate(spans):
+        events += [(interval.start, True, g, key), (interval.stop, False, g, key)]
+    live: dict[int, int] = {}
+    for _, starts, g, key in sorted(events):
+        if not starts:
+            live.pop(key, None)
+            continue
+        yield from {(g, other) for other in live.values() if other != g}
+        live[key] = g
+
+
+def _pinned(group: tuple[Buffer, ...]) -> bool:
+    return any(b.pinned is not None for b in group)
+
+
+def _length(buffer: Buffer) -> int:
+    return sum(map(len, buffer.live))

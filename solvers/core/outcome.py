@@ -1,0 +1,68 @@
+"""What an exact planner is given beside the problem, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from chipmodel.model.certificate import Certificate
+from chipmodel.model.plan import Plan, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: ``seconds`` of wall time and ``nodes`` of search, whichever comes first.
+
+    With a ``nodes`` limit and no ``seconds``, the same problem and ``seed`` give the same answer.
+    """
+
+    seconds: float | None = None
+    nodes: int | None = None
+    seed: int = 0
+    threads: int = 2
+
+    def left(self, began: float) -> float | None:
+        """Seconds left of the limit, for work that began at ``perf_counter()`` time ``began``."""
+        return None if self.seconds is None else max(0.0, self.seconds - (perf_counter() - began))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The best plan so far, and what is proven: ``lower_bound <= optimum <= peak`` (bytes)."""
+
+    seconds: float
+    peak: int | None
+    lower_bound: int
+    stage: str
+    """What is being done now, in a few words."""
+
+
+class MemoryOverflow(Exception):
+    """A packer's plan for one memory does not fit it; whether another plan would is not known."""
+
+
+Report = Callable[[Progress], None]
+"""Called whenever the best plan, the bound or the stage changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An exact planner's answer.
+
+    ``optimal``: no plan has a lower peak. ``feasible``: a plan that satisfies all constraints, capacity
+    included. ``infeasible``: proven that none does. ``unknown``: the limits came first.
+    """
+
+    status: Status
+    plan: Plan | None
+    lower_bound: int
+    nodes: int = 0
+    proof: str = ""
+    """What the status rests on, in a few words: a certificate's kind, a search, or a solver's word."""
+    explanation: tuple[str, ...] = ()
+    """Where it is infeasible: names of buffers that alone do not fit."""
+    certificate: Certificate | None = None
+    """What ``lower_bound``, or that it is infeasible, rests on."""
+    trajectory: tuple[Progress, ...] = ()
+    """Everything that was reported on the way."""

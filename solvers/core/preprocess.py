@@ -1,0 +1,180 @@
+"""What the exact planners know of a problem before they search: its unit, its parts, its legal offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import gcd, lcm
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import merged
+from chipmodel.model.plan import Buffer, Problem
+from solvers.core.bounds import rigid_groups
+
+Range = tuple[int, int]
+"""Offsets ``low`` to ``high``, both included."""
+
+
+def validate(problem: Problem) -> None:
+    """Raises BadInput for what no planner can give a meaning to."""
+    names: set[str] = set()
+    for buffer in problem.buffers:
+        if buffer.name in names:
+            raise BadInput(f"two buffers are named {buffer.name!r}", mend="give each a name of its own")
+        names.add(buffer.name)
+        if buffer.bytes < 0:
+            raise BadInput(f"buffer {buffer.name!r} has {buffer.bytes} bytes", mend="sizes start at 0")
+        if buffer.alignment < 1:
+            raise BadInput(
+                f"buffer {buffer.name!r} is aligned to {buffer.alignment}", mend="alignments start at 1"
+            )
+    _known(names, "colocated", problem.colocated)
+    _known(names, "separated", problem.separated)
+    _known(names, "apart", problem.apart)
+    memories = {m.name for m in problem.memories}
+    for buffer in problem.buffers if memories else ():
+        _known(memories, f"the memories of buffer {buffer.name!r}", (buffer.memories,))
+    ordered = sorted(problem.memories, key=lambda m: (m.start, m.stop))
+    for low, high in pairwise(ordered):
+        if high.start < low.stop:
+            raise BadInput(
+                f"memories {low.name!r} and {high.name!r} overlap", mend="give each its own offsets"
+            )
+
+
+def _known(names: set[str], what: str, groups: Iterable[Sequence[str]]) -> None:
+    for name in (name for group in groups for name in group):
+        if name not in names:
+            raise BadInput(f"{what}: there is no {name!r}", mend="names must be of the problem itself")
+
+
+def offset_unit(problem: Problem) -> int:
+    """A number that divides every offset of a plan whose buffers are slid down as far as they go.
+
+    Such offsets are made of sizes, pins and starts of memories, rounded up to alignments. 1 where buffers
+    of no bytes and several memories meet: at the border of two memories sliding down changes the home.
+    """
+    if problem.memories and any(b.bytes == 0 for b in problem.buffers):
+        return 1
+    starts = (max(0, m.start) for m in problem.memories)
+    pins = (b.pinned for b in problem.buffers if b.pinned is not None)
+    unit = gcd(*(b.bytes for b in problem.buffers), *pins, *starts)
+    alignments = {lcm(*(problem.buffers[i].alignment for i in group)) for group in rigid_groups(problem)}
+    alignments |= {b.alignment for b in problem.buffers}
+    while unit:
+        odd = [a for a in alignments if unit % a and a % unit]
+        if not odd:
+            break
+        unit = gcd(unit, *odd)
+    return max(1, unit)
+
+
+def legal_offsets(problem: Problem, buffer: Buffer, limit: int) -> dict[int, list[Range]]:
+    """Where ``buffer`` may start in each memory (by its index; 0 where there are none) to end by ``limit``.
+
+    Alignment is left aside. A buffer of no bytes at the border of two memories is in the first listed.
+    """
+    if not problem.memories:
+        return {0: _cut(buffer, 0, limit - buffer.bytes)}
+    result: dict[int, list[Range]] = {}
+    taken: list[Range] = []
+    for index, memory in enumerate(problem.memories):
+        own = _cut(buffer, max(0, memory.start), min(limit, memory.stop) - buffer.bytes)
+        left = _less(own, taken)
+        taken += own
+        if left and (not buffer.memories or memory.name in buffer.memories):
+            result[index] = left
+    return result
+
+
+def _cut(buffer: Buffer, low: int, high: int) -> list[Range]:
+    if buffer.pinned is not None:
+        low, high = max(low, buffer.pinned), min(high, buffer.pinned)
+    return [(low, high)] if low <= high else []
+
+
+def _less(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
+    """The offsets of ``ranges`` that are in none of ``taken``."""
+    left = list(ranges)
+    for low, high in taken:
+        left = [
+            part
+            for start, stop in left
+            for part in ((start, min(stop, low - 1)), (max(start, high + 1), stop))
+            if part[0] <= part[1]
+        ]
+    return left
+
+
+def rigid(problem: Problem) -> list[tuple[int, ...]]:
+    """Every buffer's index once, in groups that share one offset, ordered by their first member."""
+    groups = rigid_groups(problem)
+    grouped = {i for group in groups for i in group}
+    single = [(i,) for i in range(len(problem.buffers)) if i not in grouped]
+    return sorted([*groups, *single])
+
+
+def highest_end(problem: Problem) -> int:
+    """No plan whose buffers are slid down as far as they go has a higher peak."""
+    if problem.memories:
+        return max(m.stop for m in problem.memories)
+    pins = max((b.pinned for b in problem.buffers if b.pinned is not None), default=0)
+    groups = rigid(problem)
+    pads = sum(lcm(*(problem.buffers[i].alignment for i in group)) - 1 for group in groups)
+    return pins + pads + sum(max(problem.buffers[i].bytes for i in group) for group in groups)
+
+
+def components(problem: Problem) -> list[Problem]:
+    """Parts that no constraint joins, to be planned alone; the whole's peak is the largest of theirs."""
+    leader = list(range(len(problem.buffers)))
+
+    def find(i: int) -> int:
+        while leader[i] != i:
+            leader[i] = leader[leader[i]]
+            i = leader[i]
+        return i
+
+    for a, b in _joined(problem):
+        leader[find(a)] = find(b)
+    parts: dict[int, list[Buffer]] = {}
+    for i, buffer in enumerate(problem.buffers):
+        parts.setdefault(find(i), []).append(buffer)
+    if len(parts) <= 1:
+        return [problem]
+    return [part_of(problem, buffers) for buffers in parts.values()]
+
+
+def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
+    """The same problem with only these ``buffers``."""
+    if not (problem.colocated or problem.separated or problem.apart):
+        return replace(problem, buffers=tuple(buffers))
+    names = {b.name for b in buffers}
+    groups = (tuple(n for n in group if n in names) for group in problem.colocated)
+    return replace(
+        problem,
+        buffers=tuple(buffers),
+        colocated=tuple(group for group in groups if len(group) > 1),
+        separated=tuple(pair for pair in problem.separated if names.issuperset(pair)),
+        apart=tuple(pair for pair in problem.apart if names.issuperset(pair)),
+    )
+
+
+def _joined(problem: Problem) -> Iterable[tuple[int, int]]:
+    """Pairs of indices that lie in one part; enough of them, not all."""
+    spans = sorted(
+        (interval.start, interval.stop, i)
+        for i, buffer in enumerate(problem.buffers)
+        if buffer.bytes
+        for interval in merged(buffer.live)
+    )
+    reach, owner = None, 0
+    for start, stop, i in spans:
+        if reach is not None and start < reach:
+            yield i, owner
+        if reach is None or stop > reach:
+            reach, owner = stop, i
+    index = {b.name: i for i, b in enumerate(problem.buffers)}
+    for names in (*problem.colocated, *problem.separated, *problem.apart):
+        known = [index[name] for name in names if name in index]
+        yield from pairwise(known)

@@ -1,0 +1,40 @@
+"""Plans to start from: lowest fit in several orders, or with all constraints where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.constrained_fit import constrained_fit
+from solvers.core.first_fit import ORDERS, first_fit
+
+MANY_BUFFERS = 20_000
+"""From here on every order takes seconds: only the first is tried."""
+
+EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
+    "area-first": lambda buffer: -buffer.bytes * sum(map(len, buffer.live)),
+    "long-first": lambda buffer: -sum(map(len, buffer.live)),
+    "last-first": lambda buffer: -max((i.stop for i in buffer.live), default=0),
+}
+
+
+def start_plans(problem: Problem) -> Iterator[Plan]:
+    """Plans that satisfy every constraint but perhaps the capacity, quickest first; may be none."""
+    if not problem.plain:
+        plan = constrained_fit(problem)
+        if plan is None and problem.capacity is not None:
+            plan = constrained_fit(replace(problem, capacity=None))
+        if plan is not None:
+            yield plan
+        return
+    orders = [ORDERS["large-first"], EXTRA_ORDERS["area-first"], ORDERS["sequential"]]
+    orders += [ORDERS["short-first"], EXTRA_ORDERS["long-first"], EXTRA_ORDERS["last-first"]]
+    for key in orders[: 1 if len(problem.buffers) > MANY_BUFFERS else None]:
+        yield first_fit(problem, key)
+
+
+def some_plan(problem: Problem) -> Plan:
+    """The lowest of the start plans; one without offsets where there is none."""
+    plans = list(start_plans(problem))
+    return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

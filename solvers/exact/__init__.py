@@ -1,0 +1,1 @@
+"""Exact packing: the portfolio, CP-SAT, explanations of infeasible problems."""

@@ -1,0 +1,171 @@
+"""Any problem as a constraint program for OR-Tools' CP-SAT: the general exact planner.
+
+One variable per offset, and for every live set that no other contains one constraint that its buffers
+do not overlap as intervals of bytes: maximal cliques of the conflict graph, as in job-shop scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from chipmodel.model.plan import Plan, Problem, Status
+from solvers.core.outcome import Limits, Outcome, Progress, Report
+from solvers.core.preprocess import highest_end
+from solvers.exact.cp_sat_model import Model, TooLarge
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+NODES_PER_SECOND = 200_000
+"""Nodes of ``Limits`` that one unit of CP-SAT's deterministic time stands for."""
+WORD = "the word of CP-SAT"
+SUBSOLVERS = ("fixed", "default_lp")
+"""First of all those that run at once. Placing what can begin lowest ("fixed") fits MiniMalloc's C, G and K
+in seconds, where the default portfolio takes minutes; the other learns, and proves."""
+
+
+@dataclass
+class Switch:
+    """Stops a running solver from another thread."""
+
+    stopped: bool = False
+    stops: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+
+    def stop(self) -> None:
+        self.stopped = True
+        for each in self.stops:
+            each()
+
+
+def fit(
+    problem: Problem,
+    capacity: int,
+    limits: Limits,
+    report: Report | None = None,
+    hint: Plan | None = None,
+    switch: Switch | None = None,
+) -> Outcome:
+    """A plan that ends by ``capacity`` bytes: ``feasible``, or ``infeasible``, or ``unknown``."""
+    return _Run(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
+        capacity, None, hint
+    )
+
+
+def minimise(
+    problem: Problem,
+    limits: Limits,
+    report: Report | None = None,
+    upper: Plan | None = None,
+    lower: int | None = None,
+    switch: Switch | None = None,
+) -> Outcome:
+    """The plan with the smallest peak, within the problem's capacity if it has one.
+
+    ``upper`` is a correct plan to start from, ``lower`` a bound that is proven already: reaching it ends
+    the search.
+    """
+    top = highest_end(problem) if problem.capacity is None else min(problem.capacity, highest_end(problem))
+    if upper is not None:
+        top = min(top, upper.peak(problem))
+    return _Run(problem, limits, report, switch or Switch()).run(top, lower or 0, upper)
+
+
+@dataclass
+class _Run:
+    problem: Problem
+    limits: Limits
+    report: Report | None
+    switch: Switch
+    began: float = field(default_factory=perf_counter)
+
+    def run(self, top: int, lower: int | None, hint: Plan | None) -> Outcome:
+        """``lower`` None asks only for a plan."""
+        try:
+            model = Model(self.problem, top, lower)
+        except TooLarge as reason:
+            return Outcome("unknown", None, lower or 0, proof=f"CP-SAT was not asked: {reason}")
+        if model.contradiction:
+            return self._infeasible(top, lower, 0, model.contradiction)
+        if hint is not None:
+            model.hint(hint)
+        return self._solve(model, top, lower)
+
+    def _solve(self, model: Model, top: int, lower: int | None) -> Outcome:
+        sat: Any = import_module("ortools.sat.python.cp_model")
+        solver: cp_model.CpSolver = sat.CpSolver()
+        self._configure(solver)
+        callback = _watch(self, solver, model, lower or 0)
+        self.switch.stops.append(solver.stop_search)
+        status = sat.UNKNOWN if self.switch.stopped else solver.solve(model.sat, callback)
+        nodes = 0 if self.switch.stopped and status == sat.UNKNOWN else solver.num_branches
+        if status == sat.INFEASIBLE:
+            return self._infeasible(top, lower, nodes, WORD)
+        if status == sat.MODEL_INVALID:
+            return Outcome("unknown", None, lower or 0, nodes, f"CP-SAT refused: {model.sat.validate()}")
+        if status not in (sat.OPTIMAL, sat.FEASIBLE):
+            bound = model.bound(solver.best_objective_bound) if lower is not None and nodes else 0
+            return Outcome("unknown", None, max(lower or 0, bound), nodes, "the limits came first")
+        plan = model.plan(solver.value)
+        if lower is None:
+            return Outcome("feasible", plan, 0, nodes, "a plan that fits")
+        peak = plan.peak(self.problem)
+        proven: Status = "optimal" if status == sat.OPTIMAL else "feasible"
+        bound = (
+            peak if proven == "optimal" else min(peak, max(lower, model.bound(solver.best_objective_bound)))
+        )
+        if bound == peak:
+            proven = "optimal"
+        return Outcome(proven, plan, bound, nodes, WORD if proven == "optimal" else "the limits came first")
+
+    def _infeasible(self, top: int, lower: int | None, nodes: int, proof: str) -> Outcome:
+        """Nothing ends by ``top``: the capacity, or what no plan that is slid down exceeds."""
+        beyond = max(top, self.problem.capacity or 0) + 1
+        return Outcome("infeasible", None, max(lower or 0, beyond), nodes, proof)
+
+    def _configure(self, solver: cp_model.CpSolver) -> None:
+        """Ensures that the solver keeps the limits, and repeats itself where they ask for that."""
+        parameters: Any = solver.parameters
+        parameters.random_seed = self.limits.seed % (1 << 31)
+        parameters.num_workers = max(1, self.limits.threads)
+        parameters.subsolvers.extend(SUBSOLVERS)
+        if self.limits.nodes is not None:
+            parameters.num_workers = 1
+        parameters.interleave_search = parameters.num_workers == 1
+        if self.limits.nodes is not None:
+            parameters.max_deterministic_time = self.limits.nodes / NODES_PER_SECOND
+        left = self.limits.left(self.began)
+        if left is not None:
+            parameters.max_time_in_seconds = left
+
+    def tell(self, peak: int | None, bound: int) -> None:
+        if self.report is not None:
+            self.report(Progress(perf_counter() - self.began, peak, bound, "CP-SAT"))
+
+
+def _watch(
+    run: _Run, solver: cp_model.CpSolver, model: Model, lower: int
+) -> cp_model.CpSolverSolutionCallback:
+    """Ensures that every better plan and every better bound is reported."""
+    sat: Any = import_module("ortools.sat.python.cp_model")
+    known: dict[str, int | None] = {"peak": None, "bound": lower}
+
+    class Callback(sat.CpSolverSolutionCallback):  # type: ignore[misc]
+        def on_solution_callback(self) -> None:
+            known["peak"] = model.bound(self.objective_value) if model.peak is not None else None
+            run.tell(known["peak"], known["bound"] or 0)
+
+    def better_bound(value: float) -> None:
+        if model.peak is None:
+            return
+        bound = model.bound(value)
+        if bound > (known["bound"] or 0):
+            known["bound"] = bound
+            run.tell(known["peak"], bound)
+
+    solver.best_bound_callback = better_bound
+    callback: cp_model.CpSolverSolutionCallback = Callback()
+    return callback

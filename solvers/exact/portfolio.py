@@ -1,0 +1,220 @@
+"""The portfolio: heuristics, bounds, decomposition, the specialised search and CP-SAT, in that order.
+
+Each is asked only where those before it have left something open; the first plan is there before the
+first search begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
+from chipmodel.model.plan import Plan, Problem, Status
+from chipmodel.verify.offsets_sweep import check_fast
+from solvers.core.board import Board
+from solvers.core.bounds_certified import MOST_ITEMS, best_bound
+from solvers.core.outcome import Limits, Outcome, Report
+from solvers.core.preprocess import components, validate
+from solvers.core.start import start_plans
+from solvers.exact.component import Part, is_infeasible, solve_part
+from solvers.exact.explain import explain
+
+Goal = Literal["fit", "minimise"]
+LOADING_SECONDS = 1.0
+"""What it takes at most to load a search that was compiled before: that is charged."""
+MOST_SEARCHED = 20_000
+"""Buffers of one part beyond which nothing is searched."""
+EXPLAIN_SECONDS = 5.0
+EXPLAIN_NODES = 200_000
+
+
+def exact(
+    problem: Problem, limits: Limits, report: Report | None = None, goal: Goal | None = None
+) -> Outcome:
+    """The best answer within ``limits``; see ``Outcome`` for what its status means.
+
+    ``fit`` stops at the first plan within the problem's capacity, ``minimise`` seeks the smallest peak
+    (within the capacity, where there is one). Without a ``goal`` a capacity means ``fit``. Raises
+    BadInput for a problem that has no meaning.
+    """
+    validate(problem)
+    if goal is None:
+        goal = "minimise" if problem.capacity is None else "fit"
+    run = _Portfolio(problem, limits, report, "minimise" if problem.capacity is None else goal)
+    outcome = run.run()
+    if outcome.plan is not None:
+        faults = check_fast(problem, outcome.plan)
+        if faults:
+            raise AssertionError(f"the exact planner made a wrong plan: {faults[0]}")
+    return outcome
+
+
+class _Portfolio:
+    def __init__(self, problem: Problem, limits: Limits, report: Report | None, goal: Goal) -> None:
+        self.problem, self.limits = problem, limits
+        self.goal: Goal = goal
+        self.board = Board(report)
+        self.parts = [Part(part) for part in components(problem)]
+        self.certificate: Certificate = Searched(0, "nobody", 0, "nothing was searched")
+        self.nodes = 0
+        self.proof = ""
+
+    def run(self) -> Outcome:
+        self.certificate = best_bound(self.problem, self.problem.capacity)
+        self._bound(self.certificate)
+        if excludes(self.certificate, self.problem.capacity):
+            return self._infeasible(self.problem)
+        self._start()
+        self._sums()
+        waiting = [part for part in self.parts if not self._settled(part)]
+        waiting.sort(key=lambda part: -part.area)
+        while waiting:
+            waiting = [part for part in waiting if not self._settled(part)]
+            if not waiting:
+                break
+            part = waiting.pop(0)
+            outcome = self._search(part, len(waiting) + 1)
+            if is_infeasible(outcome):
+                return self._infeasible(part.problem, outcome)
+        return self._answer()
+
+    def _start(self) -> None:
+        """Keeps for every part the lowest of the heuristics' plans."""
+        self.board.stage("heuristics")
+        for plan in start_plans(self.problem):
+            for part in self.parts:
+                part.offer(plan)
+            self._tell()
+            if all(self._settled(part) for part in self.parts):
+                return
+
+    def _sums(self) -> None:
+        """With a plan known, sums of sizes need be followed no further than its peak."""
+        peak = self._peak()
+        few = len(self.problem.buffers) <= MOST_ITEMS
+        if self.goal == "minimise" and few and peak is not None and peak > self.board.bound:
+            better = best_bound(self.problem, peak)
+            if (better.bytes or 0) > self._proven:
+                self._bound(better)
+
+    def _settled(self, part: Part) -> bool:
+        """Whether a lower plan of this part would change nothing."""
+        if part.closed:
+            return True
+        target = self.board.bound
+        if self.goal == "fit" and self.problem.capacity is not None:
+            target = self.problem.capacity
+        return part.peak is not None and part.peak <= target
+
+    def _search(self, part: Part, shares: int) -> Outcome:
+        part.closed = True
+        self.board.stage("search")
+        if len(part.problem.buffers) > MOST_SEARCHED:
+            return Outcome(
+                "unknown", None, 0, proof=f"parts of over {MOST_SEARCHED} buffers are not searched"
+            )
+        self._compile()
+        others = [p.peak for p in self.parts if p is not part]
+        report = self.board.within(part.peak, others, self.goal == "fit")
+        left = self.board.left(self.limits)
+        limits = replace(self.limits, seconds=None if left is None else left / shares)
+        outcome = self._solve(part, limits, report)
+        self.nodes += outcome.nodes
+        if outcome.plan is not None:
+            part.offer(outcome.plan)
+            self._tell()
+        proven = outcome.certificate
+        if outcome.status != "infeasible" and proven is not None and (proven.bytes or 0) > self._proven:
+            self._bound(proven)
+        if outcome.status != "optimal":
+            self.proof = self.proof or outcome.proof
+        return outcome
+
+    def _solve(self, part: Part, limits: Limits, report: Report) -> Outcome:
+        """A part need not be planned lower than the bound of the whole, which is no bound of the part's
+        own: first it is asked to fit in that."""
+        own = best_bound(part.problem, part.problem.capacity).bytes or 0
+        whole = self.board.bound
+        if self.goal == "fit" or whole <= own:
+            return solve_part(part, limits, self.goal, own, report)
+        half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
+        roof = Part(replace(part.problem, capacity=whole), part.offsets, part.peak)
+        fitted = solve_part(roof, half, "fit", own, None)
+        if fitted.plan is not None:
+            return replace(fitted, status="feasible", certificate=None)
+        lower = whole + 1 if is_infeasible(fitted) else own
+        outcome = solve_part(part, half, self.goal, lower, report)
+        return replace(outcome, nodes=outcome.nodes + fitted.nodes)
+
+    def _compile(self) -> None:
+        """A stage of its own, once on each machine; its seconds are not charged to the limit."""
+        from solvers.search import complete as search
+
+        self.board.stage("compiling the search")
+        compiling = max(0.0, search.warm() - LOADING_SECONDS)
+        if self.limits.seconds is not None:
+            self.limits = replace(self.limits, seconds=self.limits.seconds + compiling)
+        self.board.stage("search")
+
+    @property
+    def _proven(self) -> int:
+        """What ``certificate`` proves; the board may know of more, from a solver that is still at work."""
+        return self.certificate.bytes or 0
+
+    def _bound(self, certificate: Certificate) -> None:
+        self.certificate = certificate
+        self.board.raise_bound(certificate.bytes or 0)
+
+    def _peak(self) -> int | None:
+        peaks = [part.peak for part in self.parts]
+        return None if None in peaks else max((p for p in peaks if p is not None), default=0)
+
+    def _tell(self) -> None:
+        peak = self._peak()
+        if peak is not None:
+            self.board.found(peak)
+
+    def _answer(self) -> Outcome:
+        peak, bound = self._peak(), self.board.bound
+        capacity = self.problem.capacity
+        if peak is None or (capacity is not None and peak > capacity):
+            return self._outcome("unknown", None, self.proof or "the limits came first")
+        status: Status = "optimal" if peak == bound else "feasible"
+        proof = rests_on(self.certificate) if status == "optimal" else self.proof
+        return self._outcome(status, self._plan(), proof or "a plan that fits")
+
+    def _plan(self) -> Plan:
+        offsets: dict[str, int] = {}
+        for part in self.parts:
+            offsets.update(part.offsets)
+        return Plan({b.name: offsets[b.name] for b in self.problem.buffers})
+
+    def _infeasible(self, problem: Problem, outcome: Outcome | None = None) -> Outcome:
+        """``problem`` is the part that does not fit."""
+        if outcome is not None and outcome.certificate is not None:
+            self._bound(outcome.certificate)
+        self.board.stage("explaining why it does not fit")
+        explained = explain(problem, self.certificate, self._explain_limits(), is_known_not_to_fit)
+        self.certificate = explained.certificate
+        size = len(explained.buffers)
+        proof = (
+            f"{rests_on(self.certificate)}; {size} of {len(self.problem.buffers)} buffers alone do not fit"
+        )
+        return replace(self._outcome("infeasible", None, proof), explanation=explained.buffers)
+
+    def _explain_limits(self) -> Limits:
+        if self.limits.nodes is not None and self.limits.seconds is None:
+            return replace(self.limits, nodes=min(self.limits.nodes, EXPLAIN_NODES))
+        left = self.board.left(self.limits)
+        seconds = EXPLAIN_SECONDS if left is None else min(EXPLAIN_SECONDS, max(1.0, left))
+        return replace(self.limits, seconds=seconds)
+
+    def _outcome(self, status: Status, plan: Plan | None, proof: str) -> Outcome:
+        bound, points = self.board.bound, tuple(self.board.points)
+        return Outcome(status, plan, bound, self.nodes, proof, (), self.certificate, points)
+
+
+def is_known_not_to_fit(problem: Problem, limits: Limits) -> Status:
+    """What ``explain`` asks about a smaller and smaller part."""
+    return solve_part(Part(problem), limits, "fit", 0, None).status

@@ -1,0 +1,1 @@
+"""Packers without a proof, each as published elsewhere."""

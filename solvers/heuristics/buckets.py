@@ -1,0 +1,117 @@
+"""What the LUNA vendor's own packer does: tensors share buckets, and a bucket holds one at a time.
+
+After LISTENAI/thinker, resource_packer/memory.py. Its three planners differ in who comes first; the
+smallest sum of bucket sizes wins. There a tensor has a bucket of its own size or a larger one to itself,
+whatever the rest of it could have held.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from chipmodel.model.interval import hull, merged
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.first_fit import Ints, PlacedByTime
+from solvers.heuristics.pool import Nodes, in_a_row
+
+
+def buckets(problem: Problem) -> Plan:
+    """The buckets of the best of three orders, one after another. Guarantee: but for alignment the peak
+    is the smallest of the three sums, and so never above naive's."""
+    orders = (by_size(problem), by_breadth(problem), by_order(problem))
+    shared = [share(problem, order) for order in orders]
+    return in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
+
+
+def share(problem: Problem, order: Iterable[int]) -> Nodes:
+    """Each buffer (by index) in the smallest bucket that is large enough and of which no other buffer is
+    ever alive with it, or else in a new one of its own size."""
+    placed, shelf = PlacedByTime(problem), _Shelf(len(problem.buffers))
+    node_of: list[int | None] = [None] * len(problem.buffers)
+    for index in order:
+        taken = placed.rivals(index)[0].astype(np.int64)
+        node = shelf.bucket(problem.buffers[index].bytes, taken)
+        node_of[index] = node
+        placed.add(index, node)
+    return Nodes(tuple(shelf.sizes), tuple(node_of))
+
+
+class _Shelf:
+    """The buckets so far, and the same by size."""
+
+    def __init__(self, most: int) -> None:
+        self.sizes: list[int] = []
+        self._rising: list[int] = []
+        self._ranked = np.zeros(most, dtype=np.int64)
+        self._busy = np.zeros(most, dtype=bool)
+
+    def bucket(self, size: int, taken: Ints) -> int:
+        """The smallest one that is large enough and not ``taken`` (the older of two), or else a new one."""
+        at, count = bisect_left(self._rising, size), len(self.sizes)
+        self._busy[taken] = True
+        free = np.flatnonzero(~self._busy[self._ranked[at:count]])
+        self._busy[taken] = False
+        if len(free):
+            return int(self._ranked[at + free[0]])
+        at = bisect_right(self._rising, size)
+        self._rising.insert(at, size)
+        self._ranked[at + 1 : count + 1] = self._ranked[at:count].copy()
+        self._ranked[at] = count
+        self.sizes.append(size)
+        return count
+
+
+def by_size(problem: Problem) -> list[int]:
+    """The largest first."""
+    return sorted(_solid(problem), key=lambda i: -problem.buffers[i].bytes)
+
+
+def by_order(problem: Problem) -> list[int]:
+    """In the order in which they are first alive."""
+    return sorted(_solid(problem), key=lambda i: hull(problem.buffers[i].live).start)
+
+
+def by_breadth(problem: Problem) -> list[int]:
+    """Those of the position with the most bytes alive first, then of the next; at each the largest first.
+
+    A buffer's turn is that of the broadest position of its life, which is what is computed here.
+    """
+    solid = _solid(problem)
+    lives = {i: merged(problem.buffers[i].live) for i in solid}
+    changes: dict[int, int] = {}
+    for i in solid:
+        for span in lives[i]:
+            changes[span.start] = changes.get(span.start, 0) + problem.buffers[i].bytes
+            changes[span.stop] = changes.get(span.stop, 0) - problem.buffers[i].bytes
+    times = sorted(changes)
+    alive: list[int] = []
+    for time in times:
+        alive.append((alive[-1] if alive else 0) + changes[time])
+    turns = {p: turn for turn, p in enumerate(sorted(range(len(times)), key=lambda p: -alive[p]))}
+    first = _Lowest([turns[p] for p in range(len(times))])
+    turn_of = {
+        i: min(first.within(bisect_left(times, s.start), bisect_left(times, s.stop)) for s in lives[i])
+        for i in solid
+    }
+    return sorted(solid, key=lambda i: (turn_of[i], -problem.buffers[i].bytes))
+
+
+class _Lowest:
+    """The smallest of any stretch of a row of numbers, from the smallest of stretches of 1, 2, 4, ..."""
+
+    def __init__(self, row: Sequence[int]) -> None:
+        self.levels = [list(row)]
+        while (width := 1 << (len(self.levels) - 1)) * 2 <= len(row):
+            last = self.levels[-1]
+            self.levels.append([min(a, b) for a, b in zip(last, last[width:], strict=False)])
+
+    def within(self, start: int, stop: int) -> int:
+        level = (stop - start).bit_length() - 1
+        return min(self.levels[level][start], self.levels[level][stop - (1 << level)])
+
+
+def _solid(problem: Problem) -> list[int]:
+    return [i for i, b in enumerate(problem.buffers) if b.bytes and any(map(len, b.live))]

@@ -1,0 +1,91 @@
+"""S0: static offsets by simulating an allocator with a free list over the execution order.
+
+Best fit among coalesced free blocks; where none is large enough the largest one is stretched, and
+everything that lies beyond it moves up by as much.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heappop, heappush
+from math import lcm
+
+import numpy as np
+
+from chipmodel.model.interval import hull
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.first_fit import Ints, align
+
+
+def free_list(problem: Problem) -> Plan:
+    """Buffers in the order in which they are first alive; in the holes of a lifetime its bytes stay taken.
+
+    All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned.
+    Guarantee: never above the sum of these sizes; and for buffers of one size as low as any plan.
+    """
+    step = lcm(*(b.alignment for b in problem.buffers))
+    lives = [hull(b.live) for b in problem.buffers]
+    solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
+    arena = _Arena(len(lives), sum(align(problem.buffers[i].bytes, step) for i in solid))
+    ends: list[tuple[int, int]] = []
+    for index in sorted(solid, key=lambda i: lives[i].start):
+        while ends and ends[0][0] <= lives[index].start:
+            arena.free(heappop(ends)[1])
+        arena.take(index, align(problem.buffers[index].bytes, step))
+        heappush(ends, (lives[index].stop, index))
+    return Plan({b.name: int(arena.offsets[i]) for i, b in enumerate(problem.buffers)})
+
+
+class _Arena:
+    """Given offsets, and the free blocks between them, sorted by offset and never adjacent."""
+
+    def __init__(self, count: int, most: int) -> None:
+        kind: type = object if most >= 1 << 62 else np.int64
+        self.offsets: Ints = np.zeros(count, dtype=kind)
+        self.sizes = [0] * count
+        self.starts: list[int] = []
+        self.blocks: list[int] = []
+        """The size of the free block at each of ``starts``."""
+        self.next_offset = 0
+
+    def take(self, index: int, size: int) -> None:
+        """A place for buffer ``index``."""
+        self.sizes[index] = size
+        large = [block for block in self.blocks if block >= size]
+        if large:
+            self._cut(index, self.blocks.index(min(large)), size)
+        elif self.blocks:
+            at = self.blocks.index(max(self.blocks))
+            self._stretch(at, size)
+            self._cut(index, at, size)
+        else:
+            self.offsets[index] = self.next_offset
+            self.next_offset += size
+
+    def _cut(self, index: int, at: int, size: int) -> None:
+        self.offsets[index] = self.starts[at]
+        self.starts[at] += size
+        self.blocks[at] -= size
+        if not self.blocks[at]:
+            del self.starts[at], self.blocks[at]
+
+    def _stretch(self, at: int, size: int) -> None:
+        """Makes block ``at`` as large as ``size``; what lies at or past its end moves up."""
+        end, more = self.starts[at] + self.blocks[at], size - self.blocks[at]
+        self.offsets[self.offsets >= end] += more
+        self.starts[at + 1 :] = [start + more for start in self.starts[at + 1 :]]
+        self.blocks[at] = size
+        self.next_offset += more
+
+    def free(self, index: int) -> None:
+        """Takes buffer ``index``'s bytes back, joined with the free blocks that they touch."""
+        start, size = int(self.offsets[index]), self.sizes[index]
+        at = bisect_left(self.starts, start)
+        if at < len(self.starts) and start + size == self.starts[at]:
+            size += self.blocks[at]
+            del self.starts[at], self.blocks[at]
+        if at and self.starts[at - 1] + self.blocks[at - 1] == start:
+            self.blocks[at - 1] += size
+        else:
+            self.starts.insert(at, start)
+            self.blocks.insert(at, size)

@@ -1,0 +1,81 @@
+"""The memory pool of today's inference frameworks: S4's baseline, ncnn's PoolAllocator.
+
+Nodes are got from the system once and handed out again and again; a request may take a node that is
+larger than itself, but not too much larger, and the rest of the node is then wasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import lcm
+
+from chipmodel.model.interval import hull
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.first_fit import align
+
+REUSE_THRESHOLD = 0.75
+"""Tencent/ncnn, src/allocator.cpp: ``size_compare_ratio`` starts as 192 of 256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """``sizes`` in bytes, in the order in which they were got, and the node of every buffer (by index)."""
+
+    sizes: tuple[int, ...]
+    node_of: tuple[int | None, ...]
+
+
+def pool(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Plan:
+    """The nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum of
+    the nodes' sizes, and so never above naive's."""
+    return in_a_row(problem, pool_nodes(problem, reuse_threshold))
+
+
+def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Nodes:
+    """Buffers in the order in which they are first alive; each takes the node that has been free for
+    longest of those that are large enough and of which it takes more than the share ``reuse_threshold``
+    (0 to below 1), or else a new one of its own size. It keeps it through the holes of its lifetime.
+    """
+    lives = [hull(b.live) for b in problem.buffers]
+    solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
+    sizes: list[int] = []
+    node_of: list[int | None] = [None] * len(lives)
+    budgets: list[int] = []
+    payouts: list[tuple[int, int, int]] = []
+    for index in sorted(solid, key=lambda i: lives[i].start):
+        while payouts and payouts[0][0] <= lives[index].start:
+            budgets.append(heappop(payouts)[2])
+        size = problem.buffers[index].bytes
+        fitting = (n for n in budgets if size <= sizes[n] and size > reuse_threshold * sizes[n])
+        node = next(fitting, None)
+        if node is None:
+            node = len(sizes)
+            sizes.append(size)
+        else:
+            budgets.remove(node)
+        node_of[index] = node
+        heappush(payouts, (lives[index].stop, index, node))
+    return Nodes(tuple(sizes), tuple(node_of))
+
+
+def in_a_row(problem: Problem, nodes: Nodes) -> Plan:
+    """Every buffer at the start of its node, and the nodes one after another, each aligned for all of its
+    buffers; at 0 what has no node."""
+    steps = [1] * len(nodes.sizes)
+    for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
+        if node is not None:
+            steps[node] = lcm(steps[node], buffer.alignment)
+    starts = _starts(nodes.sizes, steps)
+    homes = (0 if node is None else starts[node] for node in nodes.node_of)
+    return Plan({b.name: home for b, home in zip(problem.buffers, homes, strict=True)})
+
+
+def _starts(sizes: Sequence[int], steps: Sequence[int]) -> list[int]:
+    starts: list[int] = []
+    end = 0
+    for size, step in zip(sizes, steps, strict=True):
+        starts.append(align(end, step))
+        end = starts[-1] + size
+    return starts

@@ -1,0 +1,53 @@
+"""Orders without a proof, each for the ops of one part of the graph, run behind ``done``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from solvers.order.problem import State, Tables, mask
+
+BEAM_WIDTH = 64
+
+
+def depth_first(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
+    """Next comes an op that the latest op has made ready, of several the first given: one branch is followed
+    to where it meets another before the next is begun."""
+    inside, state = mask(ops), tables.begin(ops, done, live)
+    since = dict.fromkeys(state.ready, 0)
+    for count in range(1, len(ops) + 1):
+        op = min(state.ready, key=lambda op: (-since[op], op))
+        state = tables.run(state, op, live, inside)
+        for new in state.ready:
+            since.setdefault(new, count)
+    return state.order
+
+
+def least_live(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
+    """Greedy: next comes the op behind which the fewest bytes are alive, of several the one with the fewest
+    while it runs."""
+    inside, state = mask(ops), tables.begin(ops, done, live)
+    for _ in ops:
+        steps = {op: tables.step(state.done, state.live, op) for op in state.ready}
+        best = min(steps, key=lambda op: (steps[op][1], steps[op][0], op))
+        state = tables.run(state, best, steps[best][1], inside)
+    return state.order
+
+
+def beam(
+    tables: Tables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
+) -> tuple[int, ...]:
+    """All sets of ops of one size side by side, of which the ``width`` with the least peak, then the fewest
+    live bytes, are kept."""
+    inside = mask(ops)
+    front: list[tuple[int, State]] = [(0, tables.begin(ops, done, live))]
+    for _ in ops:
+        found: dict[int, tuple[int, int, State, int]] = {}
+        for peak, state in front:
+            for op in state.ready:
+                during, behind = tables.step(state.done, state.live, op)
+                reached, above = state.done | 1 << op, max(peak, during)
+                if reached not in found or (above, behind) < found[reached][:2]:
+                    found[reached] = above, behind, state, op
+        best = sorted(found.values(), key=lambda entry: entry[:2])[:width]
+        front = [(above, tables.run(state, op, behind, inside)) for above, behind, state, op in best]
+    return front[0][1].order

@@ -1,0 +1,1 @@
+"""Which items stay in the fast memory, decided for all steps at once."""

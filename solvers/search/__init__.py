@@ -1,0 +1,1 @@
+"""The complete search for offsets, compiled on first use."""

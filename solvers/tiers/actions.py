@@ -1,0 +1,123 @@
+"""S1's actions: what may be tried with each block at one step.
+
+``move`` to another free place of its tier, ``swap`` to another tier, ``reuse`` of what it may overwrite.
+A block that holds data is moved or swapped before the op runs, and pays for it; one that is born at
+the step is put elsewhere than the rule would, which costs nothing by itself. Blocks born later, at
+this step and after it, are placed anew by the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chipmodel.errors import DoesNotFit
+from solvers.tiers.placement import Run
+
+Place = tuple[int, int, int]
+"""Tier, offset, and the block that is overwritten or -1."""
+
+
+def variants(run: Run, step: int, changes: int, skips: bool) -> Iterator[Run]:
+    """The states in which the op of ``step`` has run, with at most ``changes`` actions before it, at most
+    one for each block: the one without any action first. ``run`` is the state before the step.
+
+    With ``skips`` (S1's rule) nothing is tried where without an action all of the op's blocks lie in the
+    first tier; unless one of them is born that may not change its place later."""
+    plain = run.copy()
+    if all(_allocated(plain, block, step) for block in run.tables.births[step]):
+        done = skips and plain.fast(step) and not _last_chance(run, step)
+        plain.operate(step)
+        yield plain
+        if done:
+            return
+    # What leaves the first tier makes room for what comes to it.
+    alive = sorted(run.where, key=lambda block: (run.where[block] != 0, block))
+    for after, left in _moved(run, step, changes, alive):
+        for result in _born(after, step, left, run.tables.births[step], left < changes):
+            result.operate(step)
+            yield result
+
+
+def _moved(run: Run, step: int, changes: int, alive: list[int]) -> Iterator[tuple[Run, int]]:
+    yield run, changes
+    if not changes:
+        return
+    for index, block in enumerate(alive):
+        if block in run.stuck or not run.tables.size[block]:
+            continue
+        for tier, offset, _ in relocations(run, block, step):
+            after = run.copy()
+            after.move(block, step, tier, offset)
+            if run.where[block] or all(left >= 0 for left in after.room[step : run.tables.stop[block]]):
+                yield from _moved(after, step, changes - 1, alive[index + 1 :])
+
+
+def _born(run: Run, step: int, changes: int, births: list[int], acted: bool) -> Iterator[Run]:
+    if not births:
+        if acted:
+            yield run.copy()
+        return
+    block, rest = births[0], births[1:]
+    plain = run.copy()
+    usual: Place | None = None
+    if _allocated(plain, block, step):
+        usual = plain.events[-1][2:]
+        yield from _born(plain, step, changes, rest, acted)
+    for place in births_elsewhere(run, block, step) if changes else ():
+        if place != usual:
+            after = run.copy()
+            after.put(block, step, *place)
+            yield from _born(after, step, changes - 1, rest, True)
+
+
+def _last_chance(run: Run, step: int) -> bool:
+    return any(not run.tables.problem.blocks[block].swaps for block in run.tables.births[step])
+
+
+def _allocated(run: Run, block: int, step: int) -> bool:
+    """Whether the rule has a place for a block: only one that is pinned to a tier may find none."""
+    try:
+        run.allocate(block, step)
+    except DoesNotFit:
+        return False
+    return True
+
+
+def relocations(run: Run, block: int, step: int) -> Iterator[Place]:
+    """Where a block that holds data may go: by the rule into every other tier, and anywhere in its own."""
+    tables, origin = run.tables, run.where[block]
+    for tier in tables.allowed[block]:
+        if tier == tables.last:
+            if origin != tier:
+                yield tier, 0, -1
+        elif tier != origin:
+            offset = run.best_fit(block, tier) if tier or run.fits(block, step) else None
+            if offset is not None:
+                yield tier, offset, -1
+        elif tables.problem.tiers[tier].copies:
+            yield from _free_places(run, block, tier)
+
+
+def births_elsewhere(run: Run, block: int, step: int) -> Iterator[Place]:
+    """Every place that a block may be born at."""
+    tables = run.tables
+    for tier in tables.allowed[block]:
+        if tier == tables.last:
+            yield tier, 0, -1
+            continue
+        for under, offset in run.reusable(block, tier):
+            if tier or run.fits(block, step, tables.size[block]):
+                yield tier, offset, under
+        if tables.size[block] and (tier or run.fits(block, step)):
+            yield from _free_places(run, block, tier)
+
+
+def _free_places(run: Run, block: int, tier: int) -> Iterator[Place]:
+    """Both borders of every free space of a tier that holds the block."""
+    size, step = run.tables.size[block], run.tables.alignment[block][tier]
+    for first, end, _, _ in run.spaces(tier, block):
+        low, high = -(-first // step) * step, (end - size) // step * step
+        if low <= high:
+            yield tier, low, -1
+            if low < high:
+                yield tier, high, -1

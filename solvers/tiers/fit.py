@@ -1,0 +1,38 @@
+"""Where in the free spaces of a tier S1's initial rule puts a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from solvers.tiers.tables import Tables
+
+
+def best_fit(
+    tables: Tables,
+    block: int,
+    tier: int,
+    spaces: Iterable[tuple[int, int, int, int]],
+    capacity: int | None,
+) -> int | None:
+    """The smallest of ``spaces`` that holds ``block``, against the neighbour that dies later."""
+    size, step = tables.size[block], tables.alignment[block][tier]
+    best: tuple[int, int, int, int] | None = None
+    for space in spaces:
+        low = -(-space[0] // step) * step
+        smaller = best is None or space[1] - space[0] < best[1] - best[0]
+        if smaller and low + size <= space[1]:
+            best = space
+    if best is None:
+        return None
+    low, high, below, above = best
+    if _low_side(tables.stop, low, high, below, above, capacity):
+        return -(-low // step) * step
+    return (high - size) // step * step
+
+
+def _low_side(stop: Sequence[int], low: int, high: int, below: int, above: int, capacity: int | None) -> bool:
+    if below < 0 or above < 0:
+        return below < 0 or capacity is None
+    if stop[below] != stop[above]:
+        return stop[below] > stop[above]
+    return capacity is None or low <= capacity - high

@@ -1,0 +1,226 @@
+"""S1's initial rule: where a block goes when it is born, from any state and for any later steps.
+
+Tiers are tried from fast to slow (unless the block is pinned). In a tier a block is put on what it may
+overwrite, for that takes no more bytes; else into the smallest free space that holds it. There it
+lies against the neighbour that dies later, for what dies early then joins the free space; where
+both die together against the side nearer to the tier's border, and the border itself counts as a
+neighbour that never dies. What was not overwritten is freed when the op ends.
+
+The last tier holds everything, so only *that* a block lies there is kept; its places are given at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chipmodel.errors import DoesNotFit
+from solvers.tiers.fit import best_fit
+from solvers.tiers.tables import Tables
+
+Span = tuple[int, int, int]
+"""First byte, end, and the block that holds them."""
+Event = tuple[int, int, int, int, int]
+"""Step, block, tier, offset there (0 in the last tier), and the block that it is put on or -1."""
+
+
+class Run:
+    """The state at one step, the cost up to it, and everything that was placed since the run began."""
+
+    __slots__ = ("busy", "copied", "cost", "events", "room", "stuck", "tables", "where")
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.busy: list[list[Span]] = [[] for _ in range(tables.last)]
+        """Of each tier but the last, by offset. What lies between is free, so free spaces never touch.
+        Spans overlap only where the holes of one block's life hold another."""
+        self.where: dict[int, int] = {}
+        self.copied: set[int] = set()
+        """Blocks alive elsewhere of which the last tier has a valid copy."""
+        self.stuck: set[int] = set()
+        """Blocks alive that may not change their place while they hold data."""
+        self.room = list(tables.room)
+        self.cost = 0
+        self.events: list[Event] = []
+
+    def copy(self) -> Run:
+        """The same state, from which another may go on. Its events begin anew with these."""
+        other = Run.__new__(Run)
+        other.tables = self.tables
+        other.busy = [list(spans) for spans in self.busy]
+        other.where, other.copied, other.stuck = dict(self.where), set(self.copied), set(self.stuck)
+        other.room = list(self.room)
+        other.cost, other.events = self.cost, list(self.events)
+        return other
+
+    def same(self, other: Run) -> bool:
+        """Whether all that happens from here on is the same: then costs from here on are, too."""
+        return (
+            self.busy == other.busy
+            and self.where == other.where
+            and self.copied == other.copied
+            and self.stuck == other.stuck
+        )
+
+    # -- places --------------------------------------------------------------------------------
+
+    def spaces(self, tier: int, block: int) -> Iterator[tuple[int, int, int, int]]:
+        """Spaces of a tier that are free all through the life of ``block``: first byte, end, the blocks
+        below and above (-1 for the border)."""
+        low, below, tables = 0, -1, self.tables
+        for first, end, held in self.busy[tier]:
+            if tables.meet(block, held):
+                if first > low:
+                    yield low, first, below, held
+                if end > low:
+                    low, below = end, held
+        if low < self.tables.capacity[tier]:
+            yield low, self.tables.capacity[tier], below, -1
+
+    def best_fit(self, block: int, tier: int) -> int | None:
+        """The place that the rule gives a block in the free spaces of a tier, if there is one."""
+        return best_fit(self.tables, block, tier, self.spaces(tier, block), self.tables.capacity[tier])
+
+    def fits(self, block: int, step: int, shared: int = 0) -> bool:
+        """Whether every later op still finds its reserve and staging when ``block`` lies in the first
+        tier from ``step`` on; ``shared`` bytes at that step are another's already."""
+        tables = self.tables
+        if not tables.limited:
+            return True
+        need, start, room = tables.need[block], tables.start[block], self.room
+        if room[step] + shared < need[step - start]:
+            return False
+        return all(room[at] >= need[at - start] for at in range(step + 1, tables.stop[block]))
+
+    def reusable(self, block: int, tier: int) -> Iterator[tuple[int, int]]:
+        """(block, offset) of the spaces in a tier that ``block`` may overwrite and that hold it."""
+        tables, start = self.tables, self.tables.start[block]
+        if tables.cuts[start] and any(self.where.get(x, tier) for x, _, _ in tables.tasks[start]):
+            return
+        for under in tables.problem.blocks[block].overwrites:
+            for first, end, held in self.busy[tier] if self.where.get(under) == tier else ():
+                low = -(-first // tables.alignment[block][tier]) * tables.alignment[block][tier]
+                if held == under and low + tables.size[block] <= end:
+                    yield under, low
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def allocate(self, block: int, step: int) -> None:
+        """A place for a block that is born, by the rule. Raises DoesNotFit where its own tier has none."""
+        for tier in self.tables.allowed[block]:
+            found = self._place(block, step, tier)
+            if found is not None:
+                return self.put(block, step, tier, *found)
+        problem = self.tables.problem
+        raise DoesNotFit(
+            f"block {problem.blocks[block].name!r} finds no place in the tier that it is pinned to"
+        )
+
+    def _place(self, block: int, step: int, tier: int) -> tuple[int, int] | None:
+        """Offset in a tier, and what is overwritten there or -1; None where there is no place."""
+        size = self.tables.size[block]
+        if not size or tier == self.tables.last:
+            return 0, -1
+        for under, offset in self.reusable(block, tier):
+            if tier or self.fits(block, step, size):
+                return offset, under
+        place = self.best_fit(block, tier) if tier or self.fits(block, step) else None
+        return None if place is None else (place, -1)
+
+    def put(self, block: int, step: int, tier: int, offset: int, under: int = -1) -> None:
+        """Place a block that is born; one that has a home is brought from there."""
+        tables, problem = self.tables, self.tables.problem.blocks[block]
+        self._occupy(block, step, tier, offset, under)
+        if not problem.swaps or under in self.stuck:
+            self.stuck.add(block)
+        if problem.home is not None:
+            if problem.home == tables.last:
+                self.copied.add(block)
+            if problem.home != tier and not problem.constant:
+                self.cost += tables.times[step] * tables.transfer(block, problem.home, tier)
+
+    def move(self, block: int, step: int, tier: int, offset: int) -> None:
+        """Bring a block that holds data elsewhere, before the op of ``step``."""
+        tables, origin = self.tables, self.where[block]
+        self.release(block, step)
+        self._occupy(block, step, tier, offset, -1)
+        if tier != tables.last or block not in self.copied:
+            self.cost += tables.times[step] * tables.transfer(block, origin, tier)
+        if tables.last in (origin, tier):
+            self.copied.add(block)
+
+    def _occupy(self, block: int, step: int, tier: int, offset: int, under: int) -> None:
+        tables, size = self.tables, self.tables.size[block]
+        self.where[block] = tier
+        self.events.append((step, block, tier, offset, under))
+        if tier == tables.last:
+            return
+        if under >= 0:
+            self._cut(tier, under, offset, offset + size)
+        if size:
+            self._insert(tier, (offset, offset + size, block))
+        if tier == 0 and tables.limited:
+            self._take(block, step, 1)
+            self.room[step] += size if under >= 0 else 0
+
+    def _cut(self, tier: int, under: int, low: int, high: int) -> None:
+        """``under`` keeps the bytes outside of ``[low, high)``."""
+        spans = self.busy[tier]
+        at = next(i for i, (a, b, held) in enumerate(spans) if held == under and a <= low and high <= b)
+        first, end, _ = spans[at]
+        left = [(a, b, under) for a, b in ((first, low), (high, end)) if a < b]
+        spans[at : at + 1] = left
+
+    def _insert(self, tier: int, span: Span) -> None:
+        spans = self.busy[tier]
+        at = len(spans)
+        while at and spans[at - 1][0] > span[0]:
+            at -= 1
+        spans.insert(at, span)
+
+    def _take(self, block: int, step: int, sign: int) -> None:
+        need, start, room = self.tables.need[block], self.tables.start[block], self.room
+        for at in range(step, self.tables.stop[block]):
+            room[at] -= sign * need[at - start]
+
+    def release(self, block: int, step: int) -> None:
+        """Free the bytes of a block from ``step`` on; neighbouring free spaces are one at once."""
+        tier = self.where.pop(block)
+        if tier != self.tables.last:
+            self.busy[tier] = [span for span in self.busy[tier] if span[2] != block]
+            if tier == 0 and self.tables.limited:
+                self._take(block, step, -1)
+
+    def operate(self, step: int) -> None:
+        """Run the op of ``step``: pay for its tasks, then free what dies."""
+        tables, where, paid = self.tables, self.where, 0
+        for block, writes, costs in tables.tasks[step]:
+            paid += costs[where[block]]
+            if writes and block in self.copied and where[block] != tables.last:
+                self.copied.discard(block)
+        for block in tables.deaths[step]:
+            ends = tables.problem.blocks[block].ends
+            kept = block in self.copied and ends == tables.last
+            if ends is not None and ends != where[block] and not kept:
+                paid += tables.transfer(block, where[block], ends)
+            self.release(block, step + 1)
+            self.copied.discard(block)
+            self.stuck.discard(block)
+        self.cost += tables.times[step] * paid
+
+    def advance(self, step: int) -> None:
+        """One step by the initial rule alone."""
+        for block in self.tables.births[step]:
+            self.allocate(block, step)
+        self.operate(step)
+
+    def fast(self, step: int) -> bool:
+        """Whether all blocks that the op of ``step`` works on lie in the first tier."""
+        return all(not self.where[block] for block, _, _ in self.tables.tasks[step])
+
+
+def by_rule(tables: Tables) -> Run:
+    """The state behind the last step by the initial rule alone, with all of its events."""
+    run = Run(tables)
+    for step in range(len(tables.births)):
+        run.advance(step)
+    return run

@@ -1,0 +1,235 @@
+"""S1, state search over memory tiers: the initial rule, then actions step by step, the cheapest state kept.
+
+The steps are walked in order. In a segment of ``segment`` steps all combinations of actions are tried, and
+after each the rule places all later blocks anew; at the segment's last step the cheapest state is
+kept if it is cheaper than the one before. As soon as a state is the kept one's again, so are all its
+later costs, and the rule need not be run on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from time import perf_counter
+
+from chipmodel.errors import DoesNotFit
+from solvers.core.outcome import Limits
+from solvers.tiers.actions import variants
+from solvers.tiers.fit import best_fit
+from solvers.tiers.placement import Event, Run, by_rule
+from solvers.tiers.problem import State, Stay, TierProblem
+from solvers.tiers.tables import Tables
+
+WORK = 600_000
+"""Where no limit is given, there are as many nodes as take no more steps than these."""
+CHANGES = 2
+"""Blocks that may be acted on at one step: one gives up its place, another takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found; never dearer than the initial state."""
+
+    state: State
+    initial_cycles: Fraction
+    nodes: int
+    """States that were followed to their cost, or until they were no cheaper than the best."""
+    finished: bool
+    """Whether the walk came to the last step within its limits."""
+    trajectory: tuple[tuple[float, int, Fraction], ...]
+    """Seconds, nodes and cycles whenever a cheaper state was found; the initial state first."""
+
+    @property
+    def saved(self) -> float:
+        """The share of the initial cost that the search saved."""
+        return float(1 - self.state.cycles / self.initial_cycles) if self.initial_cycles else 0.0
+
+
+def initial_state(problem: TierProblem) -> State:
+    """S1's initial rule. Raises DoesNotFit where an op's reserve and staging exceed the first tier."""
+    tables = Tables(problem)
+    run = by_rule(tables)
+    return as_state(tables, run.events, run.cost)
+
+
+def search(
+    problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = CHANGES
+) -> Found:
+    """S1's search. ``segment`` steps are decided together (1 is greedy), with at most ``changes`` actions at
+    each step. The same problem and ``limits.nodes`` give the same state; there is nothing random.
+
+    Raises DoesNotFit where an op's reserve and staging exceed the first tier.
+    """
+    most = Limits(nodes=WORK // max(1, len(problem.steps)))
+    walk = Walk(Tables(problem), limits or most, segment, changes)
+    initial = walk.total
+    finished = walk.run()
+    scale = walk.tables.scale
+    trajectory = tuple((seconds, nodes, Fraction(total, scale)) for seconds, nodes, total in walk.found)
+    return Found(walk.state(), Fraction(initial, scale), walk.nodes, finished, trajectory)
+
+
+class Walk:
+    """The kept state: the run before each step, what was placed at each, and the total cost."""
+
+    def __init__(
+        self, tables: Tables, limits: Limits, segment: int, changes: int, skips: bool = True
+    ) -> None:
+        self.tables, self.limits = tables, limits
+        self.segment, self.changes, self.skips = segment, changes, skips
+        self.began = perf_counter()
+        self.nodes = 0
+        self.before: list[Run] = []
+        self.placed: list[list[Event]] = [[] for _ in tables.births]
+        run = Run(tables)
+        for step in range(len(tables.births)):
+            self.before.append(run)
+            run = self._ran(run, step)
+        self.total = run.cost
+        self.found = [(perf_counter() - self.began, 0, self.total)]
+
+    def _ran(self, run: Run, step: int) -> Run:
+        after = run.copy()
+        after.events.clear()
+        after.advance(step)
+        self.placed[step] = list(after.events)
+        after.events.clear()
+        return after
+
+    def run(self, enough: int = -1) -> bool:
+        """Walk all steps, or until the cost is ``enough``; False where the limits came first."""
+        steps = len(self.before)
+        for start in range(0, steps, self.segment):
+            if self.total <= enough:
+                return True
+            stop = min(steps, start + self.segment)
+            best: tuple[int, Run] | None = None
+            for run in self.combinations(self.before[start], start, stop):
+                if self._stopped():
+                    break
+                self.nodes += 1
+                total = self.follow(run, stop)
+                if total is not None and total < (best[0] if best else self.total):
+                    best = total, run
+            if best is not None:
+                self._keep(best[1], start, stop)
+            if self._stopped():
+                return False
+        return True
+
+    def combinations(self, run: Run, step: int, stop: int) -> Iterator[Run]:
+        """The states after ``stop - 1`` by all combinations of actions from ``step`` on."""
+        for after in variants(run, step, self.changes, self.skips):
+            if step + 1 == stop:
+                yield after
+            elif after.cost < self.total:
+                yield from self.combinations(after, step + 1, stop)
+
+    def follow(self, run: Run, step: int) -> int | None:
+        """The total cost when the rule goes on from ``run``; None as soon as it is no cheaper."""
+        run = run.copy()
+        run.events.clear()
+        while run.cost < self.total:
+            if step == len(self.before):
+                return run.cost
+            kept = self.before[step]
+            if run.same(kept):
+                total = run.cost + self.total - kept.cost
+                return total if total < self.total else None
+            try:
+                run.advance(step)
+            except DoesNotFit:
+                return None
+            step += 1
+        return None
+
+    def _keep(self, run: Run, start: int, stop: int) -> None:
+        for step in range(start, stop):
+            self.placed[step] = [event for event in run.events if event[0] == step]
+        trail = list(run.events)
+        for step in range(start + 1, stop):
+            self.before[step] = self._replay(step - 1, trail)
+        run = run.copy()
+        run.events.clear()
+        step = stop
+        saved = 0
+        while step < len(self.before):
+            if run.same(self.before[step]):
+                saved = self.before[step].cost - run.cost
+                break
+            self.before[step] = run
+            run = self._ran(run, step)
+            step += 1
+        for at in range(step, len(self.before)):
+            self.before[at].cost -= saved
+        self.total = self.total - saved if step < len(self.before) else run.cost
+        self.found.append((perf_counter() - self.began, self.nodes, self.total))
+
+    def _replay(self, step: int, events: list[Event]) -> Run:
+        """The state after ``step`` with the given events, from the kept state before it."""
+        run = self.before[step].copy()
+        for at, block, tier, offset, under in events:
+            if at == step and block in run.where:
+                run.move(block, step, tier, offset)
+            elif at == step:
+                run.put(block, step, tier, offset, under)
+        run.operate(step)
+        run.events.clear()
+        return run
+
+    def _stopped(self) -> bool:
+        limits = self.limits
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return True
+        return limits.seconds is not None and perf_counter() - self.began >= limits.seconds
+
+    def state(self) -> State:
+        """The kept state, with places in the last tier."""
+        return as_state(self.tables, [event for events in self.placed for event in events], self.total)
+
+
+def as_state(tables: Tables, events: list[Event], total: int) -> State:
+    """The state that ``events`` make, at the cost ``total`` (times the tables' scale)."""
+    stays: list[list[Stay]] = [[] for _ in tables.size]
+    lowest: list[int | None] = [None] * len(tables.size)
+    deep = last_tier(tables, events)
+    for step, block, tier, offset, under in events:
+        if stays[block]:
+            before = stays[block][-1]
+            stays[block][-1] = Stay(before.tier, before.offset, before.start, step)
+        else:
+            lowest[block] = under if under >= 0 else None
+        place = deep[block] if tier == tables.last else offset
+        stays[block].append(Stay(tier, place, step, tables.stop[block]))
+    return State(Fraction(total, tables.scale), tuple(tuple(s) for s in stays), tuple(lowest))
+
+
+def last_tier(tables: Tables, events: list[Event]) -> dict[int, int]:
+    """Offsets in the last tier by the same rule: a block that ever lies there keeps its place."""
+    first: dict[int, int] = {}
+    for step, block, tier, _, _ in events:
+        if tier == tables.last:
+            first.setdefault(block, step)
+    busy: list[tuple[int, int, int]] = []
+    offsets: dict[int, int] = {}
+    for block, step in first.items():
+        busy = [span for span in busy if tables.stop[span[2]] > step]
+        offset = best_fit(
+            tables, block, tables.last, _spaces(busy, tables.size[block] + tables.alignment[block][-1]), None
+        )
+        assert offset is not None
+        offsets[block] = offset
+        if tables.size[block]:
+            busy = sorted([*busy, (offset, offset + tables.size[block], block)])
+    return offsets
+
+
+def _spaces(busy: list[tuple[int, int, int]], more: int) -> Iterator[tuple[int, int, int, int]]:
+    low, below, total = 0, -1, 0
+    for first, end, block in busy:
+        if first > low:
+            yield low, first, below, block
+            total = max(total, first - low)
+        low, below = end, block
+    yield low, low + total + more, below, -1

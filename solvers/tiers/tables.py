@@ -1,0 +1,95 @@
+"""A tier problem in whole numbers, by index: what is looked up again and again while states are made."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from chipmodel.errors import DoesNotFit
+from solvers.tiers.problem import Block, Step, Task, Tier, TierProblem
+
+
+class Tables:
+    """All costs times ``scale``, so that they are integers; who is born, used and freed at each step.
+
+    Raises DoesNotFit where an op's reserve and staging alone exceed the first tier.
+    """
+
+    def __init__(self, problem: TierProblem) -> None:
+        blocks, tiers, steps = problem.blocks, problem.tiers, problem.steps
+        self.problem = problem
+        self.last = len(tiers) - 1
+        self.size = [b.bytes for b in blocks]
+        self.start = [b.start for b in blocks]
+        self.stop = [b.stop for b in blocks]
+        self.capacity = [0 if t.capacity is None else t.capacity for t in tiers[:-1]]
+        self.alignment = [[lcm(b.alignment, t.alignment) for t in tiers] for b in blocks]
+        self.allowed = [range(len(tiers)) if b.pinned is None else (b.pinned,) for b in blocks]
+        self.times = [step.times for step in steps]
+        self.cuts = [step.cuts for step in steps]
+        self.births: list[list[int]] = [[] for _ in steps]
+        self.deaths: list[list[int]] = [[] for _ in steps]
+        for index, block in enumerate(blocks):
+            self.births[block.start].append(index)
+            self.deaths[block.stop - 1].append(index)
+        self.spans = [b.spans() for b in blocks]
+        self.pierced = [bool(b.holes) for b in blocks]
+        self._costs(tiers, blocks, steps)
+        self._rooms(problem)
+
+    def _costs(self, tiers: tuple[Tier, ...], blocks: tuple[Block, ...], steps: tuple[Step, ...]) -> None:
+        def moved(task: Task) -> int:
+            return self.size[task.block] if task.moved is None else task.moved
+
+        whole = {(size, t): (t.leave(size), t.enter(size)) for size in set(self.size) for t in tiers}
+        sizes = {moved(task) for step in steps for task in step.tasks}
+        parts = {(size, t): (t.read(size), t.write(size)) for size in sizes for t in tiers}
+        exact = [Fraction(cost) for costs in (*whole.values(), *parts.values()) for cost in costs]
+        self.scale = lcm(*(cost.denominator for cost in exact))
+        self.ways = [[[int(c * self.scale) for c in whole[b.bytes, t]] for t in tiers] for b in blocks]
+        """By block and tier: leave, enter."""
+        self.tasks = [
+            [
+                (x.block, x.writes, [int(parts[moved(x), t][x.writes] * self.scale) for t in tiers])
+                for x in step.tasks
+            ]
+            for step in steps
+        ]
+        """By step: block, whether it is written, and what that costs in each tier."""
+
+    def meet(self, block: int, other: int) -> bool:
+        """Whether two blocks of which one is born while the other lives ever hold data at the same step."""
+        if not self.pierced[block] and not self.pierced[other]:
+            return True
+        return any(a < d and c < b for a, b in self.spans[block] for c, d in self.spans[other])
+
+    def transfer(self, block: int, origin: int, target: int) -> int:
+        """What it costs to bring a block from one tier (or place) to another."""
+        ways = self.ways[block]
+        return ways[origin][0] + ways[target][1]
+
+    def _rooms(self, problem: TierProblem) -> None:
+        self.limited = bool(self.last) and any(
+            s.reserve or any(t.staged for t in s.tasks) for s in problem.steps
+        )
+        """Whether anything but blocks takes bytes of the first tier: else its free spaces say all."""
+        self.room: list[int] = []
+        """Bytes of the first tier at each step with all blocks elsewhere, less what passes through then."""
+        self.need: list[list[int]] = []
+        """Bytes that a block takes from it by lying there, step by step: it need not pass through then."""
+        if not self.limited:
+            return
+        self.room = [self.capacity[0] - step.reserve for step in problem.steps]
+        self.need = [[b.bytes * b.alive(at) for at in range(b.start, b.stop)] for b in problem.blocks]
+        for at, step in enumerate(problem.steps):
+            for task in step.tasks:
+                self.room[at] -= task.staged
+                self.need[task.block][at - self.start[task.block]] -= task.staged
+            if self.room[at] < 0:
+                fast, slow = problem.tiers[0], problem.tiers[-1]
+                needed = self.capacity[0] - self.room[at]
+                raise DoesNotFit(
+                    f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
+                    f"of {self.capacity[0]:,} B",
+                    mend="give the chip more SharedMemory: --set shared_memory.bytes=...",
+                )

@@ -1,0 +1,138 @@
+"""A run as the question of what stays, by hand; and the bound that follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from chipmodel.bounds.residency import residency_bound, residency_problem
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program, ops
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import plan
+from solvers.residency.problem import Item, Overlay, ResidencyProblem
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support import with_memory
+from workloads.build.builder import ProgramBuilder
+
+
+def asked(program: Program, chip: Chip, **path: str) -> ResidencyProblem:
+    problem = residency_problem(program, chip, path)
+    assert problem is not None
+    return problem
+
+
+def named(problem: ResidencyProblem) -> dict[str, Item]:
+    return {item.name: item for item in problem.items}
+
+
+def skipping(middle: int = 8) -> Program:
+    """x (32 B in 4 rows) -> a -> b of ``middle`` channels -> c reads b and a, all 3 x 3 over 4 x 4."""
+    builder = ProgramBuilder("skipping")
+    a = builder.conv("a", builder.input("x", (1, 2, 4, 4)), 4, 3, pad=1, bias=False)
+    b = builder.conv("b", a, middle, 3, pad=1, bias=False)
+    c = builder.conv("c", b, 4, 3, pad=1, bias=False)
+    builder.output(builder.elementwise("add", "d", [a, c]))
+    return builder.build()
+
+
+def test_items_of_a_run_by_hand() -> None:
+    """A load is set up in 10 cycles and a store in 5; a byte takes one. Of 3 rows that a row of a convolution
+    reads two are there at the end."""
+    found = named(asked(skipping(), with_memory(PLAIN, 4000)))
+    x, a, d = found["x"], found["a"], found["d"]
+    assert (x.bytes, x.touches, x.loads, x.made, x.ends) == (32, (0,), (Fraction(42),), False, False)
+    assert (x.passing, x.ending) == ((24,), (16,))
+    assert (a.bytes, a.touches, a.reads, a.made) == (64, (0, 1, 3), (0, 64, 64), True)
+    assert a.store == 5 + 64
+    assert a.passing[:2] == (4, 48)  # a row of one channel, three rows of all
+    assert a.ending[:2] == (4, 32)
+    assert (d.touches, d.ends, d.store) == ((3,), True, Fraction(5 + 64))
+    weights = found["weights of b"]
+    assert (weights.bytes, weights.touches, weights.whole) == (8 * 36, (1,), False)
+    assert weights.passing == weights.ending == (36,)
+
+
+def test_a_loop_reads_its_weights_again_and_they_may_have_stayed() -> None:
+    """Only weights that come once are part of the ways to run their op."""
+    builder = ProgramBuilder("loop")
+    x = builder.input("x", (1, 2, 4, 4))
+    state = builder.elementwise("copy", "start", [x], outputs=["state"])
+    with builder.block() as body:
+        y = builder.conv("y", state, 2, 3, pad=1, bias=False)
+        builder.elementwise("copy", "again", [y], outputs=["state"])
+    builder.add_loop("loop", 3, body, ["state"])
+    builder.output(state)
+    program, chip = builder.build(), with_memory(PLAIN, 4000)
+    problem = asked(program, chip, loop="3")
+    weights = named(problem)["weights of y"]
+    assert weights.touches == (1, 3, 5)
+    assert weights.reads == (36, 36, 36)
+    most = {step: max(o.bytes for o in problem.options if o.step == step) for step in (1, 3, 5)}
+    assert most == {1: 64, 3: 64, 5: 64}
+    once = asked(program, chip, loop="1")
+    assert named(once)["weights of y"].touches == (1,)
+    assert max(o.bytes for o in once.options if o.step == 1) == 64 + 18
+
+
+def test_what_is_made_in_place_shares_its_bytes() -> None:
+    program = reuse(skipping(), "all")
+    problem = asked(program, with_memory(PLAIN, 4000))
+    index = {item.name: i for i, item in enumerate(problem.items)}
+    over = next(op.overwrites for op in ops(program.body) if op.name == "d")
+    assert over is not None
+    assert over in ("a", "c")
+    assert problem.overlays == (Overlay(3, (index[over],), index["d"]),)
+    assert named(problem)[over].absorbed == 3
+    assert not asked(skipping(), with_memory(PLAIN, 4000)).overlays
+
+
+def test_nothing_is_said_of_several_cores_or_a_very_long_run() -> None:
+    program = skipping()
+    assert residency_problem(program, replace(PLAIN, cores=2), {}) is None
+    long = replace(program, body=program.body * 101)
+    assert residency_problem(long, PLAIN, {}) is None
+    assert residency_bound(long, PLAIN, {}) is None
+
+
+def quick(size: int) -> Chip:
+    """Where the NPU takes a 64th of the time."""
+    macs = dict.fromkeys((8, 16, 32), Fraction(64))
+    return with_memory(replace(PLAIN, npu=replace(PLAIN.npu, macs_per_cycle=macs)), size)
+
+
+def test_a_tensor_that_cannot_stay_comes_back() -> None:
+    """b takes 256 B, so in 500 B not all stay. The bound says so where windows do not."""
+    program, last = skipping(16), 0
+    tight = quick(400)
+    assert time_bound(program, tight, {}, True).cycles > time_bound(program, tight, {}).cycles
+    for chip in (quick(4000), quick(800), quick(500), tight):
+        bound = time_bound(program, chip, {}, True)
+        assert bound.cycles >= last
+        last = bound.cycles
+        planned = plan(program, chip, "large-first", "exact:50")
+        assert planned.solved.peak <= chip.shared_memory.bytes
+        assert simulate(planned.commands, chip).cycles >= bound.cycles
+
+
+def test_who_binds_where_adds_up() -> None:
+    bound = residency_bound(skipping(16), quick(400), {})
+    assert bound is not None
+    assert {each.unit for each in bound.bindings} == {"dma"}
+    assert bound.cycles * 0.99 <= sum(each.cycles for each in bound.bindings) <= bound.cycles * 1.01
+    assert (bound.bindings[0].first, bound.bindings[-1].last) == ("a", "d")
+    slow = residency_bound(skipping(16), with_memory(PLAIN, 4000), {})
+    assert slow is not None
+    assert "npu" in {each.unit for each in slow.bindings}
+
+
+def test_where_no_plan_fits_the_bound_says_nothing() -> None:
+    """c reads three rows of b, 192 B, makes a byte of each of 4 columns, and has 144 B of weights each."""
+    bound = residency_bound(skipping(16), quick(192 + 4 + 144 - 1), {})
+    assert bound is not None
+    assert bound.cycles == 0
+    fits = residency_bound(skipping(16), quick(192 + 4 + 144), {})
+    assert fits is not None
+    assert fits.cycles > 0

@@ -1,0 +1,200 @@
+"""The bound on cycles: by hand, and never above what any plan takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.bounds.op_costs import least_cycles
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Channels, Chip, Dma, Route
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Op, Program, ops
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.pipeline.single_core import plan, run
+from dma.residency.tiling import Tiling
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+
+
+def fast_dma(chip: Chip) -> Chip:
+    """Transfers cost next to nothing, so that the compute bound decides."""
+    if not isinstance(chip.dma, Dma):
+        return replace(chip, dma=replace(chip.dma, setup_cycles=0))
+    load, store = (replace(way, setup_cycles=0) for way in (chip.dma.load, chip.dma.store))
+    psram = replace(chip.psram, clock_mhz=Fraction(10**6))
+    return replace(chip, psram=psram, dma=replace(chip.dma, load=load, store=store))
+
+
+def gated() -> Program:
+    """x (16 B) -> d (MACs 128, weights 160 B) -> one of l (64 + 96 B) and r -> 2 trips of t."""
+    builder = ProgramBuilder("gated")
+    x = builder.input("x", (1, 16))
+    builder.input("unused", (1, 500))
+    x = builder.dense("d", x, 8)
+    with builder.block() as left:
+        builder.dense("l", x, 8, outputs=["y"])
+    with builder.block() as right:
+        builder.elementwise("relu", "r", [x], outputs=["y"])
+    builder.add_if("gate", [("left", left), ("right", right)])
+    with builder.block() as body:
+        builder.elementwise("relu", "t", [builder.tensor("y", (1, 8))])
+    builder.add_loop("loop", 2, body)
+    builder.output(builder.tensor("y", (1, 8)))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("arm", "trips", "computed", "loaded", "loads"),
+    [
+        ("left", 2, 128 + 64 + 2 * 8, 16 + 160 + 96, 3),
+        ("right", 2, 128 + 8 + 2 * 8, 16 + 160, 2),
+        ("right", 500, 128 + 8 + 500 * 8, 16 + 160, 2),
+        ("left", 0, 128 + 64, 16 + 160 + 96, 3),
+    ],
+)
+def test_bounds_by_hand(arm: str, trips: int, computed: int, loaded: int, loads: int) -> None:
+    """Set-ups are 10 cycles for a load and 5 for a store. Where two transfers are in service at once, of
+    all of them only one is sure, and that may be the smaller."""
+    path = {"gate": arm, "loop": str(trips)}
+    after = trips * 8 + (8 if arm == "right" else 0)  # what runs when the last weights are there
+    assert lower_bound_cycles(gated(), PLAIN, path) == max(computed, loaded + 10 * loads + max(8 + 5, after))
+    two = replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2)))
+    assert lower_bound_cycles(gated(), two, path) == max(computed, loaded + 8 + 5, loaded + after)
+    fast = fast_dma(PLAIN)
+    assert lower_bound_cycles(gated(), fast, path) == computed
+
+
+def test_a_weight_counts_once_and_a_gathered_table_by_what_is_read() -> None:
+    builder = ProgramBuilder("shared")
+    x = builder.input("x", (1, 4))
+    shared = [builder.weight("shared", 100)]
+    a = builder.dense("a", x, 4, weights=shared)
+    b = builder.dense("b", a, 4, weights=shared)
+    table = builder.weight("table", 10_000)
+    work = next(ops(builder.build().body)).work
+    builder.emit("embedding", "e", work, [b], [(1, 4)], weights=[table], gathers=True)
+    # b, which needs nothing more, and e take 16 MACs each; a cannot end before its weights are there.
+    assert lower_bound_cycles(builder.build(), PLAIN, {}) == (4 + 10) + (100 + 10) + 2 * 16
+
+
+def test_what_no_trip_runs_is_neither_computed_nor_loaded() -> None:
+    builder = ProgramBuilder("no-trips")
+    x = builder.input("x", (1, 16))
+    with builder.block() as body:
+        builder.output(builder.dense("d", x, 8))
+    builder.add_loop("loop", 3, body)
+    assert lower_bound_cycles(builder.build(), PLAIN, {"loop": "0"}) == 0
+    assert lower_bound_cycles(builder.build(), PLAIN, {"loop": "1"}) > 128
+
+
+def test_the_users_own_cycles_are_the_bound_even_none() -> None:
+    builder = ProgramBuilder("own")
+    builder.dense("d", builder.input("x", (1, 16)), 8)
+    builder.override(cycles=0)
+    (op,) = ops(builder.build().body)
+    assert least_cycles(PLAIN.npu, op) == op_cycles(PLAIN.npu, op, 1, 8) == 0
+
+
+def test_a_program_that_does_nothing_takes_nothing() -> None:
+    builder = ProgramBuilder("nothing")
+    builder.input("x", (1, 4))
+    assert lower_bound_cycles(builder.build(), PLAIN, {}) == 0
+
+
+@st.composite
+def single_ops(draw: st.DrawFn) -> Op:
+    """One op of a kind whose parts may run across images, groups, products or directions."""
+    builder = ProgramBuilder("one", dtype=draw(st.sampled_from(("int8", "int16", "float32"))))
+    n, size = draw(st.integers(1, 3)), st.integers(1, 7)
+    groups = draw(st.integers(1, 4))
+    image = builder.input("x", (n, groups * draw(size), draw(size), draw(size)))
+    sequence = builder.input("s", (n, groups * draw(size), draw(size)))
+    either = draw(st.sampled_from((image, sequence)))
+    out_c, kernel, stride = groups * draw(size), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    kind = draw(st.sampled_from(("conv", "transposed", "pool", "matmul", "lstm", "gru", "add", "given")))
+    try:
+        match kind:
+            case "conv" | "transposed":
+                builder.conv(
+                    "o", either, out_c, kernel, stride=stride, pad=draw(st.integers(0, kernel - 1)),
+                    groups=groups, transposed=kind == "transposed",
+                )  # fmt: skip
+            case "pool":
+                builder.pool("o", either, kernel, stride=stride)
+            case "matmul":
+                lead = draw(st.sampled_from(((n,), ())))
+                builder.matmul("o", sequence, builder.input("b", (*lead, sequence.shape[-1], draw(size))))
+            case "lstm" | "gru":
+                directions = draw(st.integers(1, 2))
+                if kind == "gru":
+                    builder.recurrent("o", sequence, draw(size), "gru", directions=directions)
+                else:
+                    builder.recurrent("o", sequence, draw(size), "lstm", directions=directions)
+            case _:
+                builder.elementwise("add", "o", [image, image])
+    except BadInput:
+        assume(False)
+    op = next(ops(builder.build().body))
+    return replace(op, cycles=draw(st.integers(0, 99))) if kind == "given" else op
+
+
+@settings(max_examples=400)
+@given(single_ops(), st.data())
+def test_no_cut_computes_in_fewer_cycles(op: Op, data: st.DataObject) -> None:
+    tiling = Tiling(
+        data.draw(st.integers(1, op.work.rows)),
+        data.draw(st.integers(1, op.work.channels)),
+    )
+    spent = sum(op_cycles(LUNA_LIKE.npu, op, len(r), len(c)) for r, c in tiling.tiles(op))
+    assert least_cycles(LUNA_LIKE.npu, op) <= spent
+
+
+def test_the_bound_of_one_plain_op_is_its_cycles() -> None:
+    builder = ProgramBuilder("plain")
+    builder.conv("c", builder.input("x", (1, 3, 9, 9)), 5, 3, pad=1)
+    (op,) = ops(builder.build().body)
+    assert least_cycles(LUNA_LIKE.npu, op) == op_cycles(LUNA_LIKE.npu, op, op.work.rows, op.work.channels)
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
+@pytest.mark.parametrize("size", [256, 512, 1024, 8192])
+def test_rows_that_strides_jump_over_need_not_be_loaded(streamer: str, size: int) -> None:
+    """Of 64 rows, 1x1 windows 8 apart read 8; stripes load no more than those. The pool of 4 x 4 outputs
+    by 4 elements each comes after all of the weights."""
+    builder = ProgramBuilder("jumps")
+    x = builder.input("x", (1, 4, 64, 16))
+    builder.output(builder.pool("p", builder.conv("c", x, 4, 1, stride=8, bias=False), 2))
+    program = builder.build()
+    free = Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)))
+    assert lower_bound_cycles(program, replace(PLAIN, dma=free), {}) == 8 * 4 * 16 + 4 * 4 * 1 + 4 * 4 * 4
+    chip = with_memory(fast_dma(replace(LUNA_LIKE, psram=PLAIN.psram)), size)
+    result = run(program, chip, "large-first", streamer)
+    assert result.lower_bound_cycles <= result.trace.cycles
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
+def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
+    """Tight only where transfers are free of set-up, so half of the chips are made so."""
+    planned = 0
+    for seed in range(90):
+        random = Random(seed)
+        program = random_program(seed, Shape(ops=4, depth=seed % 3, side=5, channels=5))
+        chip = tiny_chip(random)
+        chip = fast_dma(chip) if seed % 2 else chip
+        packer = random.choice(("naive", "sequential", "large-first", "short-first"))
+        try:
+            trace = simulate(plan(program, chip, packer, streamer).commands, chip)
+        except DoesNotFit:
+            continue
+        planned += 1
+        assert lower_bound_cycles(program, chip, trace.path) <= trace.cycles, seed
+    assert planned > 60

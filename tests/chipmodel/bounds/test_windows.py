@@ -1,0 +1,153 @@
+"""The window bound by hand, against every order of loads, and monotone where physics is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.bounds.program_windows import windows_of
+from chipmodel.bounds.windows import Item, Stretch, Visit, window_bound
+from chipmodel.chip.chip import Channels
+from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.model.schedule import Direction
+from dma.timing.transfer import least_cost, transfer_cycles
+from tests.chipmodel.machine.test_simulate import PLAIN
+from workloads.build.builder import ProgramBuilder
+
+
+def weights(op: int, size: int, cycles: int) -> Item:
+    return Item(op, size, Fraction(cycles))
+
+
+def chain(*ops: tuple[int, int]) -> list[Visit]:
+    """Ops of (compute cycles, weight bytes); a byte takes a cycle to load."""
+    return [
+        Visit(f"op{i}", compute, (weights(i, size, size),) if size else ())
+        for i, (compute, size) in enumerate(ops)
+    ]
+
+
+def test_nothing_is_there_at_first() -> None:
+    assert window_bound(chain((5, 100)), 1000).cycles == 100
+    assert window_bound(chain((50, 100), (50, 0)), 1000).cycles == 100 + 50
+
+
+def test_what_memory_cannot_hold_is_loaded_after_the_op_before_has_begun() -> None:
+    """While op 0 computes for 1,000 cycles, 300 bytes can be loaded ahead of the 500 that follow."""
+    visits = chain((1000, 0), (10, 200), (10, 300))
+    assert window_bound(visits, 10_000).cycles == 1020
+    bound = window_bound(visits, 300)
+    assert bound.cycles == 1000 + 500 - 300
+    assert bound.stretches == (Stretch("npu", 0, 1, 1000), Stretch("dma", 1, 3, 200))
+
+
+def test_the_knapsack_keeps_what_is_dearest_to_load() -> None:
+    """Small blocks pay a set-up each, so they are what a plan would hold."""
+    dear, cheap = weights(1, 10, 110), weights(2, 100, 200)
+    visits = [Visit("a", 500, ()), Visit("b", 0, (dear,)), Visit("c", 0, (cheap,))]
+    assert window_bound(visits, 10).cycles == 500 + 200
+    assert window_bound(visits, 60).cycles == 500 + 100
+
+
+def test_windows_that_do_not_overlap_add_up() -> None:
+    """Each of the two pairs of large blocks has to be loaded, all but 100 bytes, between long ops."""
+    visits = chain((1000, 0), (1, 400), (1000, 0), (1, 400), (1000, 0))
+    assert window_bound(visits, 100).cycles == 3 * 1000 + 2 * 300
+
+
+def test_a_tensor_that_left_comes_back_or_takes_room() -> None:
+    visits = [
+        Visit("make", 100, ()),
+        Visit("busy", 1000, ()),
+        Visit("use", 10, (Item("t", 80, Fraction(80), made=0), weights(9, 100, 100))),
+    ]
+    assert window_bound(visits, 100).cycles == 100 + 1000 + 80
+    assert window_bound(visits, 180).cycles == 1110
+
+
+def test_outputs_are_stored_at_last() -> None:
+    visits = [Visit("a", 10, (weights(0, 50, 50),), Fraction(30))]
+    assert window_bound(visits, 1000).cycles == 80
+
+
+def best_of_all_plans(ops: Sequence[tuple[int, int]], capacity: int) -> int | None:
+    """The least cycles over all orders of loading whole blocks, each as soon as it fits: a block takes its
+    bytes from when its load begins to when its op ends."""
+    found: list[int] = []
+    for order in permutations([i for i, (_, size) in enumerate(ops) if size]):
+        cycles = _run(ops, capacity, order)
+        if cycles is not None:
+            found.append(cycles)
+    return min(found, default=None)
+
+
+def _run(ops: Sequence[tuple[int, int]], capacity: int, order: Sequence[int]) -> int | None:
+    ends: list[int] = []
+    loaded: dict[int, int] = {}
+    queue, engine = list(order), 0
+    for index, (compute, size) in enumerate(ops):
+        begin = ends[-1] if ends else 0
+        while True:
+            # Load ahead while the next block fits beside those that are not used up.
+            held = sum(ops[i][1] for i in loaded if i >= index)
+            if not queue or held + ops[queue[0]][1] > capacity:
+                break
+            engine = max(engine, begin) + ops[queue[0]][1]
+            loaded[queue.pop(0)] = engine
+        if size and index not in loaded:
+            return None
+        ends.append(max(begin, loaded.get(index, 0)) + compute)
+    return ends[-1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=5),
+    st.integers(1, 30),
+)
+def test_no_order_of_loads_is_faster(ops: list[tuple[int, int]], capacity: int) -> None:
+    best = best_of_all_plans(ops, capacity)
+    if best is not None:
+        assert window_bound(chain(*ops), capacity).cycles <= best
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 120)), min_size=1, max_size=12),
+    st.integers(0, 300),
+    st.integers(0, 300),
+)
+def test_more_memory_never_raises_it(ops: list[tuple[int, int]], capacity: int, more: int) -> None:
+    visits = chain(*ops)
+    bound = window_bound(visits, capacity)
+    assert window_bound(visits, capacity + more).cycles <= bound.cycles
+    assert sum(s.cycles for s in bound.stretches) <= bound.cycles <= sum(map(sum, ops))
+    assert bound.cycles >= max(sum(c for c, _ in ops), sum(size for _, size in ops))
+
+
+@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("direction", ["load", "store"])
+def test_each_transfer_costs_its_set_up_and_its_bytes_at_least(name: str, direction: Direction) -> None:
+    """So every block that is loaded by itself pays a set-up."""
+    chip = load_chip(name, ())
+    once, each = least_cost(chip, direction)
+    for size in [*range(1, 200), 255, 256, 257, 1000, 1023, 1024, 1025, 4095, 4096, 65_537, 1_000_003]:
+        assert transfer_cycles(chip, direction, size) >= once + size * each, size
+
+
+def test_only_one_channel_pays_every_set_up() -> None:
+    net = ProgramBuilder("two")
+    x = net.dense("a", net.input("x", (1, 16)), 8)
+    net.output(net.dense("b", x, 8))
+    program = net.build()
+    one = windows_of(program, PLAIN, {})
+    two = windows_of(program, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))), {})
+    assert one is not None
+    assert two is not None
+    assert one.cycles - two.cycles == 3 * 10 + 5

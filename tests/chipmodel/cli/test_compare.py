@@ -1,0 +1,150 @@
+"""``chipmodel compare`` as a user meets it: stdout, stderr, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvers.registry import packers
+from tests.command import call
+from tests.paths import WORKLOADS
+
+TINY = "zoo:ds_cnn"
+PACKING = str(WORKLOADS / "packing-example.csv")
+BANKS = str(WORKLOADS / "packing-banks.csv")
+
+
+def compared(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    code, out, _ = call(capsys, "compare", *arguments, "--node-limit", "2000", "--json", "-")
+    assert code == 0
+    return dict(json.loads(out))
+
+
+def test_all_packers_on_a_network(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = compared(capsys, TINY, "--node-limit", "2000")
+    assert [row["packer"] for row in answer["packers"]] == list(packers())
+    assert answer["streamers"] == []
+    assert (answer["chip"], answer["streamer"], answer["capacity_bytes"]) == (
+        "luna-arcs",
+        "ping-pong",
+        393216,
+    )
+    bound = answer["lower_bound_bytes"]
+    for row in answer["packers"]:
+        assert row["refused"] is None
+        assert row["lower_bound_bytes"] <= bound <= row["peak_bytes"]
+        assert row["gap"] == (row["peak_bytes"] - bound) / bound
+        assert row["fits"] == (row["peak_bytes"] <= 393216)
+        assert 0 <= row["unused_bytes"] < row["peak_bytes"]
+    peaks = {row["packer"]: row["peak_bytes"] for row in answer["packers"]}
+    assert peaks["exact"] == bound
+    assert peaks["naive"] > peaks["pool"] > bound
+
+
+def test_the_packer_that_simulate_uses_has_its_peak(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = compared(capsys, TINY, "--packers", "sequential", "--streamers", "all", "--packer", "sequential")
+    cycles = {row["streamer"]: row["total_cycles"] for row in answer["streamers"]}
+    for streamer in ("sync", "ping-pong"):
+        arguments = ("simulate", TINY, "--packer", "sequential", "--streamer", streamer, "--json", "-")
+        run = json.loads(call(capsys, *arguments)[1])
+        row = next(r for r in answer["streamers"] if r["streamer"] == streamer)
+        assert row["total_cycles"] == run["total_cycles"]
+        # All rows have the best bound that any streamer asks for; exact asks for more than others.
+        assert run["total_cycles"] >= row["lower_bound_cycles"] >= run["lower_bound_cycles"]
+        assert row["sync_cycles"] == cycles["sync"]
+        assert row["peak_bytes"] == run["peak_bytes"]
+        if streamer == "ping-pong":
+            assert answer["packers"][0]["peak_bytes"] == run["peak_bytes"]
+
+
+def test_only_streamers(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = compared(capsys, TINY, "--streamers", "sync")
+    assert answer["packers"] == []
+    assert [row["streamer"] for row in answer["streamers"]] == ["sync"]
+
+
+def test_settings_and_repeated_names(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = compared(capsys, TINY, "--packers", "pool:0, pool,pool:0", "--streamer", "sync")
+    assert [row["packer"] for row in answer["packers"]] == ["pool:0", "pool"]
+    assert answer["streamer"] == "sync"
+
+
+def test_a_packing_is_minimised_and_then_held_against_its_capacity(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = compared(
+        capsys, "guillotine:n=40,seed=3", "--packers", "exact,naive,hill-climb", "--capacity", "1MiB"
+    )
+    assert (answer["chip"], answer["streamer"], answer["capacity_bytes"]) == (None, None, 1 << 20)
+    exact, naive, climbed = answer["packers"]
+    assert (exact["peak_bytes"], exact["fits"], naive["fits"]) == (1 << 20, True, False)
+    assert climbed["trajectory"][-1]["peak_bytes"] == climbed["peak_bytes"]
+    roomy = compared(capsys, PACKING, "--packers", "exact,large-first", "--capacity", "1MiB")
+    assert [row["fits"] for row in roomy["packers"]] == [True, True]
+    assert [row["status"] for row in roomy["packers"]] == ["optimal", "feasible"]
+
+
+def test_packers_that_keep_no_constraints_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    memories = ("--memory", "fast=16KiB", "--memory", "slow=64KiB")
+    answer = compared(capsys, BANKS, "--packers", "naive,pool:0.5,exact", *memories)
+    naive, pool, exact = answer["packers"]
+    assert naive["refused"] == pool["refused"] == "keeps no constraints"
+    assert exact["fits"] is True
+
+
+def test_the_same_limits_give_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [compared(capsys, TINY, "--seed", "3")["packers"] for _ in range(2)]
+    for row in (row for each in rows for row in each):
+        row.pop("seconds")
+        row["trajectory"] = [point["peak_bytes"] for point in row["trajectory"]]
+    assert rows[0] == rows[1]
+
+
+def test_files_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, document = tmp_path / "c.html", tmp_path / "c.json"
+    code, out, err = call(
+        capsys, "compare", TINY, "--packers", "naive,linear", f"--html={page}", f"--json={document}"
+    )
+    assert (code, err) == (0, "")
+    assert "ds_cnn on luna-arcs" in out
+    assert "linear" in out
+    assert "</html>" in page.read_text()
+    assert len(json.loads(document.read_text())["packers"]) == 2
+
+
+def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = call(capsys, "compare", TINY, "--set", "shared_memory.bytes=512")
+    assert code == 1
+    assert "mend: give the chip more SharedMemory" in err
+    answer = compared(capsys, TINY, "--streamers", "all", "--no-spill", "--set", "shared_memory.bytes=8192")
+    assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((TINY, "--packers", "best"), "unknown packer 'best'"),
+        ((TINY, "--packers", "pool:2"), "pool:2 is no reuse threshold"),
+        ((TINY, "--packers", ","), "unknown packer ''"),
+        ((TINY, "--streamers", "best"), "unknown streamer 'best'"),
+        ((TINY, "--streamer", "best"), "unknown streamer 'best'"),
+        ((TINY, "--packer", "best"), "unknown packer 'best'"),
+        ((TINY, "--packer", "all"), "unknown packer 'all'"),
+        ((TINY, "--capacity", "3"), "--capacity is for packings"),
+        ((TINY, "--memory", "a=3"), "--memory is for packings"),
+        ((TINY, "--html", "-"), "only --json can be written to stdout"),
+        ((TINY, "--time-limit", "-1"), "--time-limit -1 is no limit"),
+        ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
+        ((PACKING, "--chip", "gap9"), "--chip says nothing about a packing"),
+        ((PACKING, "--strict"), "--strict says nothing about a packing"),
+        (("nothing.csv",), "nothing.csv"),
+    ],
+)
+def test_bad_input(arguments: tuple[str, ...], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "compare", *arguments)
+    assert (code, out) == (2, "")
+    assert what in err
+    assert "mend:" in err

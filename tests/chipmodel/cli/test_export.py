@@ -1,0 +1,155 @@
+"""``chipmodel export`` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.export.tflm import read_offline
+from tests.command import call
+
+PARQUET: Any = import_module("pyarrow.parquet")
+
+
+@pytest.fixture
+def written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+    return write(tmp_path, capsys, "zoo:resnet8")
+
+
+def write(
+    folder: Path, capsys: pytest.CaptureFixture[str], workload: str, *options: str
+) -> tuple[Path, Path]:
+    files = folder / "plan.json", folder / "result.json"
+    code, _, err = call(capsys, "simulate", workload, "--plan", files[0], "--json", files[1], *options)
+    assert code == 0, err
+    return files
+
+
+@pytest.mark.parametrize("workload", ["zoo:resnet8", "zoo:branchynet", "zoo:lstm_decoder"])
+def test_pack_finds_the_plans_own_bound_and_no_worse_peak(
+    workload: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, result = write(tmp_path, capsys, workload, "--packer", "exact")
+    table = tmp_path / "plan.csv"
+    assert call(capsys, "export", plan, "--as", "minimalloc", "-o", table) == (0, "", "")
+    simulated = json.loads(result.read_text())
+    code, out, _ = call(capsys, "pack", table, "--time-limit", "5", "--json", "-")
+    packed = json.loads(out)
+    assert code == 0
+    assert packed["lower_bound_bytes"] == simulated["peak_lower_bound_bytes"]
+    assert packed["peak_bytes"] <= simulated["peak_bytes"]
+
+
+def test_the_header_is_named_after_the_workload_or_as_asked(
+    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "export", written[0], "--as", "c-header")
+    assert (code, err) == (0, "")
+    assert "#ifndef RESNET8_PLAN_H" in out
+    peak = json.loads(written[1].read_text())["peak_bytes"]
+    assert f"#define RESNET8_PEAK {peak}u" in out
+    assert (
+        "#ifndef MINE_PLAN_H" in call(capsys, "export", written[0], "--as", "c-header", "--prefix", "mine")[1]
+    )
+    assert call(capsys, "export", written[0], "--as", "c-header", "--prefix", "7up")[0] == 2
+
+
+def test_the_offline_plan_is_bytes_and_a_listing(
+    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names, made = tmp_path / "names.txt", tmp_path / "plan.bin"
+    names.write_text("softmax\nelsewhere\nconv1\n")
+    code, out, err = call(capsys, "export", written[0], "--as", "tflm", "--tensors", names, "-o", made)
+    assert code == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert [row["tensor"] for row in rows] == ["softmax", "elsewhere", "conv1"]
+    assert [int(row["offset"]) for row in rows] == list(read_offline(made.read_bytes()))
+    assert rows[1]["offset"] == "-1"
+    offsets = {b["name"]: b["offset"] for b in json.loads(written[0].read_text())["buffers"]}
+    assert int(rows[2]["offset"]) == offsets["conv1"]
+    assert "not in the list of tensors" in err
+    assert call(capsys, "export", written[0], "--as", "tflm")[0] == 2
+
+
+def test_the_ops_of_a_result_are_a_table(
+    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call(capsys, "export", written[1], "--as", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(out.splitlines()))
+    assert (
+        sum(int(row["compute_cycles"]) for row in rows)
+        == json.loads(written[1].read_text())["compute_cycles"]
+    )
+
+
+def test_the_same_table_as_parquet(
+    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "ops.parquet"
+    assert call(capsys, "export", written[1], "--as", "parquet", "-o", made) == (0, "", "")
+    lines = csv.DictReader(call(capsys, "export", written[1], "--as", "csv")[1].splitlines())
+    table = PARQUET.read_table(made)
+    assert table.column_names == list(lines.fieldnames or ())
+    assert [{name: str(cell) for name, cell in row.items()} for row in table.to_pylist()] == list(lines)
+    assert {str(table.schema.field(name).type) for name in ("op", "kind")} == {"string"}
+    assert {str(field.type) for field in table.schema if field.name not in ("op", "kind")} == {"int64"}
+    code, out, err = call(capsys, "export", written[1], "--as", "parquet")
+    assert (code, out) == (2, "")
+    assert "--output ops.parquet" in err
+    assert call(capsys, "export", written[0], "--as", "parquet", "-o", made)[0] == 2
+
+
+def test_each_format_says_which_file_it_is_of(
+    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, result = written
+    code, out, err = call(capsys, "export", result, "--as", "c-header")
+    assert (code, out) == (2, "")
+    assert "this is a result, and not the plan" in err
+    code, _, err = call(capsys, "export", plan, "--as", "csv")
+    assert code == 2
+    assert "this is a plan, and not the result" in err
+    assert call(capsys, "export", plan, "--as", "minimalloc", "--prefix", "x")[0] == 2
+    assert call(capsys, "export", plan, "--as", "c-header", "--tensors", "x")[0] == 2
+    assert call(capsys, "export", result, "--as", "csv", "--core", "0")[0] == 2
+    assert call(capsys, "export", plan, "--as", "minimalloc", "-o", plan)[0] == 2
+
+
+def test_cores_are_exported_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, result = write(tmp_path, capsys, "zoo:googlenet", "--set", "cores=2", "--chip", "stm32n6")
+    code, _, err = call(capsys, "export", plan, "--as", "minimalloc")
+    assert code == 2
+    assert "--core 0 to --core 1" in err
+    parts = [call(capsys, "export", plan, "--as", "minimalloc", "--core", str(core))[1] for core in (0, 1)]
+    planned = json.loads(plan.read_text())["cores"]
+    assert [len(part.splitlines()) - 1 for part in parts] == [len(core["buffers"]) for core in planned]
+    ops = list(csv.DictReader(call(capsys, "export", result, "--as", "csv")[1].splitlines()))
+    assert {row["core"] for row in ops} <= {"0", "1"}
+
+
+def test_a_plan_that_does_not_fit_is_exported_to_be_packed_again_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, _ = write(tmp_path, capsys, "zoo:resnet8")
+    made = json.loads(plan.read_text())
+    plan.write_text(json.dumps(made | {"capacity_bytes": made["peak_bytes"] - 1}))
+    code, out, err = call(capsys, "export", plan, "--as", "c-header")
+    assert (code, out) == (1, "")
+    assert "the plan needs" in err
+    assert call(capsys, "export", plan, "--as", "minimalloc")[0] == 0
+
+
+def test_broken_json_is_named_with_line_and_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"format":\n "chipmodel-plan/2",}')
+    code, _, err = call(capsys, "export", bad, "--as", "minimalloc")
+    assert code == 2
+    assert f"{bad}:2:21: not JSON" in err or f"{bad}:2:20: not JSON" in err

@@ -1,0 +1,286 @@
+"""The command line as a user meets it: stdout, stderr, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chipmodel.cli.main import main
+from chipmodel.study.store import read_rows
+from tests.paths import HARDWARE
+
+TINY = "zoo:resnet8"
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one call in this process."""
+    argv = sys.argv
+    sys.argv = ["chipmodel", *arguments]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = argv
+    printed = capsys.readouterr()
+    code = ended.value.code
+    return code if isinstance(code, int) else 0, printed.out, printed.err
+
+
+def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "simulate", TINY, "--json", "-")
+    answer = json.loads(out)
+    assert code == 0
+    assert err == ""
+    keys = (
+        *("workload", "chip", "packer", "streamer", "capacity_bytes", "peak_bytes", "peak_lower_bound_bytes"),
+        *("total_cycles", "sync_cycles", "lower_bound_cycles", "compute_cycles", "dma_cycles"),
+        *("stall_cycles", "milliseconds", "fits"),
+    )
+    assert set(keys) <= set(answer)
+    assert answer["fits"] is True
+    assert answer["total_cycles"] == answer["compute_cycles"] + answer["stall_cycles"]
+    assert answer["lower_bound_cycles"] <= answer["total_cycles"] <= answer["sync_cycles"]
+    assert answer["peak_lower_bound_bytes"] <= answer["peak_bytes"] <= answer["capacity_bytes"]
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for run in ("a", "b"):
+        files = [f"--{kind}={tmp_path / run}.{kind}" for kind in ("json", "plan", "trace", "html")]
+        assert call(capsys, "simulate", TINY, *files)[0] == 0
+    for kind in ("json", "plan", "trace", "html"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes(), kind
+
+
+def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.json"
+    memory = "--set=shared_memory.bytes=40KiB"
+    assert call(capsys, "simulate", TINY, memory, "--plan", str(plan))[0] == 0
+    code, out, _ = call(capsys, "check", str(plan), TINY)
+    assert (code, out[:7]) == (0, "correct")
+    document = json.loads(plan.read_text())
+    document["buffers"][0]["offset"] += 16
+    plan.write_text(json.dumps(document))
+    code, out, _ = call(capsys, "check", str(plan), TINY)
+    assert (code, out[:5]) == (1, "wrong")
+    code, out, _ = call(capsys, "check", str(plan), "zoo:ds_cnn")
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate", "nowhere.yaml"], "nowhere.yaml"),
+        (["simulate", "zoo:resnet81"], "resnet8"),
+        (["simulate", "zoo:resnet8?depth=3"], "depth"),
+        (["simulate", TINY, "--chip", "luna-arc"], "luna-arcs"),
+        (["simulate", TINY, "--set", "psram.clock=3"], "psram.clock_mhz"),
+        (["simulate", TINY, "--set", "psram.clock_mhz=fast"], "fast"),
+        (["simulate", TINY, "--packer", "best"], "large-first"),
+        (["simulate", TINY, "--streamer", "best"], "ping-pong"),
+        (["simulate", TINY, "--dtype", "int7"], "int8"),
+        (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
+        (["simulate", TINY, "--path", "gate=a"], "no if or loop"),
+        (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
+        (["simulate", TINY, "--html", "no/such/folder/x.html"], "no/such/folder"),
+        (["simulate"], "WORKLOAD"),
+        (["simulat", TINY], "simulat"),
+        (["check", "nowhere.json", TINY], "nowhere.json"),
+        (["chips", "luna"], "luna-arcs"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, err
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=40KiB", "--no-spill")
+    assert (code, out) == (1, "")
+    assert "largest live set" in err
+    assert "smallest capacity" in err
+    code, out, err = call(capsys, "simulate", "zoo:resnet18", "--packer", "naive", "--json", "-")
+    assert code == 1
+    assert json.loads(out)["fits"] is False
+    assert "does not fit" in err
+
+
+def test_an_internal_fault_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr("workloads.load.load", broken)
+    monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
+    code, _, err = call(capsys, "simulate", TINY)
+    assert code == 70
+    assert "internal error: ZeroDivisionError" in err
+    assert "Traceback" not in err
+
+
+def test_an_output_file_appears_whole_or_not_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "missing" / "x.html"
+    code, _, _ = call(capsys, "simulate", TINY, "--html", str(bad), "--json", str(good))
+    assert code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["zoo", "planners", "chips", "schema"])
+def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, command)
+    assert (code, err) == (0, "")
+    expected = {"zoo": "mobilenetv2", "planners": "ping-pong", "chips": "alif-e7", "schema": '"$defs"'}
+    assert expected[command] in out
+
+
+@pytest.mark.parametrize("options", ["--json -", ""], ids=["written by click", "written by rich"])
+def test_a_reader_that_leaves_is_no_error(options: str) -> None:
+    command = f"{sys.executable} -m chipmodel simulate {TINY} {options} | true; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error_and_no_file_gets_what_is_printed(closed: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("workloads: zoo:ds_cnn\nstreamers: sync\n")
+    command = f"{sys.executable} -m chipmodel study {tmp_path / 's.yaml'} {closed}"
+    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
+    assert len(read_rows(tmp_path / "s.sqlite")[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "message"),
+    [
+        (OSError(24, "Too many open files"), 2, "says: Too many open files\n  mend: a limit"),
+        (FileNotFoundError(2, "No such file", "/gone"), 2, "the system says: No such file: /gone\n"),
+        (EOFError("of a pipe"), 70, "internal error: RuntimeError: a stream ended: of a pipe"),
+    ],
+)
+def test_what_the_system_refuses_is_one_message(
+    fault: Exception,
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("workloads.load.load", refused)
+    monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
+    found, out, err = call(capsys, "simulate", TINY)
+    assert (found, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_no_malformed_workload_shows_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.workloads.from_yaml.test_malformed import CASES
+
+    assert len(CASES) >= 200
+    path = tmp_path / "w.yaml"
+    for title, (text, line, _) in CASES.items():
+        path.write_text(text, encoding="utf-8")
+        code, out, err = call(capsys, "simulate", str(path))
+        assert (code, out) == (2, ""), title
+        assert f"w.yaml:{line}:" in err, title
+        assert "Traceback" not in err, title
+        assert "internal error" not in err, title
+
+
+def test_validate_prints_a_table_of_80_columns_and_writes_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "answer.json"
+    for table in sorted(HARDWARE.glob("*.csv")):
+        code, out, err = call(capsys, "validate", str(table), "--json", str(file))
+        assert (code, err) == (0, ""), table.stem
+        assert out.startswith(f"{table.stem}: ")
+        assert max(map(len, out.splitlines())) <= 80
+        answer = json.loads(file.read_text())
+        rows = len(table.read_text().splitlines()) - 1
+        assert (answer["kind"], answer["table"]) == (table.stem, table.name)
+        assert (len(answer["rows"]), answer["summary"]["rows"]) == (rows, rows)
+        code, out, _ = call(capsys, "validate", str(table), "--json", "-")
+        assert (code, out) == (0, file.read_text())
+
+
+def test_validate_shows_the_worst_rows_and_exits_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("op,elements,cycles,[b]\nrelu,64,500,1\nrelu,64,100,2\nrelu,64,450,3\n")
+    code, out, err = call(capsys, "validate", str(table))
+    assert (code, err) == (0, "")
+    assert "note: column '[b]' is not used" in out
+    assert out.index("400.00%") < out.index("11.11%")
+    assert "exact" in out
+    code, out, err = call(capsys, "validate", str(table), "--chip", "esp32s3", "--json", "-")
+    assert (code, json.loads(out)["chip"]) == (0, "esp32s3")
+    assert err == "note: column '[b]' is not used\n"
+
+
+def test_validate_refuses_what_is_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, bytes_ = tmp_path / "t.csv", tmp_path / "b.csv"
+    table.write_text("op,elements,cycles\nadd,x,1\n")
+    bytes_.write_bytes(b"op,elements,cycles\nadd,\xff,1\n")
+    hyperbus = str(HARDWARE / "rtl_hyperbus_read.csv")
+    for arguments, words in (
+        ([str(table)], "t.csv:2:5: elements 'x' is no number"),
+        ([str(bytes_)], "b.csv:2:5: the byte 0xff is not UTF-8"),
+        ([str(tmp_path)], "directory"),
+        ([str(tmp_path / "none.csv")], "no such file"),
+        ([hyperbus, "--chip", "luna-arcs"], "compared with pulp-hyperbus"),
+        ([hyperbus, "--kind", "luna_conv2d"], "has no column in_c"),
+        ([hyperbus, "--set", "psram.clock_mhz=9"], "CE# would be low for 358 clocks"),
+        ([hyperbus, "--json", str(tmp_path / "no" / "x.json")], "cannot write"),
+        ([], "TABLE.csv"),
+    ):
+        code, out, err = call(capsys, "validate", *arguments)
+        assert (code, out) == (2, ""), arguments
+        assert words in err
+        assert "Traceback" not in err
+
+
+def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+    from dma.validation.kinds import KINDS
+
+    code, out, _ = call(capsys, "validate", "--help")
+    words = set(out.replace(",", " ").replace(";", " ").split())
+    assert code == 0
+    for kind in KINDS.values():
+        assert {kind.name, kind.chip, *kind.known} <= words | {"luna-arcs"}, kind.name
+    assert "(luna-arcs" in words
+
+
+def test_the_main_job_is_quick_and_small() -> None:
+    """ResNet-18 as a whole process: under 1.5 s of its own time and 150 MB, the best of three."""
+    code = (
+        "import re, sys, time; from chipmodel.cli.main import commands; "
+        "commands.main(sys.argv[1:], standalone_mode=False); "
+        "peak = int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]); "
+        "print(time.process_time(), peak, file=sys.stderr)"
+    )
+    job = ["simulate", "zoo:resnet18", "--chip", "stm32n6", "--json", "-"]
+    runs: list[tuple[float, float]] = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True, check=True)
+        seconds, peak = map(float, done.stderr.split())
+        runs.append((seconds, peak))
+        assert json.loads(done.stdout)["workload"] == "resnet18"
+    assert min(seconds for seconds, _ in runs) < 1.5
+    assert max(kilobytes for _, kilobytes in runs) < 150_000

@@ -1,0 +1,335 @@
+"""``chipmodel pack`` as a user meets it: stdout, stderr, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chipmodel.model.certificate import LiveSet
+from chipmodel.model.plan import Plan, Solved
+from tests import command
+from workloads.packing.problem_csv import read_packing
+
+EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
+"""MiniMalloc's own example, which fits 12 bytes."""
+KEYS = {
+    *("packer", "status", "peak_bytes", "lower_bound_bytes", "gap", "seconds", "buffers", "capacity_bytes"),
+    *("offsets", "proof", "certificate", "explanation", "trajectory", "fits", "nodes", "source", "notes"),
+}
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    path = tmp_path / "example.csv"
+    path.write_text(EXAMPLE)
+    return path
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    return command.call(capsys, "pack", *arguments)
+
+
+def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    code, out, _ = call(capsys, *arguments, "--json", "-")
+    answer = json.loads(out)
+    assert set(answer) >= KEYS
+    return code, answer
+
+
+@pytest.mark.parametrize("packer", ["exact", "search", "cp-sat", "large-first"])
+def test_minimallocs_example_needs_12_bytes(
+    packer: str, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, answer = answer_of(capsys, example, "--packer", packer)
+    assert (code, answer["status"], answer["peak_bytes"], answer["lower_bound_bytes"]) == (
+        0,
+        "optimal",
+        12,
+        12,
+    )
+    assert answer["gap"] == 0
+    assert answer["buffers"] == 5
+    assert answer["capacity_bytes"] is None
+    assert set(answer["offsets"]) == {"b1", "b2", "b3", "b4", "b5"}
+    assert answer["packer"] == packer
+
+
+def test_exact_is_the_default_and_its_bound_is_verified(
+    example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, answer = answer_of(capsys, example)
+    assert (code, answer["packer"], answer["certificate_verified"]) == (0, "exact", True)
+    assert answer["proof"]
+
+
+def test_one_byte_less_is_proven_not_to_fit_and_says_why(
+    tmp_path: Path, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "out.csv"
+    code, answer = answer_of(capsys, example, "--capacity", "11", "-o", made)
+    assert (code, answer["status"], answer["fits"]) == (1, "infeasible", False)
+    assert answer["capacity_bytes"] == 11
+    assert answer["lower_bound_bytes"] > 11
+    assert 0 < len(answer["explanation"]) <= 3
+    assert not made.exists()
+    code, out, err = call(capsys, example, "--capacity", "11", "-o", made)
+    assert code == 1
+    assert "does not fit" in out
+    assert "Cannot be placed together" in out
+    assert "does not fit" in err
+    assert "is not written" in err
+
+
+def test_rows_come_back_with_offsets_that_are_right(
+    tmp_path: Path, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tmp_path / "out.csv"
+    assert call(capsys, example, "--capacity=12", "--output", made)[0] == 0
+    lines = made.read_text().splitlines()
+    assert lines[0] == "id,lower,upper,size,offset"
+    assert [line.rpartition(",")[0] for line in lines[1:]] == EXAMPLE.splitlines()[1:]
+    table = read_packing(made, 12)
+    assert Plan(table.hints).peak(table.problem) <= 12
+    code, out, err = call(capsys, made, "--packer", "naive")
+    assert code == 0
+    assert "hints at" not in err
+    assert "12" in out
+
+
+def test_hints_of_a_better_plan_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hinted.csv"
+    path.write_text("id,lower,upper,size,hint\na,0,3,4,0\nb,3,9,4,0\n")
+    code, answer = answer_of(capsys, path, "--packer", "naive")
+    assert (code, answer["peak_bytes"], answer["status"]) == (0, 4, "optimal")
+    assert "hints at" in answer["notes"][0]
+    path.write_text("id,lower,upper,size,hint\na,0,4,4,0\nb,3,9,4,2\n")
+    code, answer = answer_of(capsys, path, "--packer", "naive")
+    assert (code, answer["peak_bytes"]) == (0, 8)
+    assert "the hints make no plan" in answer["notes"][0]
+    path.write_text("id,lower,upper,size,hint\na,0,3,4,0\nb,3,9,4,\n")
+    assert "not all rows" in answer_of(capsys, path, "--packer", "naive")[1]["notes"][0]
+
+
+def test_unknown_within_the_limits_is_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A first fit that fails proves nothing."""
+    made = tmp_path / "out.csv"
+    source = "guillotine:n=40,seed=1"
+    code, answer = answer_of(capsys, source, "--capacity", "1MiB", "--packer", "large-first", "-o", made)
+    assert (code, answer["status"], answer["fits"]) == (3, "unknown", False)
+    assert answer["peak_bytes"] > 1 << 20
+    assert not made.exists()
+    assert call(capsys, source, "--capacity", "1MiB", "--packer", "large-first")[2].startswith("unknown:")
+
+
+def test_guillotine_problems_are_packed_without_a_wasted_byte(capsys: pytest.CaptureFixture[str]) -> None:
+    code, answer = answer_of(capsys, "guillotine:n=30,seed=3", "--capacity", "1048576", "--time-limit", "30")
+    assert (code, answer["status"], answer["peak_bytes"]) == (0, "optimal", 1 << 20)
+    assert answer["known_optimum_bytes"] == 1 << 20
+
+
+def test_a_node_limit_gives_the_same_answer_every_time(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("guillotine:n=60,seed=5", "--node-limit", "3000", "--seed", "4")
+    answers = [answer_of(capsys, *arguments)[1] for _ in range(2)]
+    for answer in answers:
+        del answer["seconds"], answer["trajectory"], answer["compile_seconds"]
+    assert answers[0] == answers[1]
+
+
+def test_an_empty_problem_needs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, made = tmp_path / "none.csv", tmp_path / "out.csv"
+    path.write_text("id,lower,upper,size\n")
+    for capacity in ((), ("--capacity", "0")):
+        code, answer = answer_of(capsys, path, *capacity, "-o", made, "--html", tmp_path / "p.html")
+        assert (code, answer["status"], answer["peak_bytes"], answer["gap"]) == (0, "optimal", 0, 0)
+        assert answer["offsets"] == {}
+        assert made.read_text() == "id,lower,upper,size,offset\n"
+    code, out, err = call(capsys, path)
+    assert (code, err) == (0, "")
+    assert "0 buffers" in out
+
+
+def test_a_capacity_of_0_and_buffers_of_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("id,lower,upper,size\na,0,5,0\nb,2,2,0\n")
+    assert answer_of(capsys, path, "--capacity", "0")[1]["status"] == "optimal"
+    path.write_text("id,lower,upper,size\na,0,5,1\n")
+    code, answer = answer_of(capsys, path, "--capacity", "0")
+    assert (code, answer["status"], answer["explanation"]) == (1, "infeasible", ["a"])
+
+
+def test_empty_lifetimes_are_packed_and_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("id,lower,upper,size\na,5,5,8\nb,0,9,8\nc,0,9,0\n")
+    code, out, err = call(capsys, path, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["peak_bytes"] == 8
+    assert err == "note: the lifetime of 'a' is empty: it conflicts with no other buffer\n"
+
+
+def test_terabytes_do_not_overflow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    size = 1 << 40
+    path.write_text("id,lower,upper,size\n" + "".join(f"b{i},{i},{i + 3},{size}\n" for i in range(20)))
+    for packer in ("exact", "large-first"):
+        code, answer = answer_of(capsys, path, "--packer", packer)
+        assert (code, answer["status"], answer["peak_bytes"]) == (0, "optimal", 3 * size)
+    path.write_text(f"id,lower,upper,size\na,{-(1 << 61)},{1 << 61},{1 << 59}\nb,0,1,{(1 << 59) + 1}\n")
+    code, answer = answer_of(capsys, path)
+    assert (code, answer["peak_bytes"]) == (0, (1 << 60) + 1)
+
+
+def test_every_constraint_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(
+        "id,lower,upper,size,alignment,gaps,pinned,memories,colocate,separate,apart\n"
+        "a,0,9,10,,,16,fast,,,\n"
+        "b,0,9,10,8,,,,,,a\n"
+        "c,0,4,6,,,,fast,,d,\n"
+        "d,5,9,6,,,,fast,,,\n"
+        "e,0,9,8,,,,slow,one,,\n"
+        "f,2,6,12,,,,slow,one,,\n"
+        "g,0,9,9,,2-7,,,,,\n"
+    )
+    memory = ("--memory", "fast=64", "--memory", "slow=100-200")
+    code, answer = answer_of(capsys, path, *memory)
+    assert code == 0
+    at = answer["offsets"]
+    assert at["a"] == 16
+    assert 100 <= at["b"] <= 190
+    assert at["b"] % 8 == 0
+    assert at["e"] == at["f"] >= 100
+    assert abs(at["c"] - at["d"]) >= 6
+    assert max(at["c"], at["d"]) + 6 <= 64
+    path.write_text("id,lower,upper,size,pinned\na,0,9,10,0\nb,3,4,10,5\n")
+    code, answer = answer_of(capsys, path)
+    assert (code, answer["status"], answer["peak_bytes"], answer["offsets"]) == (1, "infeasible", None, None)
+    assert sorted(answer["explanation"]) == ["a", "b"]
+
+
+def test_a_page_and_a_document_are_written_whole(
+    tmp_path: Path, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, text = tmp_path / "p.html", tmp_path / "p.json"
+    code, out, err = call(capsys, example, "--html", page, "--json", text)
+    assert (code, err) == (0, "")
+    assert "12 B" in out
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert json.loads(text.read_text())["status"] == "optimal"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["example.csv", "p.html", "p.json"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ":1:1: the file is empty"),
+        ("id,lower,upper\n", ":1:1: the header has no column size"),
+        ("id,lower,upper,size\na,0,1,2\na,0,1,2\n", ":3:1: the id 'a' is used twice, first on line 2"),
+        ("id,lower,upper,size\na,2,1,2\n", ":2:5: the lifetime ends at 1"),
+        ("id,lower,upper,size\na,0,1,-2\n", ":2:7: size '-2'"),
+        ("id,lower,upper,size\na,0,1,big\n", ":2:7: size 'big' is no whole number"),
+        ("id,lower,upper,size\na,0,1," + "7" * 400 + "\n", ":2:7: size"),
+        ("id,lower,upper,size\na,0,1\n", ":2:5: the row has 3 cells, the header 4"),
+        ('id,lower,upper,size\n"a,0,1,2\n', ":2:1: a quote"),
+        ("id,lower,upper,size\na,0,1,2\x07\n", ":2:8: the control character U+0007"),
+    ],
+)
+def test_broken_files_are_one_message_with_a_place(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, made = tmp_path / "p.csv", tmp_path / "out.csv"
+    path.write_text(text)
+    code, out, err = call(capsys, path, "-o", made, "--json", "-")
+    assert (code, out) == (2, "")
+    assert f"{path}{words}" in err
+    assert "mend: " in err
+    assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.csv"], "nowhere.csv: no such file"),
+        (["."], "directory"),
+        ([], "FILE.csv"),
+        (["{}", "--capacity", "-5"], "negative"),
+        (["{}", "--capacity", "1MB"], "ambiguous"),
+        (["{}", "--capacity", "lots"], "no size"),
+        (["{}", "--packer", "best"], "large-first"),
+        (["{}", "--time-limit", "soon"], "time-limit"),
+        (["{}", "--time-limit", "-1"], "--time-limit -1"),
+        (["{}", "--time-limit", "nan"], "--time-limit nan"),
+        (["{}", "--node-limit", "-1"], "--node-limit -1"),
+        (["{}", "--seed", "-1"], "--seed -1"),
+        (["{}", "--memory", "fast"], "NAME=SIZE"),
+        (["{}", "--output", "no/such/folder/o.csv"], "no/such/folder"),
+        (["{}", "--output", "-"], "stdout"),
+        (["{}", "--output", "same", "--json", "same"], "same file"),
+        (["guillotine:n=3", "--memory", "a=5"], "--memory"),
+        (["guillotine:x=3"], "unknown key"),
+    ],
+)
+def test_bad_options_are_one_message(
+    arguments: list[str], words: str, example: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, *(a.format(example) for a in arguments))
+    assert (code, out) == (2, ""), err
+    assert words in err
+
+
+def _claiming(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+    """A registry whose packer lies."""
+    import solvers.registry as registry
+
+    honest = registry.solve
+
+    def lying(*arguments: Any) -> Solved:
+        return replace(honest(*arguments), **changes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(registry, "solve", lying)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"plan": Plan(dict.fromkeys(("b1", "b2", "b3", "b4", "b5"), 0))},
+        {"status": "infeasible"},
+        {"lower_bound": 13},
+        {"certificate": LiveSet(13, 0, ("b1", "b3", "b5")), "lower_bound": 12},
+        {"certificate": LiveSet(12, 0, ("b1", "b2", "b3"))},
+    ],
+)
+def test_a_packer_that_lies_is_found_out(
+    lie: dict[str, object],
+    tmp_path: Path,
+    example: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _claiming(monkeypatch, **lie)
+    made = tmp_path / "out.csv"
+    code, out, err = call(capsys, example, "-o", made, "--packer", "large-first")
+    assert (code, out) == (70, "")
+    assert "WrongClaim" in err
+    assert not made.exists()
+
+
+def test_a_bound_above_the_known_optimum_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _claiming(monkeypatch, status="infeasible", certificate=None)
+    code, _, err = call(capsys, "guillotine:n=40,seed=1", "--capacity", "1MiB", "--packer", "large-first")
+    assert code == 70
+    assert "a plan of 1048576 bytes is known" in err
+
+
+def test_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+    from workloads.packing.problem_csv import OPTIONAL
+
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    for column in OPTIONAL:
+        assert column in out

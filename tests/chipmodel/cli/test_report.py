@@ -1,0 +1,90 @@
+"""``chipmodel report`` from a study's store: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chipmodel.cli.report import report
+from chipmodel.errors import BadInput
+from chipmodel.study.store import StudyHeader, opened
+from tests.reports.study_sample import small
+
+TEXT = "title: Who packs best?\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(report, list(words), catch_exceptions=False, standalone_mode=False)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study file with its store beside it: twelve of thirteen points."""
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    rows = small().rows
+    header = StudyHeader("small", "Who packs best?", file.name, TEXT, "c0de", 0)
+    keys = [*(row.key for row in rows), "open"]
+    with opened(file.with_suffix(".sqlite")) as store:
+        store.ask(header, keys, keys)
+        store.claim(len(keys))
+        store.save(rows)
+    return file
+
+
+def test_it_prints_the_answer_of_the_study_or_its_store(study: Path) -> None:
+    printed = run(str(study))
+    assert "12 of 13 points are answered so far." in printed.stdout
+    assert "exact is proven optimal on 3 of 4" in printed.stdout
+    assert printed.stderr == ""
+    assert run(str(study.with_suffix(".sqlite"))).stdout == printed.stdout
+
+
+def test_a_store_elsewhere_is_named_with_the_study(study: Path, tmp_path: Path) -> None:
+    printed, store = run(str(study)).stdout, study.with_suffix(".sqlite")
+    kept = store.rename(tmp_path / "elsewhere.sqlite")
+    assert run(str(study), "--store", str(kept)).stdout == printed
+    with pytest.raises(BadInput, match="a store itself"):
+        run(str(kept), "--store", str(kept))
+
+
+def test_it_writes_the_same_page_each_time_and_prints_nothing(study: Path) -> None:
+    pages: list[bytes] = []
+    for name in ("one.html", "two.html"):
+        found = run(str(study), "-o", str(study.with_name(name)))
+        assert found.stdout == ""
+        pages.append(study.with_name(name).read_bytes())
+    assert pages[0] == pages[1]
+    assert b"Who packs best?" in pages[0]
+    assert b"title: Who packs best?" in pages[0]  # the study file itself
+
+
+def test_a_study_file_that_changed_since_is_noted(study: Path) -> None:
+    study.write_text(TEXT + "seeds: [1]\n", encoding="utf-8")
+    assert "has changed since it was run" in run(str(study)).stderr
+
+
+@pytest.mark.parametrize("words", [["-o", "-"], ["-o", "nowhere/report.html"]])
+def test_where_it_cannot_write_it_says_so(study: Path, words: list[str]) -> None:
+    with pytest.raises(BadInput, match=r"stdout|cannot write"):
+        run(str(study), *words)
+
+
+def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot read"):
+        run(str(tmp_path / "missing.yaml"))
+    alone = tmp_path / "alone.yaml"
+    alone.write_text(TEXT, encoding="utf-8")
+    with pytest.raises(BadInput, match="no store of a study"):
+        run(str(alone))
+    assert not alone.with_suffix(".sqlite").exists()
+
+
+@pytest.mark.parametrize("name", ["small.yaml", "small.sqlite"])
+def test_what_it_reads_is_not_overwritten(name: str, study: Path) -> None:
+    before = study.with_name(name).read_bytes()
+    with pytest.raises(BadInput, match="would overwrite what is read"):
+        run(str(study), "-o", str(study.with_name(name)))
+    assert study.with_name(name).read_bytes() == before

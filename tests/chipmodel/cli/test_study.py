@@ -1,0 +1,180 @@
+"""``chipmodel study`` as a user meets it: stdout, stderr, files and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import chipmodel.cli.study
+from chipmodel.model.study_row import Point, Row
+from chipmodel.study.progress import Follower
+from chipmodel.study.store import read_rows
+from tests import command
+from tests.paths import ROOT
+
+STUDY = "title: t\nworkloads: [zoo:ds_cnn]\nchips: [gap9]\npackers: [large-first, pool]\nstreamers: [sync]\n"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "s.yaml"
+    path.write_text(STUDY)
+    return path
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    return command.call(capsys, "study", *arguments)
+
+
+def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = call(capsys, study, "--status")
+    assert (code, out) == (3, "s: 0 of 2 points have a row\n")
+    code, out, err = call(capsys, study)
+    assert (code, err) == (0, "")
+    assert out.startswith("s: 2 of 2 points have a row\n")
+    assert "cycles above their bound, on average: sync" in out
+    with monkeypatch.context() as patched:
+        patched.setattr(chipmodel.cli.study, "_crew", None)  # Nobody is hired where nothing is missing.
+        assert call(capsys, study)[:2] == (0, out)
+    study.write_text(STUDY.replace("[sync]", "[sync, ping-pong]"))
+    assert call(capsys, study, "--status")[1].startswith("s: 2 of 4 points have a row\n")
+    assert call(capsys, study, "--workers", "1")[0] == 0
+    header, rows = read_rows(study.with_suffix(".sqlite"))
+    assert (header.title, header.file, header.points, len(rows)) == ("t", "s.yaml", 4, 4)
+    assert header.text == study.read_text()
+    study.write_text(STUDY)
+    assert "2 more rows are of an older study file or older code" in call(capsys, study, "--status")[1]
+
+
+def test_exports_and_json_of_what_is_there(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call(capsys, study, "--export", tmp_path / "t.csv", "--no-times", "--json", "-")
+    document = json.loads(out)
+    assert code == 0
+    assert (document["points"], document["stored"], document["errors"]) == (2, 2, [])
+    assert sum(document["by_status"].values()) == 2
+    assert set(document["mean_peak_gap"]) == {"large-first", "pool"}
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert [line["packer"] for line in csv.DictReader(file)] == ["large-first", "pool"]
+    assert (
+        call(capsys, study, "--status", "--export", tmp_path / "t.parquet", "--json", tmp_path / "j")[0] == 0
+    )
+    assert (tmp_path / "t.parquet").read_bytes().startswith(b"PAR1")
+    assert json.loads((tmp_path / "j").read_text()) == document
+
+
+def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study.write_text(STUDY.replace("[gap9]", "[gap9, luna-arcs]") + "set: {dma.bursts.setup_cycles: 600}\n")
+    code, out, err = call(capsys, study, "--workers", "1")
+    assert code == 3
+    assert "4 of 4 points have a row" in out
+    assert "2 failed" in out
+    assert re.match(r"failed, 2 points: .*means nothing on a chip", err)
+    assert call(capsys, study)[0] == 3
+    store = study.with_suffix(".sqlite")
+    before = {row.key: row.seconds for row in read_rows(store)[1]}
+    assert call(capsys, study, "--retry-failed", "--workers", "1")[0] == 3
+    after = {row.key: row.seconds for row in read_rows(store)[1]}
+    assert {key for key in before if before[key] != after[key]} <= {
+        row.key for row in read_rows(store)[1] if row.status == "failed"
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--workers", "0"], "--workers 0"),
+        (["--workers", "2", "--dask", "tcp://x:1"], "give one of the two"),
+        (["--status", "--retry-failed"], "--status answers no point"),
+        (["--no-times"], "--export"),
+        (["--export", "t.xlsx"], "FILE.csv or FILE.parquet"),
+        (["--export", "none/t.csv"], "none/t.csv: cannot write: No such file"),
+        (["--json", "none/t.json"], "none/t.json: cannot write: No such file"),
+        (["--json", "s.yaml"], "--json s.yaml would overwrite what is read"),
+        (["--json", "s.sqlite", "--store", "s.sqlite"], "--json s.sqlite would overwrite what is read"),
+        (["--store", "none/s.sqlite"], "cannot be used"),
+        (["--store", "s.yaml"], "no store of a study"),
+    ],
+)
+def test_options_that_cannot_be_are_bad_input(
+    options: list[str],
+    what: str,
+    study: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(study.parent)
+    code, out, err = call(capsys, study, *options)
+    assert (code, out) == (2, "")
+    assert what in err
+    assert "mend" in err
+    assert study.read_text() == STUDY
+    assert not Path("s.sqlite").exists()
+
+
+def test_a_mistake_in_the_file_has_its_place_and_an_idle_filter_a_note(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study.write_text(STUDY + "filters: {exclude: [{packer: exact}]}\n")
+    assert "s.yaml:6:21: this filter matches no point" in call(capsys, study, "--status")[2]
+    study.write_text(STUDY + "seed: 3\n")
+    code, _, err = call(capsys, study, "--status")
+    assert code == 2
+    assert "s.yaml:6:1: unknown key 'seed'" in err
+
+
+def test_ctrl_c_stops_with_what_is_stored_and_the_next_run_goes_on(study: Path, tmp_path: Path) -> None:
+    study.write_text("workloads: [zoo:ds_cnn, zoo:resnet8]\nchips: all\npackers: all\ntime_limit: 0.05\n")
+    command = [sys.executable, "-m", "chipmodel", "study", str(study)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    store = study.with_suffix(".sqlite")
+    began = time.monotonic()
+    while not store.is_file() or not _stored(store):
+        assert time.monotonic() - began < 30
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == "stopped; what is finished is stored: run it again to go on\n"
+    stored = _stored(store)
+    assert f"{stored} of {read_rows(store)[0].points} points have a row" in out
+    assert 0 < stored < read_rows(store)[0].points
+
+
+def _stored(store: Path) -> int:
+    try:
+        return len(read_rows(store)[1])
+    except Exception:
+        return 0  # It is being made.
+
+
+def test_what_is_said_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(packer: str, peak: int, status: str = "feasible") -> Row:
+        point = Point("w", "c", packer, "m", "sync", 0)
+        return Row(point, packer, status, 1.0, peak, 100, total_cycles=150, lower_bound_cycles=100)  # type: ignore[arg-type]
+
+    now = 0.0
+    monkeypatch.setattr("chipmodel.study.progress.monotonic", lambda: now)
+    follower = Follower(7210, [row("a", 100)])
+    now = 2.0
+    follower([row("b", 110), row("b", 130)])
+    words = follower.words()
+    assert words == "3/7,210 points  1/s  2:00:07 left  peak gap: a 0.0%, b 20.0%  cycle gap: sync 50.0%"
+    now = 60.0
+    follower([row("b", 100, "failed")])
+    assert "4/7,210 points  0.05/s" in follower.words()
+    assert "1 failed" in follower.words()

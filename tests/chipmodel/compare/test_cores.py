@@ -1,0 +1,56 @@
+"""``compare`` on several cores: the worst core's peak, a bound for it, and the fragmentation of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.compare.cores import side_by_side
+from chipmodel.compare.run import Setting, compare_program
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.pipeline.single_core import run
+from reports.compare.page import render_comparison
+from reports.compare.rows import core_cells, document, unused_bytes
+from reports.live_sets import profile
+from solvers.core.outcome import Limits
+from tests.paths import WORKLOADS
+from tests.support import LUNA_LIKE
+from workloads.load import load
+
+EXAMPLE = WORKLOADS / "two_cores.yaml"
+TWO = replace(LUNA_LIKE, cores=2)
+
+
+@pytest.fixture(scope="module")
+def setting() -> Setting:
+    return Setting(load(str(EXAMPLE)), TWO, "large-first", "ping-pong", True, {})
+
+
+def test_a_packer_says_of_each_core_what_simulate_says(setting: Setting) -> None:
+    comparison = compare_program(setting, ["large-first", "naive"], ["sync"], Limits(nodes=100), ["conflict"])
+    result = run(setting.program, TWO, "large-first", "ping-pong")
+    row = comparison.packed[0]
+    assert [each.peak for each in row.cores] == [p.solved.peak for p in result.cores]
+    assert [each.unused for each in row.cores] == [
+        unused_bytes(p.problem, p.solved.plan) for p in result.cores
+    ]
+    assert row.peak == result.solved.peak == max(each.peak or 0 for each in row.cores)
+    assert row.lower_bound <= (row.peak or 0)
+    assert comparison.merged[0].peak is not None
+    assert comparison.streamed[0].cycles is not None
+    answer = json.loads(json.dumps(document(comparison)))
+    assert [core["core"] for core in answer["packers"][0]["cores"]] == [0, 1]
+    assert answer["buffers"] == sum(len(p.problem.buffers) for p in result.cores)
+    assert len(core_cells(row)) == 2
+    assert "core 1" in render_comparison(comparison)
+
+
+def test_cores_side_by_side_have_the_live_bytes_of_the_worst() -> None:
+    a = Problem((Buffer("x", 5, (Interval(0, 2),)), Buffer("y", 7, (Interval(1, 3),))))
+    b = Problem((Buffer("x", 9, (Interval(0, 4),)),))
+    both = side_by_side([a, b])
+    assert [buffer.name for buffer in both.buffers] == ["core 0: x", "core 0: y", "core 1: x"]
+    assert max(total for _, total in profile(both)) == 12

@@ -1,0 +1,160 @@
+"""Files appear whole or not at all, also when writing fails half way."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.files.atomic_write import keep, write_whole
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_text_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write_whole(path, "one\ntwo µs\n")
+    assert path.read_bytes() == "one\ntwo µs\n".encode()
+    write_whole(path, "shorter")
+    assert path.read_bytes() == b"shorter"
+    assert names(tmp_path) == ["plan.json"]
+
+
+def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", "x")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+
+
+def test_a_name_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_whole(path, "x")
+    assert path.read_text() == "x"
+
+
+class Failing:
+    """A file whose disk is full after a few characters, or whose writer is interrupted."""
+
+    def __init__(self, file: IO[str], error: BaseException) -> None:
+        self.file = file
+        self.error = error
+
+    def __enter__(self) -> Failing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def write(self, text: str) -> None:
+        self.file.write(text[:3])
+        self.file.flush()
+        raise self.error
+
+
+def failing_fdopen(error: BaseException) -> Callable[..., Failing]:
+    genuine = cast(Callable[..., IO[str]], os.fdopen)
+
+    def fdopen(*arguments: Any, **named: Any) -> Failing:
+        return Failing(genuine(*arguments, **named), error)
+
+    return fdopen
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: bool
+) -> None:
+    path = tmp_path / "plan.json"
+    if existing:
+        path.write_text("old")
+    monkeypatch.setattr(os, "fdopen", failing_fdopen(OSError(28, "No space left on device")))
+    with pytest.raises(BadInput) as refusal:
+        write_whole(path, "new text")
+    assert str(refusal.value).startswith(f"{path}: cannot write: No space left on device\n")
+    assert [p.read_text() for p in tmp_path.iterdir()] == (["old"] if existing else [])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RuntimeError("anything")])
+def test_an_interrupted_write_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    monkeypatch.setattr(os, "fdopen", failing_fdopen(error))
+    with pytest.raises(type(error)):
+        write_whole(path, "new text")
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(tmp_path / "a", "text" * 10_000 + "\ud800")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("call", ["replace", "chmod"])
+def test_the_last_steps_may_fail_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    monkeypatch.setattr(os, call, refused)
+    with pytest.raises(BadInput, match="cannot write: Permission denied"):
+        write_whole(path, "new text")
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_where_no_file_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for path in (tmp_path / "missing" / "a", tmp_path / "file" / "a", folder):
+        with pytest.raises(BadInput) as refusal:
+            write_whole(path, "new")
+        assert str(refusal.value.where) == str(path)
+        assert "folder" in refusal.value.mend
+    assert names(tmp_path) == ["file", "folder"]
+    assert names(folder) == []
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As root, ``--json /dev/null`` would otherwise make a plain file of it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    write_whole(pipe, "through the pipe")
+    reader.join(5)
+    assert read == ["through the pipe"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert names(tmp_path) == ["pipe"]
+
+
+def test_what_is_read_is_kept_and_a_missing_folder_found_before_the_work(tmp_path: Path) -> None:
+    source, link = tmp_path / "source", tmp_path / "link"
+    source.write_text("x")
+    link.symlink_to(source)
+    for name in (source, tmp_path / "." / "source", link):
+        with pytest.raises(BadInput, match=f"-o {re.escape(str(name))} would overwrite what is read"):
+            keep("-o", str(name), None, tmp_path / "other", source)
+    with pytest.raises(BadInput, match="would overwrite"):
+        keep("-o", "new", "new")
+    with pytest.raises(BadInput, match="missing/x: cannot write: No such file or directory"):
+        keep("-o", str(tmp_path / "missing" / "x"), source)
+    for fine in (None, "-", str(tmp_path / "new")):
+        keep("-o", fine, source)

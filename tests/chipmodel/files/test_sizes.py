@@ -1,0 +1,80 @@
+"""Sizes in bytes: what is understood, what is refused and why, and that people read it back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.files.sizes import format_bytes, parse_bytes
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        (393216, 393216),
+        (0, 0),
+        ("393216", 393216),
+        ("384KiB", 393216),
+        ("384 KiB", 393216),
+        ("384 kib", 393216),
+        (" 8 MiB ", 8 << 20),
+        ("2.5 MiB", 2_621_440),
+        ("1GiB", 1 << 30),
+        ("1,234 B", 1234),
+        ("0.5 KiB", 512),
+        ("640B", 640),
+    ],
+)
+def test_understood(value: int | str, size: int) -> None:
+    assert parse_bytes(value) == size
+
+
+@pytest.mark.parametrize(
+    ("value", "what", "mend"),
+    [
+        ("640 KB", "ambiguous", "640 KiB"),
+        ("640k", "ambiguous", "640 KiB"),
+        ("8MB", "ambiguous", "8 MiB"),
+        ("1 GB", "ambiguous", "1 GiB"),
+        ("8 MiBs", "unknown unit 'MiBs'", "384 KiB"),
+        (-1, "negative", "384 KiB"),
+        ("-5 KiB", "negative", "384 KiB"),
+        ("0.3 KiB", "whole number", "384 KiB"),
+        ("1.5", "whole number", "384 KiB"),
+        ("", "no size", "384 KiB"),
+        ("KiB", "no size", "384 KiB"),
+        ("1_000", "no size", "384 KiB"),
+        ("12,34", "no size", "384 KiB"),
+        ("1e6", "unknown unit|no size", "384 KiB"),
+        (True, "true is no size", "384 KiB"),
+        ("9" * 100_000, "no size", "384 KiB"),
+        ("\u0663 KiB", "no size", "384 KiB"),
+    ],
+)
+def test_refused(value: int | str, what: str, mend: str) -> None:
+    with pytest.raises(BadInput, match=what) as caught:
+        parse_bytes(value)
+    assert mend in caught.value.mend
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [
+        (0, "0 B"),
+        (1234, "1,234 B"),
+        (393216, "384 KiB"),
+        (8 << 20, "8 MiB"),
+        (3 << 29, "1,536 MiB"),
+        (1 << 30, "1 GiB"),
+    ],
+)
+def test_for_people(n: int, text: str) -> None:
+    assert format_bytes(n) == text
+
+
+@given(st.integers(min_value=0, max_value=1 << 60), st.sampled_from([1, 1 << 10, 1 << 20, 1 << 30]))
+def test_read_back(n: int, factor: int) -> None:
+    assert parse_bytes(format_bytes(n * factor)) == n * factor

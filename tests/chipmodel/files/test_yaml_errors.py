@@ -1,0 +1,227 @@
+"""What pydantic finds wrong with a YAML document, in plain words and at its place."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag, field_validator
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.yaml_file import read_yaml, validate
+
+FILE = "f.yaml"
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Conv(Model):
+    op: Literal["conv"]
+    kernel: list[int] = Field(min_length=1, max_length=2)
+    stride: int = Field(1, ge=1, le=64)
+    mode: Literal["same", "valid"] = "same"
+
+
+class Add(Model):
+    op: Literal["add"]
+    inputs: list[str]
+    source: str | None = Field(None, alias="from")
+
+
+class If(Model):
+    op: Literal["if"]
+    arms: dict[str, list[Op]]
+
+
+Op = Annotated[Conv | Add | If, Field(discriminator="op")]
+
+
+def form(value: Any) -> str:
+    return "short" if isinstance(value, int) else "long"
+
+
+class Long(Model):
+    bytes: int
+    kind: str = ""
+
+
+class Names(RootModel[list[str]]):
+    pass
+
+
+class Net(Model):
+    name: str
+    ops: list[Op] = []
+    size: Annotated[Annotated[int, Tag("short")] | Annotated[Long, Tag("long")], Discriminator(form)] = 1
+    plain: int | Long | None = None
+    pair: Annotated[tuple[int, Add], Field(strict=False)] | None = None
+    flag: bool = False
+    rate: float = 1.0
+    names: Names | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        if len(value) > 10:
+            raise ValueError("a name has at most 10 letters")
+        return value
+
+
+If.model_rebuild()
+Net.model_rebuild()
+
+
+def mistake(text: str) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        validate(Net, read_yaml(text, FILE))
+    return caught.value
+
+
+def test_a_good_document_becomes_the_model() -> None:
+    branch = "- {op: if, arms: {x: [{op: conv, kernel: [3]}], y: []}}"
+    text = f"name: a\nops:\n{branch}\n- {{op: add, inputs: [a], from: b}}"
+    net = validate(Net, read_yaml(text, FILE))
+    first, second = net.ops
+    assert isinstance(first, If)
+    assert isinstance(first.arms["x"][0], Conv)
+    assert isinstance(second, Add)
+    assert second.source == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what", "mend"),
+    [
+        ("nam: a", 2, 1, "unknown key 'nam'", "did you mean 'name'? keys here are name, ops, size"),
+        (
+            "ops:\n- op: conv\n  kernel: [3]\n  strid: 2",
+            5,
+            3,
+            "unknown key 'strid' in 'ops[0]'",
+            "'stride'? k",
+        ),
+        (
+            "ops:\n- {op: add, inputs: [a], fro: b}",
+            3,
+            26,
+            "unknown key 'fro' in 'ops[0]'",
+            "'from'? keys here are op, inputs, from",
+        ),
+        ("ops:\n- op: conv", 3, 3, "the key 'kernel' is missing in 'ops[0]'", "add 'kernel: ...'"),
+        (
+            "ops:\n- op: convv\n  kernel: [3]",
+            3,
+            3,
+            "'ops[0]' has the unknown op 'convv'",
+            "'conv'? known are",
+        ),
+        ("ops:\n- kernel: [3]", 3, 3, "'ops[0]' does not say its op", "add 'op: ...'"),
+        ("ops:\n- op: conv\n  kernel: 3", 4, 3, "'ops[0].kernel' must be a list, not 3", "[a, b]"),
+        ("ops:\n- op: conv\n  kernel: [3, x]", 4, 15, "[1]' must be a whole number, not 'x'", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: [1_000]", 4, 12, "must be a whole number, not '1_000'", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: [true]", 4, 12, "must be a whole number, not true", "plain digits"),
+        ("ops:\n- op: conv\n  kernel: []", 4, 3, "must have at least 1 item, not 0", "add what"),
+        ("ops:\n- op: conv\n  kernel: [1, 2, 3]", 4, 3, "must have at most 2 items, not 3", "too many"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 0", 5, 3, "must be at least 1, not 0", "at least 1"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 65", 5, 3, "must be at most 64, not 65", "at most 64"),
+        ("ops:\n- op: conv\n  kernel: [3]\n  mode: sme", 5, 3, "cannot be 'sme'", "did you mean 'same'?"),
+        ("ops: {a: 1}", 2, 1, "'ops' must be a list, not a mapping", "[a, b]"),
+        ("ops: [3]", 2, 7, "'ops[0]' must be a mapping, not 3", "key: value"),
+        (
+            "ops:\n- op: if\n  arms: {x: [{op: add}]}",
+            4,
+            14,
+            "'inputs' is missing in 'ops[0].arms.x[0]'",
+            "add",
+        ),
+        ("ops:\n- op: if\n  arms: [1]", 4, 3, "'ops[0].arms' must be a mapping, not a list", "key: value"),
+        ("size: {byts: 3, bytes: 1}", 2, 8, "unknown key 'byts' in 'size'", "keys here are bytes, kind"),
+        ("pair: [1, {op: add, inputs: [], x: 1}]", 2, 33, "unknown key 'x' in 'pair[1]'", "op, inputs, from"),
+        ("flag: yes", 2, 1, "'flag' must be true or false, not 'yes'", "true or false"),
+        ("rate: fast", 2, 1, "'rate' must be a number, not 'fast'", "1.5"),
+        ("names: [a, 3]", 2, 12, "'names[1]' must be a text, not 3", "quotes"),
+    ],
+)
+def test_models_mistakes_in_plain_words(text: str, line: int, column: int, what: str, mend: str) -> None:
+    error = mistake(f"{'' if text.startswith('nam:') else 'name: a'}\n{text}\n")
+    assert what in error.what
+    assert mend in error.mend
+    assert error.where == Place(FILE, line, column)
+
+
+def test_the_model_itself() -> None:
+    assert "the file must be a mapping, not a list" in mistake("- 1\n").what
+    error = mistake("ops: []\n")
+    assert "the key 'name' is missing" in error.what
+    assert error.where == Place(FILE, 1, 1)
+    assert mistake("name: 12345678901\n").what == "'name' must be a text, not 12345678901"
+    assert "at most 10 letters" in mistake("name: a-long-long-name\n").what
+    assert "not 'aaaaa" in mistake(f"name: a\nrate: {'a' * 5000}\n").what
+    assert len(str(mistake(f"name: a\nrate: {'a' * 5000}\n"))) < 300
+
+
+def test_several_mistakes_are_listed_the_most_specific_first() -> None:
+    text = "name: 3\nops:\n- op: conv\n  kernal: [3]\n- op: conv\n  kernel: [3]\n  stride: x\n"
+    error = mistake(text)
+    lines = str(error).splitlines()
+    assert lines == [
+        "f.yaml:4:3: unknown key 'kernal' in 'ops[0]' "
+        "(did you mean 'kernel'? keys here are op, kernel, stride, mode)",
+        "f.yaml:7:3: 'ops[1].stride' must be a whole number, not 'x' (write plain digits, such as 16)",
+        "f.yaml:1:1: 'name' must be a text, not 3 (put it in quotes)",
+    ]
+
+
+def test_many_mistakes_end_in_a_count() -> None:
+    error = mistake("name: a\nops:\n" + "- {op: conv}\n" * 5000)
+    assert error.what.splitlines()[-1] == "and 4990 more"
+    assert len(error.what.splitlines()) == 11
+
+
+def test_a_tag_spelled_like_a_key_does_not_mislead() -> None:
+    class Box(Model):
+        kind: Literal["conv"]
+        conv: int
+        kernel: int
+
+    class Other(Model):
+        kind: Literal["other"]
+
+    class Holder(Model):
+        boxes: list[Annotated[Box | Other, Field(discriminator="kind")]]
+
+    document = read_yaml(
+        "boxes:\n- kind: conv\n  conv: 3\n  kernel: x\n- kind: conv\n  conv: y\n  kernel: 1\n", FILE
+    )
+    with pytest.raises(BadInput) as caught:
+        validate(Holder, document)
+    assert "f.yaml:4:3: 'boxes[0].kernel' must be" in str(caught.value)
+    assert "f.yaml:6:3: 'boxes[1].conv' must be" in str(caught.value)
+    missing = read_yaml("boxes:\n- kind: conv\n  conv: 3\n", FILE)
+    with pytest.raises(BadInput, match=r"f.yaml:2:3: the key 'kernel' is missing in 'boxes\[0\]'"):
+        validate(Holder, missing)
+
+
+def odd_form(value: object) -> str | None:
+    return "short" if isinstance(value, int) else "other" if isinstance(value, list) else None
+
+
+def test_a_form_that_no_member_of_a_union_has() -> None:
+    class Sizes(Model):
+        size: Annotated[
+            Annotated[int, Tag("short")] | Annotated[Long, Tag("long")],
+            Discriminator(odd_form),
+        ]
+
+    for text, value in (("size: [1]\n", "a list"), ("size: x\n", "'x'")):
+        with pytest.raises(BadInput, match=f"f.yaml:1:1: 'size' cannot be {value}"):
+            validate(Sizes, read_yaml(text, FILE))
+
+
+def test_a_plain_union_says_what_each_member_wants() -> None:
+    lines = str(mistake("name: a\nplain: x\n")).splitlines()
+    assert lines == [
+        "f.yaml:2:1: 'plain' must be a whole number, not 'x' (write plain digits, such as 16)",
+        "f.yaml:2:1: 'plain' must be a mapping, not 'x' (write 'key: value' lines, indented)",
+    ]

@@ -1,0 +1,93 @@
+"""The cycle-by-cycle machine: by hand, and equal to the event-driven one on any stream of commands."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
+from chipmodel.model.schedule import Direction
+from chipmodel.model.trace import Event
+from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
+from tests.support import tiny_chip
+
+
+def test_by_hand() -> None:
+    # a: [0, 12), y behind it: [12, 18). The NPU computes [0, 3) and waits for a, then is finished.
+    commands = (start("a", 2), compute("c", 3), start("y", 1, "store", weights=False), wait("a"))
+    trace = step_through(commands, PLAIN)
+    assert trace.cycles == 18
+    assert trace.events == (
+        Event("dma", 0, 12, "", "a", "op of a", "load weights", 2),
+        Event("npu", 0, 3, "", "c", "op of c", "compute", 0, 0),
+        Event("npu", 3, 12, "weights", "a", "waiter for a", "wait"),
+        Event("dma", 12, 18, "", "y", "op of y", "store tensor", 1),
+        Event("npu", 12, 18, "finished", "", "", "wait"),
+    )
+
+
+def test_an_idle_engine_waits_for_somebody_until_its_last_transfer() -> None:
+    commands = (compute("c", 2), start("x", 1, weights=False), wait("x"), compute("d", 4))
+    trace = step_through(commands, PLAIN)
+    assert [(e.start, e.stop, e.cause) for e in trace.of("dma")] == [
+        (0, 2, "nothing issued"),
+        (2, 13, ""),
+        (13, 17, "finished"),
+    ]
+    assert trace.stalls("npu") == {"input": 11}
+    assert trace.unaccounted() == ()
+
+
+def test_the_same_step_twice_is_two_events() -> None:
+    trace = step_through((Repeat("loop", 2, (compute("c", 3),)),), PLAIN)
+    assert [(e.start, e.stop) for e in trace.of("npu")] == [(0, 3), (3, 6)]
+
+
+class _Streams:
+    """Random commands, in which only what was started is waited for."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.serial = 0
+
+    def block(self, depth: int, started: list[str]) -> tuple[Command, ...]:
+        return tuple(self.command(depth, started) for _ in range(self.random.randint(0, 6)))
+
+    def command(self, depth: int, started: list[str]) -> Command:
+        random = self.random
+        self.serial += 1
+        number, kind = self.serial, random.random()
+        if depth and kind < 0.12:
+            arms = [
+                BranchArm(f"a{i}", self.block(depth - 1, list(started))) for i in range(random.randint(1, 3))
+            ]
+            return Branch(f"if{number}", tuple(arms))
+        if depth and kind < 0.25:
+            return Repeat(f"loop{number}", random.randint(0, 3), self.block(depth - 1, list(started)))
+        if kind < 0.5:
+            name = random.choice("abc")
+            started.append(name)
+            direction: Direction = "load" if random.random() < 0.6 else "store"
+            return start(name, random.randint(1, 9), direction, kind < 0.4)
+        if kind < 0.75 and started:
+            return wait(random.choice(started))
+        return compute(f"c{number}", random.randint(0, 20), number)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 1 << 32))
+def test_both_machines_agree_event_for_event(seed: int) -> None:
+    random = Random(seed)
+    commands, chip = _Streams(random).block(2, []), tiny_chip(random)
+    choices = {
+        c.name: str(random.randint(0, 3)) if isinstance(c, Repeat) else random.choice(c.arms).name
+        for c in commands
+        if isinstance(c, Repeat | Branch) and random.random() < 0.5
+    }
+    trace = simulate(commands, chip, choices)
+    assert trace == step_through(commands, chip, choices)
+    assert trace.unaccounted() == ()

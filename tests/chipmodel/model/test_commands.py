@@ -1,0 +1,79 @@
+"""Walking command streams, and the path through their branches and loops."""
+
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.commands import (
+    MOST_TRIPS,
+    Branch,
+    BranchArm,
+    Command,
+    DmaWait,
+    Repeat,
+    resolve_path,
+    walk,
+)
+
+
+def wait(name: str) -> DmaWait:
+    return DmaWait(name, "op")
+
+
+INNER = Repeat("inner", 3, (wait("c"),))
+GATE = Branch(
+    "gate", (BranchArm("face", (wait("b"),)), BranchArm("empty", ()), BranchArm("nothing", (INNER,)))
+)
+COMMANDS: tuple[Command, ...] = (wait("a"), GATE, Repeat("outer", 2, (wait("d"),)), wait("e"))
+
+
+def test_walk_lists_every_command_in_linear_order_arms_one_after_another() -> None:
+    names = [c.name for c in walk(COMMANDS) if isinstance(c, DmaWait | Branch | Repeat)]
+    assert names == ["a", "gate", "b", "inner", "c", "outer", "d", "e"]
+
+
+def test_without_choices_the_first_arm_and_the_loops_own_trips() -> None:
+    assert resolve_path(COMMANDS, {}) == {"gate": "face", "inner": "3", "outer": "2"}
+    assert resolve_path((wait("a"),), {}) == {}
+
+
+def test_choices_are_taken_also_below_an_arm_that_is_not_taken() -> None:
+    choices = {"gate": "nothing", "inner": "0", "outer": str(MOST_TRIPS)}
+    assert resolve_path(COMMANDS, choices) == choices
+
+
+def test_trips_are_written_in_one_way() -> None:
+    assert resolve_path(COMMANDS, {"outer": "007", "inner": "000"}) == {
+        "gate": "face",
+        "inner": "0",
+        "outer": "7",
+    }
+
+
+@pytest.mark.parametrize(
+    "trips", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MOST_TRIPS + 1), "9" * 5000]
+)
+def test_what_is_no_number_of_trips_is_refused(trips: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        resolve_path(COMMANDS, {"outer": trips})
+    assert str(refusal.value).startswith(f"--path outer={trips[:60]}: a loop takes a number of trips")
+    assert "0 to 1,000,000" in refusal.value.mend
+    assert len(str(refusal.value)) < 300
+
+
+def test_an_unknown_arm_is_refused_with_the_arms_there_are() -> None:
+    with pytest.raises(BadInput) as refusal:
+        resolve_path(COMMANDS, {"gate": "fac"})
+    assert refusal.value.what == "--path gate=fac: the if has no such arm"
+    assert refusal.value.mend == "one of face, empty, nothing"
+
+
+def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(BadInput) as refusal:
+        resolve_path(COMMANDS, {"gat": "face"})
+    assert refusal.value.what == "--path names 'gat', which is no if or loop"
+    assert refusal.value.mend == "there are: gate, inner, outer"
+    with pytest.raises(BadInput) as refusal:
+        resolve_path((wait("a"),), {"gate": "face"})
+    assert refusal.value.mend == "there are: none in this workload"

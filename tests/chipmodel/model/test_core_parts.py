@@ -1,0 +1,328 @@
+"""Which core runs what, what crosses, and what a verifier of several cores must catch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.bounds.cores import spread
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import BadInput
+from chipmodel.machine.simulate import simulate_cores
+from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
+from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Loop, Node, Op, Program, ops
+from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.pipeline.partition import assigned, balanced, on_one_core
+from chipmodel.pipeline.single_core import run
+from chipmodel.plan_file.document import read_plan, write_plan
+from chipmodel.plan_file.from_result import plan_of
+from chipmodel.verify.cores import verify_cores, verify_file
+from tests.chipmodel.verify.test_commands import once, rewritten
+from tests.paths import WORKLOADS
+from tests.support import LUNA_LIKE
+from workloads.build.builder import ProgramBuilder
+from workloads.load import load
+
+TWO = replace(LUNA_LIKE, cores=2)
+FOUR = replace(LUNA_LIKE, cores=4)
+EXAMPLE = WORKLOADS / "two_cores.yaml"
+Streams = tuple[tuple[Command, ...], ...]
+
+
+def diamond() -> Program:
+    """``a``, then ``b`` and ``c`` beside one another, then ``d`` of both."""
+    builder = ProgramBuilder("diamond")
+    x = builder.input("x", (1, 8, 16, 16))
+    a = builder.conv("a", x, 16, 3, pad=1)
+    b = builder.conv("b", a, 16, 3, pad=1)
+    c = builder.conv("c", a, 16, 3, pad=1)
+    builder.output(builder.elementwise("add", "d", [b, c]))
+    return builder.build()
+
+
+def looped() -> Program:
+    """A loop that carries ``state``, which ``early`` reads before it and ``late`` behind it."""
+    builder = ProgramBuilder("looped")
+    x = builder.input("x", (1, 8, 8, 8))
+    state = builder.elementwise("copy", "start", [x], outputs=["state"])
+    builder.output(builder.elementwise("relu", "early", [state]))
+    with builder.block() as body:
+        inner = builder.conv("inner", state, 8, 3, pad=1)
+        builder.elementwise("copy", "next", [inner], outputs=["state"])
+    builder.add_loop("loop", 3, body, ["state"])
+    builder.output(builder.elementwise("relu", "late", [state]))
+    return builder.build()
+
+
+def on(program: Program, **cores: int) -> Program:
+    """``program`` with cores for ops, by name, wherever they are."""
+
+    def put(op: Op) -> Op:
+        return replace(op, core=cores.get(op.name, op.core))
+
+    def inside(node: Node) -> Node:
+        if isinstance(node, Op):
+            return put(node)
+        assert isinstance(node, Loop)
+        return replace(node, body=tuple(inside(n) for n in node.body))
+
+    return replace(program, body=tuple(inside(node) for node in program.body))
+
+
+# -- parts -------------------------------------------------------------------------------------------
+
+
+def test_what_crosses_is_an_output_here_and_an_input_there() -> None:
+    zero, one = split(diamond(), {"a": 0, "b": 0, "c": 1, "d": 0}, 2)
+    assert [op.name for op in ops(zero.program.body)] == ["a", "b", "d"]
+    assert zero.program.inputs == ("x", "c")
+    assert zero.program.outputs == ("d", "a")
+    assert (zero.imports, zero.exports) == ({"c": 1}, {"a": "a"})
+    assert zero.program.arrivals == {"c": 2}  # d is the first op here that comes after c
+    assert (one.imports, one.exports) == ({"a": 0}, {"c": "c"})
+    assert one.program.arrivals == {"a": 0}
+    assert set(one.program.weights) == {"c.weight", "c.bias"}
+
+
+def test_nothing_takes_the_memory_of_what_crosses() -> None:
+    builder = ProgramBuilder("chain")
+    a = builder.conv("a", builder.input("x", (1, 4, 4, 4)), 4, 1)
+    builder.output(builder.elementwise("relu", "b", [a], in_place=True))
+    program = builder.build()
+    apart, together_ = split(program, {"a": 0, "b": 1}, 2), split(program, {"a": 0, "b": 0}, 1)
+    assert [op.overwrites for part in apart for op in ops(part.program.body)] == [None, None]
+    assert [op.overwrites for op in ops(together_[0].program.body)] == [None, "a"]
+
+
+def test_who_defines_a_tensor_and_who_reads_it_before_run_together() -> None:
+    program = looped()
+    names = [[program.body[i].name for i in group] for group in together(program, uses(program))]
+    assert names == [["start", "early", "loop"], ["late"]]
+
+
+def test_cores_that_hand_a_tensor_to_and_fro_do_not_wait_in_a_circle() -> None:
+    builder = ProgramBuilder("to and fro")
+    x = builder.input("x", (1, 8, 8, 8))
+    for name in "abcd":
+        x = builder.conv(name, x, 8, 3, pad=1)
+    builder.output(x)
+    # Loaded one op early, as on one core, b would be waited for before the a that it needs is made.
+    streams = planned(builder.build(), a=1, b=0, c=1, d=0)
+    names = [
+        c.tensor if isinstance(c, Acquire) else c.op for c in streams[1] if isinstance(c, Acquire | Compute)
+    ]
+    assert names == ["a", "b", "c"]
+
+
+def test_what_both_arms_read_is_not_fetched_before_it_can_be_there() -> None:
+    builder = ProgramBuilder("arms")
+    a = builder.conv("a", builder.input("x", (1, 8, 8, 8)), 8, 3, pad=1)
+    b = builder.conv("b", a, 8, 3, pad=1)
+    with builder.block() as left:
+        builder.elementwise("relu", "l", [b], outputs=["y"])
+    with builder.block() as right:
+        y = builder.elementwise("tanh", "r", [b], outputs=["y"])
+    builder.add_if("gate", [("left", left), ("right", right)], b)
+    builder.output(y)
+    # a is the last op on every path before the arms, but b needs it.
+    streams = planned(builder.build(), a=1, b=0, gate=1)
+    outermost = [
+        c.tensor if isinstance(c, Acquire) else c.name for c in streams[1] if isinstance(c, Acquire | Branch)
+    ]
+    assert outermost == ["b", "gate"]
+
+
+# -- partition ---------------------------------------------------------------------------------------
+
+
+def test_the_workload_has_its_way() -> None:
+    program = on(diamond(), b=3, d=2)
+    chosen = balanced(program, FOUR)
+    assert (chosen["b"], chosen["d"]) == (3, 2)
+    assert on_one_core(program, 4) == {"a": 0, "b": 3, "c": 0, "d": 2}
+
+
+def test_a_core_that_is_not_there_is_refused_at_its_place() -> None:
+    program = load(str(EXAMPLE))
+    with pytest.raises(BadInput, match=r"two_cores\.yaml:\d+:\d+: op 'a1' is for core 1, .* one core"):
+        run(program, LUNA_LIKE, "large-first", "sync")
+
+
+@pytest.mark.parametrize("cores", [{"inner": 0, "next": 1}, {"start": 1, "inner": 0}])
+def test_a_loop_and_what_it_carries_are_on_one_core(cores: dict[str, int]) -> None:
+    with pytest.raises(BadInput, match="both must run on one"):
+        assigned(on(looped(), **cores), 2)
+
+
+def test_one_op_of_a_loop_takes_the_others_along() -> None:
+    assert assigned(on(looped(), next=1), 2) == {"start": 1, "early": 1, "loop": 1}
+
+
+def test_branches_go_to_cores_of_their_own_where_that_is_faster() -> None:
+    builder = ProgramBuilder("branches")
+    x = builder.input("x", (1, 32, 32, 32))
+    stems = [builder.conv(f"c{i}", x, 8, 5, pad=2) for i in range(4)]
+    builder.output(builder.elementwise("add", "all", stems))
+    program = builder.build()
+    quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
+    result = run(program, quick, "large-first", "ping-pong")
+    assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
+    assert result.one_core_cycles is not None
+    assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles
+
+
+def test_a_chain_stays_on_one_core() -> None:
+    builder = ProgramBuilder("chain")
+    x = builder.input("x", (1, 8, 16, 16))
+    for index in range(5):
+        x = builder.conv(f"c{index}", x, 8, 3, pad=1)
+    builder.output(x)
+    result = run(builder.build(), FOUR, "large-first", "ping-pong")
+    assert result.trace.cycles == result.one_core_cycles
+    assert [len(p.part.program.body) for p in result.cores] == [5, 0, 0, 0]
+
+
+# -- bound -------------------------------------------------------------------------------------------
+
+
+def test_the_bound_by_hand() -> None:
+    cycles = {"a": 10, "b": 20, "c": 30, "d": 5}
+    assert spread(diamond(), 1, cycles) == 65
+    assert spread(diamond(), 2, cycles) == 45  # a, c and d follow one another
+    assert spread(diamond(), 2, {"b": 20, "c": 30}) == 30
+    wide = {"a": 0, "b": 20, "c": 20, "d": 0}
+    assert spread(diamond(), 2, wide) == 20
+
+
+def test_a_loop_is_not_split_by_the_bound() -> None:
+    assert spread(looped(), 4, {"inner": 30, "next": 3}) == 33
+    # late comes after it, but start may be made while the loop does something else.
+    assert spread(looped(), 4, {"start": 7, "inner": 30, "next": 3, "late": 2}) == 35
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_more_cores_never_raise_the_bound(cores: int) -> None:
+    program = load("zoo:googlenet")
+    bounds = [lower_bound_cycles(program, replace(LUNA_LIKE, cores=n), {}) for n in (cores, cores + 1)]
+    assert bounds[0] >= bounds[1]
+
+
+# -- verify ------------------------------------------------------------------------------------------
+
+
+def planned(program: Program, chip: Chip = TWO, **core_of: int) -> Streams:
+    plans = plan_cores(program, chip, core_of, "large-first", "ping-pong")
+    streams = tuple(p.commands for p in plans)
+    assert verify_cores(program, streams, chip) == ()
+    simulate_cores(streams, chip)
+    return streams
+
+
+def changed(streams: Streams, core: int, kind: type, change: Callable[[Command], Command | None]) -> Streams:
+    return tuple(
+        rewritten(s, once(kind, change, 0)) if index == core else s for index, s in enumerate(streams)
+    )
+
+
+def drop(_: Command) -> None:
+    return None
+
+
+def test_a_wait_for_another_core_that_was_removed_is_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    for core, name in ((0, "c"), (1, "a")):
+        faults = verify_cores(diamond(), changed(streams, core, Acquire, drop), TWO)
+        assert any(f"reads '{name}' without waiting for core {1 - core}" in fault for fault in faults)
+
+
+def test_a_release_that_is_missing_or_early_is_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    faults = verify_cores(diamond(), changed(streams, 1, Release, drop), TWO)
+    assert any("'c' is never released" in fault for fault in faults)
+    assert any("core 0 waits for 'c' of core 1 for ever" in fault for fault in faults)
+    early = (streams[0], (Release("c", "c"), *rewritten(streams[1], once(Release, drop, 0))))
+    faults = verify_cores(diamond(), early, TWO)
+    assert "core 1: 'c' is released before the last of it is made and stored" in faults
+    assert "core 1: 'store c' stores over 'c', which is released" in faults
+
+
+def test_cores_that_wait_in_a_circle_are_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    circle = ((Acquire("c", 1, "a"), *streams[0]), streams[1])
+    faults = verify_cores(diamond(), circle, TWO)
+    assert faults == ("core 0 waits for 'c' of core 1 for ever", "core 1 waits for 'a' of core 0 for ever")
+
+
+def test_two_things_at_one_place_in_psram_are_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+
+    def to_the_front(command: Command) -> Command:
+        assert isinstance(command, DmaStart)
+        return replace(command, psram=0, home=Interval(0, command.bytes))
+
+    weights = next(
+        i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.weights
+    )
+    moved = (streams[0], rewritten(streams[1], once(DmaStart, to_the_front, weights)))
+    assert any("share Psram" in fault for fault in verify_cores(diamond(), moved, TWO))
+
+
+def test_a_tensor_that_is_loaded_from_elsewhere_is_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+
+    def far(command: Command) -> Command:
+        assert isinstance(command, DmaStart)
+        return replace(command, psram=1 << 20, home=Interval(1 << 20, (1 << 20) + len(command.home)))
+
+    loads = [
+        i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.name == "a"
+    ]
+    moved = (streams[0], rewritten(streams[1], once(DmaStart, far, loads[0])))
+    assert any("'a' lies at" in fault for fault in verify_cores(diamond(), moved, TWO))
+
+
+def test_an_op_on_two_cores_or_on_the_wrong_one_is_found() -> None:
+    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    twice = (streams[0], (*streams[1], *(c for c in streams[0] if isinstance(c, Compute))))
+    assert "'a' runs on cores 0, 1" in verify_cores(diamond(), twice, TWO)
+    assert verify_cores(on(diamond(), b=1), streams, TWO) == ("op 'b' is for core 1",)
+
+
+def test_who_reads_an_older_value_on_another_core_is_found() -> None:
+    streams = planned(looped(), start=0, early=0, loop=0, late=1)
+    early = tuple(c for c in streams[0] if isinstance(c, Compute) and c.op == "early")
+    torn = (tuple(c for c in streams[0] if c not in early), (*early, *streams[1]))
+    assert "core 1 reads 'state', of which another core makes a newer value" in verify_cores(
+        looped(), torn, TWO
+    )
+
+
+def test_a_plan_file_of_several_cores() -> None:
+    program = load(str(EXAMPLE))
+    program = replace(program, notes=())
+    result = run(program, TWO, "large-first", "ping-pong")
+    plan = plan_of(result, "two_cores.yaml", "test-chip", ("cores=2",))
+    text = write_plan(plan)
+    again = read_plan(text, "plan.json")
+    assert again == plan
+    assert write_plan(again) == text
+    assert verify_file(program, again, TWO) == ()
+    assert "the plan is for 2 cores, the chip has 4" in verify_file(program, again, FOUR)
+    lower = replace(again, peak_bytes=again.peak_bytes - 1)
+    assert any("worst core's" in fault for fault in verify_file(program, lower, TWO))
+    no_wait = tuple(replace(c, commands=rewritten(c.commands, once(Acquire, drop, 0))) for c in again.cores)
+    assert any("without waiting" in f for f in verify_file(program, replace(again, cores=no_wait), TWO))
+
+
+def test_the_example_is_faster_on_two_cores() -> None:
+    program = load(str(EXAMPLE))
+    result = run(program, TWO, "large-first", "ping-pong")
+    assert result.one_core_cycles is not None
+    assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles * 2 // 3
+    assert result.cores[1].part.exports or result.cores[0].part.exports
+    assert result.trace.unaccounted() == ()

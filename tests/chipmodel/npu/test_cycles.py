@@ -1,0 +1,53 @@
+"""Cycles of the first NPU model: padded MACs over MACs per cycle, or bytes through the ports."""
+
+from __future__ import annotations
+
+from chipmodel.model.program import Op
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window
+from chipmodel.npu.cycles import op_cycles, padded_macs, work_cycles
+from tests.support import LUNA_LIKE
+
+NPU = LUNA_LIKE.npu
+SAME = Window(8, 10, 8, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
+
+
+def test_convolution_is_padded_to_8_inputs_2_outputs_4_columns() -> None:
+    assert padded_macs(NPU, Conv(SAME, 3, 5)) == 8 * 6 * 8 * 12 * 9
+    assert work_cycles(NPU, Conv(SAME, 3, 5), "int8") == 8 * 6 * 8 * 12 * 9 // 64
+
+
+def test_wider_types_run_at_their_own_rate() -> None:
+    work = Conv(SAME, 8, 4)
+    assert work_cycles(NPU, work, "int16") == 4 * work_cycles(NPU, work, "int8")
+    assert work_cycles(NPU, work, "float32") == 16 * work_cycles(NPU, work, "uint8")
+
+
+def test_depthwise_uses_one_input_lane_and_groups_run_one_by_one() -> None:
+    assert padded_macs(NPU, Conv(SAME, 6, 6, groups=6)) == 8 * 6 * 8 * 12 * 9
+    assert padded_macs(NPU, Conv(SAME, 6, 6, groups=2)) == 2 * 8 * 4 * 8 * 12 * 9
+
+
+def test_a_sequence_lies_along_the_columns() -> None:
+    sequence = Conv(Window(100, 1, 100, 1, 3, 1, pad_top=1, pad_bottom=1), 8, 2)
+    assert padded_macs(NPU, sequence) == 8 * 2 * 100 * 3
+
+
+def test_matmul_is_padded_to_2_8_4() -> None:
+    assert padded_macs(NPU, Matmul(1, 9, 5)) == 2 * 16 * 8
+
+
+def test_pooling_and_recurrent_work() -> None:
+    assert padded_macs(NPU, Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 3)) == 8 * 4 * 4 * 4 * 4
+    assert padded_macs(NPU, Recurrent(5, 3, 4, gates=4)) == 5 * 2 * (8 + 8) * 16
+
+
+def test_vector_work_is_bound_by_the_slower_port() -> None:
+    assert work_cycles(NPU, Vector(800, 800, 800), "int8") == 100
+    assert work_cycles(NPU, Vector(800, 8, 800), "int8") == 50
+
+
+def test_cycles_given_by_the_user_are_shared_out_by_parts() -> None:
+    op = Op("a", "conv", Conv(SAME, 4, 4), ("x",), ("y",), cycles=1001)
+    assert op_cycles(NPU, op, 8, 4) == 1001
+    assert op_cycles(NPU, op, 4, 4) == 501
+    assert op_cycles(NPU, op, 4, 1) == 126

@@ -1,0 +1,99 @@
+"""However an op is cut, its parts cost at least what the lower bound says of the whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.bounds.op_costs import least_cycles
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Op
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
+from chipmodel.npu.cycles import op_cycles
+from dma.residency.tiling import Tiling
+
+side = st.integers(1, 20)
+small = st.integers(1, 4)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Window:
+    in_h, in_w, kernel, stride = draw(side), draw(side), draw(small), draw(st.integers(1, 3))
+    pad = draw(st.integers(0, kernel - 1))
+    dilation = draw(st.integers(1, 2))
+    reach = dilation * (kernel - 1) + 1
+    out_h, out_w = ((size + 2 * pad - reach) // stride + 1 for size in (in_h, in_w))
+    return Window(
+        *(in_h, in_w, max(1, out_h), max(1, out_w), kernel, kernel, stride, stride),
+        *(pad, pad, pad, pad, dilation, dilation),
+    )
+
+
+@st.composite
+def works(draw: st.DrawFn) -> tuple[str, Work]:
+    batch, channels = draw(st.integers(1, 2)), st.integers(1, 300)
+    match draw(
+        st.sampled_from(["conv", "depthwise_conv", "grouped", "max_pool", "matmul", "lstm", "add", "relu"])
+    ):
+        case "conv":
+            return "conv", Conv(draw(windows()), draw(channels), draw(channels), 1, batch)
+        case "depthwise_conv":
+            c = draw(channels)
+            return "depthwise_conv", Conv(draw(windows()), c, c, c, batch)
+        case "grouped":
+            groups = draw(small)
+            return "conv", Conv(draw(windows()), groups * draw(small), groups * draw(small), groups, batch)
+        case "max_pool":
+            return "max_pool", Pool(draw(windows()), draw(channels), batch)
+        case "matmul":
+            return "matmul", Matmul(draw(side), draw(channels), draw(channels), batch, draw(st.booleans()))
+        case "lstm":
+            return "lstm", Recurrent(draw(side), draw(side), draw(side), 4, draw(st.integers(1, 2)), batch)
+        case kind:
+            size = draw(st.integers(1, 4000))
+            return kind, Vector(size, 2 * size, size, rows=size)
+
+
+@pytest.mark.parametrize("chip_name", ["luna-arcs", "luna-csk6", "alif-e7"])
+@settings(max_examples=250)
+@given(works(), st.data())
+def test_parts_cost_at_least_the_bound(
+    chip_name: str, kind_and_work: tuple[str, Work], data: st.DataObject
+) -> None:
+    kind, work = kind_and_work
+    npu = load_chip(chip_name).npu
+    op = Op("op", kind, work, ("x",), ("y",))
+    rows = data.draw(st.integers(max(1, work.rows // 40), work.rows))
+    channels = data.draw(st.integers(max(1, work.channels // 10), work.channels))
+    tiling = Tiling(rows, channels)
+    total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in tiling.tiles(op))
+    assert total >= least_cycles(npu, op)
+    stripes, slices = -(-work.rows // rows), -(-work.channels // channels)
+    assert total >= least_cycles(npu, op, stripes, slices)
+    if stripes * slices > 1 and npu.luna and not isinstance(work, Recurrent):
+        fewer = least_cycles(npu, op, max(1, stripes // 2), max(1, slices // 2))
+        assert fewer <= least_cycles(npu, op, stripes, slices)
+
+
+@pytest.mark.parametrize(
+    ("chip_name", "op", "slices"),
+    [
+        # Ten slices of 6 or 7 of 64 channels take a full array of 32 each, where 64 take two.
+        ("gap9", Op("op", "conv", Conv(Window(25, 5, 25, 5, 1, 1), 64, 64), ("x",), ("y",)), 10),
+        ("gap9", Op("op", "max_pool", Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 64), ("x",), ("y",)), 8),
+        ("gap9", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
+        # Sixty-four slices of 2 of 128 columns load and compute 4 each.
+        ("luna-arcs", Op("op", "matmul", Matmul(1, 640, 128), ("x",), ("y",)), 64),
+        ("luna-arcs", Op("op", "conv", Conv(Window(8, 8, 8, 8, 1, 1), 16, 32), ("x",), ("y",)), 32),
+    ],
+)
+def test_small_slices_cost_full_arrays(chip_name: str, op: Op, slices: int) -> None:
+    """The bound is what equal slices cost, but for their rounding up and an input that fits LUNA's buffer."""
+    npu = load_chip(chip_name).npu
+    channels = -(-op.work.channels // slices)
+    tiles = list(Tiling(op.work.rows, channels).tiles(op))
+    total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in tiles)
+    bound = least_cycles(npu, op, 1, len(tiles))
+    assert total * 0.9 <= bound <= total
+    assert bound > 1.4 * least_cycles(npu, op)

@@ -1,0 +1,256 @@
+"""In-place reuse by the kind of an op: what is marked, what it saves, and that it is never wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Compute, walk
+from chipmodel.model.plan import check
+from chipmodel.model.program import Loop, Op, Program, ops
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, places_in_concat, reuse
+from chipmodel.passes.lower import lower
+from chipmodel.pipeline.single_core import plan, run
+from chipmodel.verify.commands import verify
+from solvers.registry import packers
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support import with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+from workloads.build.shapes import Value
+
+CHIP = load_chip("luna-csk6", ())
+
+
+def op_named(program: Program, name: str) -> Op:
+    return next(op for op in ops(program.body) if op.name == name)
+
+
+def inception(extra_reader: bool = False) -> Program:
+    """Two convolutions of one input side by side, put together and read by a third."""
+    net = ProgramBuilder("inception")
+    x = net.input("x", (1, 4, 8, 8))
+    a = net.conv("a", x, 4, 3, pad=1)
+    b = net.conv("b", x, 12, 1)
+    both = net.vector("concat", "both", [a, b], (1, 16, 8, 8), rows=8)
+    net.output(net.conv("last", both, 4, 1))
+    if extra_reader:
+        net.output(net.elementwise("relu", "again", [a]))
+    return net.build()
+
+
+def planned_peak(program: Program, chip: Chip = CHIP) -> int:
+    return plan(program, chip, "exact", "sync").solved.peak
+
+
+def test_an_elementwise_op_takes_an_operand_that_dies() -> None:
+    net = ProgramBuilder("chain")
+    x = net.input("x", (1, 4, 8, 8))
+    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 4, 3, pad=1)
+    total = net.elementwise("add", "sum", [a, b])
+    net.output(net.elementwise("relu", "r", [total]))
+    net.output(net.elementwise("abs", "later", [a]))
+    program = reuse(net.build(), "elementwise")
+    assert op_named(program, "sum").overwrites == "b"  # a is read once more
+    assert op_named(program, "r").overwrites == "sum"
+    assert op_named(program, "later").overwrites == "a"
+
+
+def test_what_must_stay_is_not_overwritten() -> None:
+    net = ProgramBuilder("kept")
+    x = net.input("x", (1, 4, 8, 8))
+    a = net.conv("a", x, 4, 3, pad=1)
+    net.output(a)
+    scale = net.conv("scale", x, 1, 8)
+    net.output(net.elementwise("relu", "of_output", [a]))
+    wide = net.conv("wide", x, 4, 3, pad=1)
+    small = net.elementwise("mul", "by_small", [scale, wide])
+    net.output(net.vector("softmax", "no_kind", [small], rows=1))
+    program = reuse(net.build(), "all")
+    assert op_named(program, "of_output").overwrites is None
+    assert op_named(program, "by_small").overwrites == "wide"  # scale is broadcast
+    assert op_named(program, "no_kind").overwrites is None
+
+
+def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
+    net = ProgramBuilder("loop")
+    x = net.input("x", (1, 4, 8, 8))
+    outside = net.conv("outside", x, 4, 3, pad=1)
+    state = net.elementwise("copy", "first", [outside], outputs=["state"])
+    with net.block() as body:
+        inside = net.elementwise("relu", "inside", [outside])
+        from_input = net.elementwise("relu", "of_input", [x])
+        both = net.elementwise("add", "both", [inside, from_input])
+        net.elementwise("add", "next", [both, state], outputs=["state"])
+    net.add_loop("trips", 3, body, ["state"])
+    net.output(state)
+    program = reuse(net.build(), "all")
+    assert any(isinstance(node, Loop) for node in program.body)
+    assert op_named(program, "inside").overwrites is None
+    assert op_named(program, "of_input").overwrites is None
+    assert op_named(program, "both").overwrites == "inside"
+    assert op_named(program, "next").overwrites is None  # what it writes is carried
+
+
+def test_a_concat_whose_parts_lie_in_place_costs_nothing_and_needs_them_once() -> None:
+    program = inception()
+    x, a, b, whole = 256, 256, 768, 1024
+    apart = plan(reuse(program, "none"), CHIP, "exact", "sync")
+    together = plan(reuse(program, "concat"), CHIP, "exact", "sync")
+    assert apart.solved.peak >= a + b + whole
+    assert x + whole <= together.solved.peak < a + b + whole
+    assert "a" not in together.schedule.buffers
+    assert together.schedule.buffers["both"].bytes == whole
+    steps = {c.op: c for c in walk(together.commands) if isinstance(c, Compute)}
+    assert steps["both"].cycles == 0
+    assert steps["b"].writes[0].offset == steps["a"].writes[0].offset + a
+    assert verify(reuse(program, "concat"), together.commands, CHIP) == ()
+
+
+def test_a_part_that_is_read_later_is_copied() -> None:
+    program = reuse(inception(extra_reader=True), "concat")
+    concat = op_named(program, "both")
+    assert concat.absorbs == ("b",)
+    planned = plan(program, CHIP, "exact", "sync")
+    assert verify(program, planned.commands, CHIP) == ()
+    left = left_to_move(program, concat, frozenset({"b"}))
+    assert left is not None
+    step = next(c for c in walk(planned.commands) if isinstance(c, Compute) and c.op == "both")
+    assert step.cycles == op_cycles(CHIP.npu, left, left.work.rows, 1) < op_cycles(CHIP.npu, concat, 8, 1)
+
+
+def test_concats_of_concats_lie_in_the_last_one() -> None:
+    """The shape of a dense block: every layer's output joins all that came before."""
+    net = ProgramBuilder("dense")
+    x = net.input("x", (1, 4, 8, 8))
+    so_far = net.conv("stem", x, 4, 3, pad=1)
+    for layer in range(4):
+        new = net.conv(f"conv{layer}", so_far, 4, 3, pad=1)
+        channels = so_far.shape[1] + 4
+        so_far = net.vector("concat", f"cat{layer}", [so_far, new], (1, channels, 8, 8), rows=1)
+    net.output(net.conv("head", so_far, 2, 1))
+    program = reuse(net.build(), "concat")
+    planned = plan(program, CHIP, "exact", "sync")
+    assert verify(program, planned.commands, CHIP) == ()
+    steps = {c.op: c for c in walk(planned.commands) if isinstance(c, Compute)}
+    assert all(steps[f"cat{layer}"].cycles == 0 for layer in range(4))
+    base = steps["stem"].writes[0].offset
+    assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [256, 512, 768, 1024]
+
+
+def test_where_memory_is_tight_the_parts_go_their_own_ways() -> None:
+    program = reuse(inception(), "all")
+    tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
+    result = run(program, tight, "exact", "sync")
+    commands = lower(result.schedule, result.solved.plan)
+    assert result.fits
+    assert verify(program, commands, tight) == ()
+    assert result.trace.cycles >= result.lower_bound_cycles
+
+
+def test_a_step_that_claims_parts_in_place_which_are_not_is_caught() -> None:
+    """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
+    program = inception()
+    planned = plan(program, CHIP, "exact", "sync")
+    lazy = tuple(
+        replace(c, cycles=0, phases=()) if isinstance(c, Compute) and c.op == "both" else c
+        for c in planned.commands
+    )
+    assert any("cycles on" in fault for fault in verify(reuse(program, "concat"), lazy, CHIP))
+
+
+def test_places_are_one_after_another_and_of_inputs_taken_once() -> None:
+    net = ProgramBuilder("places")
+    x = net.input("x", (1, 4, 8, 8))
+    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 2, 3, pad=1)
+    net.output(net.vector("concat", "c", [a, b, a], (1, 10, 8, 8), rows=1))
+    program = net.build()
+    assert places_in_concat(program, op_named(program, "c")) == {"b": 256}
+    assert places_in_concat(program, op_named(program, "a")) == {}
+
+
+def test_a_marked_program_is_only_marked() -> None:
+    program = inception()
+    assert reuse(program, "declared") is program
+    assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
+
+
+def concats(seed: int) -> Program:
+    """A random chain of layers that join, add and rectify what came before."""
+    random = Random(seed)
+    net = ProgramBuilder(f"concats-{seed}")
+    values = [net.input("x", (1, random.randint(1, 4), 4, 4))]
+    for index in range(random.randint(2, 9)):
+        values.append(_layer(net, random, values, f"l{index}"))
+    for value in random.sample(values[1:], random.randint(1, min(2, len(values) - 1))):
+        net.output(value)
+    if values[-1].name not in net.build().outputs:
+        net.output(values[-1])
+    return net.build()
+
+
+def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) -> Value:
+    x = random.choice(values[-3:])
+    alike = [v for v in values if v.shape == x.shape]
+    kind = random.randrange(4)
+    if kind == 0:
+        return net.conv(name, x, random.randint(1, 6), 3, pad=1)
+    if kind == 1:
+        return net.elementwise("add", name, [x, random.choice(alike)])
+    if kind == 2:
+        return net.elementwise("relu", name, [x])
+    parts = random.choices(values[-4:], k=random.randint(2, 3))
+    channels = sum(part.shape[1] for part in parts)
+    return net.vector("concat", name, parts, (1, channels, 4, 4), rows=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(CHOICES),
+    st.sampled_from(["sync", "ping-pong"]),
+    st.sampled_from([200, 400, 1 << 20]),
+)
+def test_every_plan_is_correct_and_both_machines_agree(
+    seed: int, choice: InPlace, streamer: str, size: int
+) -> None:
+    program = reuse(concats(seed), choice)
+    chip = with_memory(PLAIN, size)
+    try:
+        result = run(program, chip, "large-first", streamer)
+    except DoesNotFit:
+        assume(False)
+        raise
+    commands = lower(result.schedule, result.solved.plan)
+    assert check(result.problem, result.solved.plan) == () or not result.fits
+    if result.fits:
+        assert verify(program, commands, chip) == ()
+    assert step_through(commands, chip) == simulate(commands, chip)
+    assert result.trace.cycles >= result.lower_bound_cycles
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(CHOICES))
+def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
+    program = reuse(random_program(seed, Shape(depth=2)), choice)
+    planned = plan(program, CHIP, "large-first", "ping-pong")
+    assert verify(program, planned.commands, CHIP) == ()
+
+
+@pytest.mark.parametrize("packer", sorted(packers()))
+def test_every_packer_gets_it_through_the_problem(packer: str) -> None:
+    program = inception()
+    before = plan(reuse(program, "none"), CHIP, packer, "sync")
+    after = plan(reuse(program, "all"), CHIP, packer, "sync")
+    assert verify(reuse(program, "all"), after.commands, CHIP) == ()
+    assert after.solved.peak < before.solved.peak

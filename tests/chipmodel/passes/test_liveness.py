@@ -1,0 +1,224 @@
+"""Eq. (1) of S2 on straight lines, lifetimes on trees by hand, and from a schedule to its problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import (
+    BufferSpec,
+    Operand,
+    Part,
+    Schedule,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+    steps,
+)
+from chipmodel.passes.liveness import Touch, conditions, lifetime, liveness, scopes, touches_of
+from dma.stream import stream
+from solvers.core.bounds import contention
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+
+ONE = Interval(0, 1)
+
+
+def step(position: int, reads: str = "", writes: str = "") -> Step:
+    def operands(names: str) -> tuple[Operand, ...]:
+        return tuple(Operand(Part(n), n) for n in names.split())
+
+    return Step(position, f"op{position}", ONE, ONE, 1, operands(reads), operands(writes), "")
+
+
+def test_lifetimes_of_the_known_example() -> None:
+    """seed-systems.md, S0: consumers 0->1, 0->2, 2->3, {1,3}->4, 4->5; the document's lifetimes are
+    inclusive."""
+    builder = ProgramBuilder("s0")
+    made = [builder.raw(f"t{i}", n) for i, n in enumerate((2048, 2048, 1024, 2048, 1024, 4096))]
+    for index, inputs in enumerate(((), (0,), (0,), (2,), (1, 3), (4,))):
+        builder.custom(f"op{index}", [made[i] for i in inputs], [made[index]])
+    schedule = stream(builder.build(), LUNA_LIKE, "sync", 1 << 20)
+    problem = liveness(schedule, LUNA_LIKE)
+    inclusive = [(b.live[0].start, b.live[0].stop - 1) for b in problem.buffers]
+    assert inclusive == [(0, 2), (1, 4), (2, 3), (3, 4), (4, 5), (5, 5)]
+    assert [b.name for b in problem.buffers] == [f"t{i}" for i in range(6)]
+    assert contention(problem) == 5120
+
+
+TREE: tuple[StepNode, ...] = (
+    step(0),
+    StepIf("if", (StepArm("a", (step(1), StepLoop("inner", 2, (step(2), step(3))))), StepArm("b", ()))),
+    step(4),
+    StepLoop("outer", 2, (step(5), StepLoop("deep", 2, (step(6),)), step(7))),
+    step(8),
+)
+
+
+def test_scopes_by_hand() -> None:
+    control = scopes(TREE)
+    assert control.loops == (Interval(2, 4), Interval(6, 7), Interval(5, 8))
+    assert control.top == (True, False, False, False, True, False, False, False, True)
+    regions = control.stretch
+    assert regions[2] == regions[3]
+    assert len({regions[p] for p in (0, 1, 2, 4, 5, 6, 7, 8)}) == 8
+
+
+def test_what_follows_an_if_or_a_loop_is_a_stretch_of_its_own() -> None:
+    arms = (StepArm("a", (step(0),)), StepArm("b", (step(1),)))
+    for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
+        control = scopes((node, step(2)))
+        assert control.stretch[2] not in control.stretch[:2]
+
+
+def test_a_leaf_may_have_many_positions_or_none() -> None:
+    body = (step(0), StepLoop("loop", 2, (step(1),)), step(2))
+    control = scopes(body, lambda leaf: leaf.position * 2 if isinstance(leaf, Step) else 99)
+    assert control.loops == (Interval(0, 2),)
+    assert control.top == (False, False, True, True, True, True)
+
+
+def lived(*touches: tuple[int, str]) -> tuple[Interval, ...]:
+    return lifetime([Touch(p, way == "w") for p, way in touches], scopes(TREE))
+
+
+def test_lifetimes_by_hand() -> None:
+    assert lived() == ()
+    assert lived((4, "w")) == (Interval(4, 5),)
+    assert lived((4, "r"), (0, "w")) == (Interval(0, 5),)
+    # Inside one trip.
+    assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
+    assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
+    # Read before it is written: the trip before has left it.
+    assert lived((7, "w"), (5, "r")) == (Interval(5, 6), Interval(7, 8))
+    assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
+    # Crossing a loop's border: alive throughout, the deep one included.
+    assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
+    assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
+    # Written anew on every trip: the last one's is what is read.
+    assert lived((7, "w"), (8, "r")) == (Interval(7, 9),)
+    # The loop may be left out, and then the value from before it is read.
+    assert lived((4, "w"), (7, "w"), (8, "r")) == (Interval(4, 5), Interval(7, 9))
+    assert lived((0, "w"), (6, "w"), (8, "r")) == (Interval(0, 9),)
+    # One arm reads it, the other does not; behind the `if` nobody does.
+    assert lived((0, "w"), (1, "r")) == (Interval(0, 2),)
+    assert lived((0, "w"), (1, "w"), (4, "r")) == (Interval(0, 5),)
+    # Written and read within the deep loop only.
+    assert lived((6, "w"), (6, "r")) == (Interval(6, 7),)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1))
+def test_on_a_straight_line_a_lifetime_is_the_hull(positions: list[int]) -> None:
+    control = scopes(tuple(step(p) for p in range(10)))
+    first, *later = sorted(positions)
+    live = lifetime([Touch(first, True), *(Touch(p, False) for p in later)], control)
+    assert live == (Interval(min(positions), max(positions) + 1),)
+
+
+def test_values_of_one_buffer_are_kept_side_by_side() -> None:
+    """Two inputs of a concat made in its output: the second write leaves the first value alone."""
+    control = scopes(tuple(step(p) for p in range(6)))
+    touches = [Touch(0, True, "a"), Touch(2, True, "b"), Touch(4, False, "a"), Touch(4, False, "b")]
+    assert lifetime(touches, control) == (Interval(0, 5),)
+    alone = [Touch(0, True), Touch(2, True), Touch(4, False)]
+    assert lifetime(alone, control) == (Interval(0, 1), Interval(2, 5))
+
+
+def test_a_value_that_only_others_define_is_kept_from_the_start() -> None:
+    control = scopes(tuple(step(p) for p in range(6)))
+    assert lifetime([Touch(2, True, "a"), Touch(4, False, "b")], control) == (Interval(0, 5),)
+
+
+def schedule() -> Schedule:
+    gate = StepIf("gate", (StepArm("a", ()), StepArm("b", (step(1, "x"),))), Operand(Part("x"), "x"))
+    names = ("x", "y", "w", "idle")
+    return Schedule(
+        body=(step(0, "", "x y"), gate, step(2, "y w", "x")),
+        transfers=(
+            Transfer("load w", "load", Part("w"), "w", 8, 0, 2),
+            Transfer("store x", "store", Part("x"), "x", 8, 2, 2),
+        ),
+        buffers={n: BufferSpec(n, 8, Interval(1, 3) if n == "idle" else Interval(0, 0)) for n in names},
+        streamer="by hand",
+    )
+
+
+def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
+    touched = touches_of(schedule())
+    assert touched["w"] == [Touch(2, True, "w"), Touch(2, False, "w")]
+    assert touched["y"] == [Touch(0, True, "y"), Touch(2, False, "y")]
+    assert touched["idle"] == []
+    assert touched["x"] == [
+        Touch(1, False, "x", "gate"),
+        Touch(0, True, "x"),
+        Touch(1, False, "x"),
+        Touch(2, True, "x"),
+        Touch(2, False, "x"),
+    ]
+
+
+def test_the_parts_of_an_op_write_one_value() -> None:
+    """Only the first makes the old value worthless; a trip's value is not carried to the next."""
+    parts = tuple(replace(step(p, writes="x"), op="tiled") for p in (1, 2, 3))
+    body = (step(0), StepLoop("loop", 2, (*parts, step(4, "x"))), step(5))
+    made = Schedule(body, (), {"x": BufferSpec("x", 8)}, "by hand")
+    assert touches_of(made)["x"] == [Touch(p, p == 1, "x") for p in (1, 2, 3, 4)]
+    assert liveness(made, LUNA_LIKE).buffers[0].live == (Interval(1, 5),)
+
+
+def test_a_condition_has_been_read_by_the_first_step_of_any_arm() -> None:
+    def gate(name: str, *bodies: tuple[StepNode, ...]) -> StepIf:
+        arms = tuple(StepArm(str(i), body) for i, body in enumerate(bodies))
+        return StepIf(name, arms, Operand(Part(name), name))
+
+    nested = gate("in", (step(3),), ())
+    body: tuple[StepNode, ...] = (
+        step(0),
+        gate("out", (), (step(1), StepLoop("loop", 2, (step(2), nested)))),
+        gate("empty", (), ()),
+        StepIf("outside", (StepArm("a", (step(4),)),)),
+    )
+    assert [(position, node.name) for position, node in conditions(body)] == [(1, "out"), (3, "in")]
+
+
+def test_a_problem_has_the_chips_alignment_and_capacity_and_the_order_of_first_use() -> None:
+    problem = liveness(schedule(), with_memory(LUNA_LIKE, 4096, 32))
+    assert problem.capacity == 4096
+    assert {b.alignment for b in problem.buffers} == {32}
+    assert [(b.name, b.live) for b in problem.buffers] == [
+        ("x", (Interval(0, 3),)),
+        ("y", (Interval(0, 3),)),
+        ("w", (Interval(0, 3),)),
+        ("idle", (Interval(1, 3),)),
+    ]
+
+
+def test_ping_pong_buffers_live_through_their_region_and_no_longer() -> None:
+    builder = ProgramBuilder("regions")
+    x = builder.input("x", (1, 8))
+    x = builder.dense("a", x, 8)
+    with builder.block() as body:
+        builder.dense("b", x, 8)
+        builder.dense("c", x, 8)
+    builder.add_loop("loop", 3, body)
+    builder.output(builder.dense("d", x, 8))
+    schedule = stream(builder.build(), LUNA_LIKE, "ping-pong", 1 << 20)
+    problem = liveness(schedule, LUNA_LIKE)
+    assert [s.op for s in steps(schedule.body)] == ["a", "b", "c", "d"]
+    weights = {
+        b.name.partition("@")[0] + str(b.live[0].start): b.live[0] for b in problem.buffers if "@" in b.name
+    }
+    assert weights == {
+        "alloc00": Interval(0, 1),
+        "alloc01": Interval(1, 3),
+        "alloc11": Interval(1, 3),
+        "alloc03": Interval(3, 4),
+    }
+    # What the loop reads from outside lives through all of it.
+    assert next(b.live for b in problem.buffers if b.name == "a") == (Interval(0, 4),)

@@ -1,0 +1,226 @@
+"""Lifetimes, conflicts and transfers under way against a walk of every path of small random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, combinations, count, product
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.nesting import under_way
+from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop, StepNode, steps
+from chipmodel.passes.liveness import Touch, lifetime, scopes
+
+ONE = Interval(0, 1)
+
+
+def step(position: int) -> Step:
+    return Step(position, f"op{position}", ONE, ONE, 1, (), (), "")
+
+
+def random_tree(random: Random, depth: int, counter: Iterator[int]) -> tuple[StepNode, ...]:
+    body: list[StepNode] = []
+    for _ in range(random.randint(1, 3)):
+        kind = random.random()
+        name = f"fork{next(counter)}" if depth and kind < 0.7 else ""
+        if name and kind < 0.35:
+            arms = range(random.randint(1, 3))
+            bodies = [random_tree(random, depth - 1, counter) if random.random() < 0.8 else () for _ in arms]
+            body.append(StepIf(name, tuple(StepArm(str(i), inner) for i, inner in enumerate(bodies))))
+        elif name:
+            body.append(StepLoop(name, 2, random_tree(random, depth - 1, counter)))
+        else:
+            body.append(step(0))
+    return tuple(body)
+
+
+def numbered(body: tuple[StepNode, ...], counter: Iterator[int]) -> tuple[StepNode, ...]:
+    result: list[StepNode] = []
+    for node in body:
+        match node:
+            case Step():
+                result.append(step(next(counter)))
+            case StepIf():
+                arms = tuple(StepArm(arm.name, numbered(arm.body, counter)) for arm in node.arms)
+                result.append(StepIf(node.name, arms))
+            case StepLoop():
+                result.append(StepLoop(node.name, node.trips, numbered(node.body, counter)))
+    return tuple(result)
+
+
+Path = tuple[tuple[str, int | str], ...]
+MOST_PATHS = 3000
+
+
+class TooMany(Exception):
+    pass
+
+
+def paths(body: tuple[StepNode, ...]) -> list[Path]:
+    """Every path with up to three trips of each loop: positions, and where forks begin and end."""
+    result: list[Path] = [()]
+    for node in body:
+        match node:
+            case Step():
+                ways: list[Path] = [(("at", node.position),)]
+            case StepIf():
+                ways = [way for arm in node.arms for way in paths(arm.body)]
+            case StepLoop():
+                trip = paths(node.body)
+                ways = [()]
+                for trips in (1, 2, 3):
+                    if len(trip) ** trips > MOST_PATHS:
+                        raise TooMany
+                    ways += [tuple(chain.from_iterable(runs)) for runs in product(trip, repeat=trips)]
+        if not isinstance(node, Step):
+            ways = [(("in", node.name), *way, ("out", node.name)) for way in ways]
+        if len(result) * len(ways) > MOST_PATHS:
+            raise TooMany
+        result = [(*before, *way) for before in result for way in ways]
+    return result
+
+
+def random_paths(seed: int) -> tuple[tuple[StepNode, ...], list[Path], Random]:
+    random = Random(seed)
+    while True:
+        body = numbered(random_tree(random, 2, count()), count())
+        try:
+            return body, paths(body), random
+        except TooMany:
+            continue
+
+
+def sound(
+    body: tuple[StepNode, ...], wanted: dict[int, str], ask: set[str], defined: bool, kept: dict[int, str]
+) -> bool:
+    """Put into ``kept`` (reads and writes by position) and leave in ``ask`` (forks that decide by the value)
+    what a sound program may have: reads find a value on every path. Returns whether one is there at the
+    end."""
+    for node in body:
+        if not isinstance(node, Step) and not defined:
+            ask.discard(node.name)
+        match node:
+            case Step():
+                ways = [way for way in wanted.get(node.position, "") if way == "w" or defined]
+                if ways:
+                    kept[node.position] = "".join(ways)
+                    defined = defined or "w" in ways
+            case StepIf():
+                ends = [sound(arm.body, wanted, ask, defined, kept) for arm in node.arms]
+                defined = all(ends)
+            case StepLoop():
+                ask.discard(node.name)
+                defined = sound(node.body, wanted, ask, defined, kept)
+    return defined
+
+
+def random_touches(body: tuple[StepNode, ...], random: Random) -> list[Touch]:
+    """Accesses of one value, as a sound program has them."""
+    wanted = {s.position: random.choice(("", "", "r", "w", "rw", "wr")) for s in steps(body)}
+    first = {node.name: position for position, node in inside(body)}
+    ask = {name for name in first if random.random() < 0.3}
+    kept: dict[int, str] = {}
+    sound(body, wanted, ask, False, kept)
+    touches = [Touch(p, way == "w") for p, ways in kept.items() for way in ways]
+    return touches + [Touch(first[name], False, decides=name) for name in ask]
+
+
+def inside(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
+    """Every ``if`` with a step in it, and the first."""
+    for node in body:
+        if isinstance(node, StepIf):
+            first = next((s.position for arm in node.arms for s in steps(arm.body)), None)
+            if first is not None:
+                yield first, node
+            for arm in node.arms:
+                yield from inside(arm.body)
+        elif isinstance(node, StepLoop):
+            yield from inside(node.body)
+
+
+def kept_on(path: Path, touches: list[Touch]) -> set[int]:
+    """Indices of the path's events at which the value is kept: where it is touched, and from a write to
+    the last read before the next write."""
+    kept: set[int] = set()
+    written: int | None = None
+    for now, (kind, what) in enumerate(path):
+        if kind == "in":
+            reads = [t for t in touches if t.decides == what]
+        else:
+            reads = [t for t in touches if kind == "at" and t.position == what and not t.decides]
+        for touch in reads:
+            if touch.writes:
+                written = now
+            elif written is not None:
+                kept |= set(range(written, now + (kind == "at")))
+            if kind == "at":
+                kept.add(now)
+    return kept
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 1 << 40))
+def test_lifetimes_and_conflicts_are_those_of_all_paths(seed: int) -> None:
+    """The oracle walks every path. A position is in a lifetime exactly if the value is kept there on some
+    path, and two lifetimes meet exactly if two values are kept at once on some path."""
+    body, every, random = random_paths(seed)
+    values = [random_touches(body, random) for _ in range(3)]
+    control = scopes(body)
+    lives = [{p for i in lifetime(v, control) for p in range(i.start, i.stop)} for v in values]
+    walked: list[set[int | str]] = [set() for _ in values]
+    conflicts: set[tuple[int, int]] = set()
+    for path in every:
+        kept = [kept_on(path, value) for value in values]
+        for index, indices in enumerate(kept):
+            walked[index] |= {path[i][1] for i in indices if path[i][0] == "at"}
+        at = [{i for i in indices if path[i][0] == "at"} for indices in kept]
+        conflicts |= {(a, b) for a, b in combinations(range(3), 2) if at[a] & at[b]}
+    assert lives == walked
+    assert conflicts == {(a, b) for a, b in combinations(range(3), 2) if lives[a] & lives[b]}
+
+
+def around(body: tuple[StepNode, ...], position: int) -> list[StepIf | StepLoop]:
+    """The forks around a position, outermost first."""
+    for node in body:
+        if isinstance(node, StepIf | StepLoop) and any(s.position == position for s in steps((node,))):
+            bodies = [arm.body for arm in node.arms] if isinstance(node, StepIf) else [node.body]
+            return [node, *(found for inner in bodies for found in around(inner, position))]
+    return []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 1 << 40))
+def test_a_transfer_is_under_way_where_some_path_has_it(seed: int) -> None:
+    """Until ``due``, or the end of what has ``due`` in it but not ``issue``, or of the loop that is to
+    carry it to ``due``."""
+    body, every, random = random_paths(seed)
+    control = scopes(body)
+    count = len(control.stretch)
+    if not count:
+        return
+    issue, due = random.randrange(count), random.randrange(count)
+    outer, inner = around(body, issue), around(body, due)
+    ends = [fork.name for fork in inner if fork not in outer][:1]
+    both = [fork for fork in inner if fork in outer]
+    loops = [fork.name for fork in both if isinstance(fork, StepLoop)]
+    sane = all(fork in inner for fork in outer)
+    if not sane or (due < issue and not loops):
+        return
+    if due < issue:
+        ends = loops[-1:]
+        if both[-1].name != loops[-1]:
+            return
+    walked: set[int | str] = set()
+    for path in every:
+        flying = False
+        for kind, what in path:
+            flying = flying or (kind, what) == ("at", issue)
+            if flying and kind == "at":
+                walked.add(what)
+            if (kind, what) == ("at", due) or (kind == "out" and what in ends):
+                flying = False
+    found = {p for i in under_way(control.section, issue, due) for p in range(i.start, i.stop)}
+    assert found == walked

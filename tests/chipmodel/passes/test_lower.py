@@ -1,0 +1,145 @@
+"""The order of events at a position, and addresses from offsets: schedules written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Plan
+from chipmodel.model.schedule import (
+    BufferSpec,
+    Direction,
+    Operand,
+    Part,
+    Schedule,
+    Step,
+    StepArm,
+    StepIf,
+    StepLoop,
+    StepNode,
+    Transfer,
+)
+from chipmodel.passes.lower import lower
+
+ONE = Interval(0, 1)
+BUFFERS = {"p": BufferSpec("p", 64), "q": BufferSpec("q", 32)}
+PLAN = Plan({"p": 128, "q": 16})
+
+
+def step(position: int, reads: tuple[Operand, ...] = (), writes: tuple[Operand, ...] = ()) -> Step:
+    return Step(position, f"op{position}", ONE, ONE, 5 + position, reads, writes, f"step{position}")
+
+
+def transfer(name: str, direction: Direction, issue: int, due: int, buffer: str = "p") -> Transfer:
+    return Transfer(name, direction, Part(name), buffer, 8, issue, due)
+
+
+def lowered(body: tuple[StepNode, ...], *transfers: Transfer) -> tuple[Command, ...]:
+    return lower(Schedule(body, transfers, BUFFERS, "by hand"), PLAN)
+
+
+def words(commands: Iterable[Command]) -> list[str]:
+    result: list[str] = []
+    for command in commands:
+        match command:
+            case DmaStart():
+                result.append(f"start {command.name} for {command.op}")
+            case DmaWait():
+                result.append(f"wait {command.name} by {command.op}")
+            case Compute():
+                result.append(f"compute {command.label}")
+            case Branch() | Repeat():
+                result.append(command.name)
+            case Release() | Acquire():
+                pytest.fail("only several cores tell one another anything")
+    return result
+
+
+def test_the_order_of_events_at_one_position() -> None:
+    body = (step(0), step(1), step(2))
+    commands = lowered(
+        body,
+        transfer("later", "load", 1, 2),
+        transfer("now", "load", 1, 1),
+        transfer("before", "load", 0, 1),
+        transfer("out", "store", 1, 1),
+        transfer("slow out", "store", 0, 1),
+        transfer("late out", "store", 1, 2),
+    )
+    assert words(commands) == [
+        "start before for op1",
+        "compute step0",
+        "start slow out for op0",
+        # position 1
+        "wait before by op1",
+        "start now for op1",
+        "wait now by op1",
+        "start later for op2",
+        "compute step1",
+        "start out for op1",
+        "start late out for op1",
+        "wait out by op1",
+        "wait slow out by op1",
+        # position 2
+        "wait later by op2",
+        "compute step2",
+        "wait late out by op2",
+    ]
+
+
+def test_transfers_of_one_position_keep_their_order() -> None:
+    first, second = transfer("b", "load", 0, 0), transfer("a", "load", 0, 0)
+    assert words(lowered((step(0),), first, second)) == [
+        "start b for op0",
+        "start a for op0",
+        "wait b by op0",
+        "wait a by op0",
+        "compute step0",
+    ]
+
+
+def test_addresses_are_the_plans_and_sizes_the_buffers() -> None:
+    read, write = Operand(Part("x", weights=True), "p"), Operand(Part("y"), "q")
+    load, compute = lowered((step(0, (read,), (write,)),), transfer("x", "load", 0, 0, "q"))[::2]
+    assert isinstance(load, DmaStart)
+    assert isinstance(compute, Compute)
+    assert (load.at, load.bytes, load.direction) == (Located(Part("x"), 16, 32), 8, "load")
+    assert compute.reads == (Located(Part("x", weights=True), 128, 64),)
+    assert compute.writes == (Located(Part("y"), 16, 32),)
+    assert (compute.op, compute.position, compute.cycles) == ("op0", 0, 5)
+    assert (compute.rows, compute.channels) == (ONE, ONE)
+
+
+def test_control_flow_keeps_its_shape() -> None:
+    condition = Operand(Part("c"), "q")
+    inner = StepLoop("loop", 4, (step(1),))
+    body = (
+        step(0),
+        StepIf("if", (StepArm("a", (inner,)), StepArm("b", ())), condition),
+        StepIf("outside", (StepArm("c", (step(2),)),)),
+    )
+    commands = lowered(body, transfer("t", "load", 1, 1), transfer("s", "store", 2, 2))
+    _, branch, outside = commands
+    assert isinstance(branch, Branch)
+    assert isinstance(outside, Branch)
+    assert (branch.name, branch.condition) == ("if", Located(Part("c"), 16, 32))
+    assert outside.condition is None
+    assert [(arm.name, len(arm.body)) for arm in branch.arms] == [("a", 1), ("b", 0)]
+    (loop,) = branch.arms[0].body
+    assert isinstance(loop, Repeat)
+    assert (loop.name, loop.trips) == ("loop", 4)
+    assert words(loop.body) == ["start t for op1", "wait t by op1", "compute step1"]
+    assert words(outside.arms[0].body) == ["compute step2", "start s for op2", "wait s by op2"]

@@ -1,0 +1,249 @@
+"""The independent check of a program: each rule with the smallest program that breaks it."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, Tensor, Weight
+from chipmodel.model.work import Vector
+from chipmodel.passes.validate import validate_program
+
+SIZES = {"x": 8, "y": 8, "a": 8, "b": 8, "c": 8, "h": 8, "small": 4}
+
+
+def op(name: str, reads: str, writes: str, *, over: str | None = None, weights: tuple[str, ...] = ()) -> Op:
+    """An op whose operands are letters apart by spaces, on the line that its name's number says."""
+    place = Place("w.yaml", int(name[-1]), 1)
+    work = Vector(8, 8, 8)
+    return Op(
+        name, "copy", work, tuple(reads.split()), tuple(writes.split()), weights, overwrites=over, place=place
+    )
+
+
+def program(*body: Node, outputs: tuple[str, ...] = ()) -> Program:
+    tensors = {name: Tensor(name, size) for name, size in SIZES.items()}
+    return Program("t", tensors, {"w": Weight("w", 4, 4)}, ("x", "y"), outputs, body, "w.yaml")
+
+
+def branch(*bodies: tuple[Node, ...], condition: str | None = None) -> If:
+    arms = tuple(Arm(f"arm{i}", body) for i, body in enumerate(bodies))
+    return If("gate", arms, condition, Place("w.yaml", 50, 1))
+
+
+def loop(*body: Node, carried: tuple[str, ...] = (), trips: int = 3, name: str = "loop") -> Loop:
+    return Loop(name, trips, body, carried, place=Place("w.yaml", 60, 1))
+
+
+def chances(*numbers: tuple[int, int]) -> tuple[tuple[int, Fraction], ...]:
+    """Numbers of trips with their shares."""
+    total = sum(share for _, share in numbers)
+    return tuple((trips, Fraction(share, total)) for trips, share in numbers)
+
+
+def likely(*probabilities: str | None) -> If:
+    arms = (Arm(f"arm{i}", (), Fraction(p) if p else None) for i, p in enumerate(probabilities))
+    return If("gate", tuple(arms), None, Place("w.yaml", 50, 1))
+
+
+WHOLE_FIRST = Vector(8, 8, 8, broadcast=(0,))
+"""Work whose every part reads all of its first operand."""
+
+SOUND = {
+    "probabilities of all arms": program(likely("1/4", "3/4")),
+    "probabilities of some arms": program(likely("1/4", None, "1/2")),
+    "a loop with chances": program(
+        replace(loop(op("o1", "x", "a")), chances=chances((1, 1), (3, 2))), op("o2", "a", "b")
+    ),
+    "a slice of a tensor": program(loop(replace(op("o1", "x", "a"), sliced="x", slices=4))),
+    "nothing at all": program(),
+    "a chain": program(op("o1", "x", "a"), op("o2", "a y", "b"), outputs=("b",)),
+    "weights": program(op("o1", "x", "a", weights=("w",))),
+    "in place at the last use": program(op("o1", "x", "a"), op("o2", "a", "b", over="a"), outputs=("b",)),
+    "in place, read twice by the op itself": program(op("o1", "x x", "a", over="x")),
+    "both arms define": program(branch((op("o1", "x", "a"),), (op("o2", "y", "a"),)), op("o3", "a", "b")),
+    "arms with a condition": program(op("o1", "x", "c"), branch((), (), condition="c")),
+    "a local of one arm": program(branch((op("o1", "x", "a"), op("o2", "a", "b")), ())),
+    "in place in every arm": program(
+        op("o1", "x", "a"),
+        branch((op("o2", "a", "b", over="a"),), (op("o3", "a", "b", over="a"),)),
+        op("o4", "b", "c"),
+    ),
+    "a carried tensor": program(
+        op("o1", "x", "h"), loop(op("o2", "h", "a"), op("o3", "a", "h"), carried=("h",)), outputs=("h",)
+    ),
+    "a carried tensor overwritten and written again": program(
+        op("o1", "x", "h"), loop(op("o2", "h", "a", over="h"), op("o3", "a", "h"), carried=("h",))
+    ),
+    "a carried tensor written in one arm": program(
+        op("o1", "x", "h"), loop(branch((op("o2", "h", "h"),), ()), carried=("h",))
+    ),
+    "in place on what the body made": program(loop(op("o1", "x", "a"), op("o2", "a", "b", over="a"))),
+    "what a loop that runs made": program(loop(op("o1", "x", "a")), op("o2", "a", "b")),
+    "a loop in a loop, both carry": program(
+        op("o1", "x", "h"), loop(loop(op("o2", "h", "h"), carried=("h",), name="in"), carried=("h",))
+    ),
+    "a loop in a loop with a state of its own": program(
+        loop(op("o1", "x", "h"), loop(op("o2", "h", "h"), carried=("h",), name="in"))
+    ),
+}
+
+BROKEN = {
+    "read before defined": (program(op("o1", "b", "a"), op("o2", "x", "b")), 1, "nothing before defines"),
+    "read and never defined": (program(op("o1", "c", "a")), 1, "'c', which nothing before defines"),
+    "unknown tensor": (program(op("o1", "zz", "a")), 1, "unknown tensor 'zz'"),
+    "unknown weight": (program(op("o1", "x", "a", weights=("v",))), 1, "unknown weight 'v'"),
+    "one name for two ops": (program(op("o1", "x", "a"), op("o1", "x", "b")), 1, "used by 2 ops"),
+    "defined twice": (program(op("o1", "x", "a"), op("o2", "x", "a")), 2, "'o1' defines already"),
+    "an input defined": (program(op("o1", "y", "x")), 1, "an input defines already"),
+    "defined again after an arm": (
+        program(branch((op("o1", "x", "a"),), ()), op("o2", "x", "a")),
+        2,
+        "defines already",
+    ),
+    "defined in one arm only": (
+        program(branch((op("o1", "x", "a"),), ()), op("o2", "a", "b")),
+        2,
+        "not every arm of 'gate' defines",
+    ),
+    "a sibling arm's": (program(branch((op("o1", "x", "a"),), (op("o2", "a", "b"),))), 2, "nothing before"),
+    "an unknown condition": (program(branch((), (), condition="c")), 50, "decides by 'c'"),
+    "a condition overwritten": (
+        program(op("o1", "x", "c"), op("o2", "c", "a", over="c"), branch((), (), condition="c")),
+        2,
+        "'gate' decides by 'c' later on line 50",
+    ),
+    "overwritten, then read": (
+        program(op("o1", "x", "a"), op("o2", "a", "b", over="a"), op("o3", "a", "c")),
+        2,
+        "'o2' overwrites 'a' in place, but 'o3' reads 'a' later on line 3",
+    ),
+    "overwritten in one arm, then read": (
+        program(op("o1", "x", "a"), branch((op("o2", "a", "b", over="a"),), ()), op("o3", "a", "c")),
+        2,
+        "later on line 3",
+    ),
+    "overwritten, then defined again": (
+        program(op("o1", "x", "a", over="x"), op("o2", "a", "x")),
+        2,
+        "defines already",
+    ),
+    "overwrites what it does not read": (program(op("o1", "x", "a", over="y")), 1, "none of its inputs"),
+    "overwrites another size": (program(op("o1", "x", "small", over="x")), 1, "(4 bytes) over 'x' (8 bytes)"),
+    "an output overwritten": (
+        program(op("o1", "x", "a"), op("o2", "a", "b", over="a"), outputs=("a",)),
+        2,
+        "the program gives 'a' later",
+    ),
+    "an output of one arm only": (
+        program(branch((op("o1", "x", "a"),), ()), outputs=("a",)),
+        0,
+        "not every arm",
+    ),
+    "an output that nothing defines": (program(outputs=("a",)), 0, "'a', which nothing before defines"),
+    "an outer tensor overwritten in a loop": (
+        program(op("o1", "x", "a"), loop(op("o2", "a", "b", over="a"))),
+        2,
+        "next trip",
+    ),
+    "an input overwritten in a loop's arm": (
+        program(loop(branch((op("o1", "x", "a", over="x"),), ()))),
+        1,
+        "next trip",
+    ),
+    "read from the trip before": (program(loop(op("o1", "b", "a"), op("o2", "a", "b"))), 1, "nothing before"),
+    "a carried tensor without a first value": (
+        program(loop(op("o1", "x", "h"), carried=("h",))),
+        60,
+        "carries 'h', which nothing before defines",
+    ),
+    "a carried tensor without a next value": (
+        program(op("o1", "x", "h"), loop(op("o2", "h", "a"), carried=("h",))),
+        60,
+        "nothing in it writes",
+    ),
+    "a carried tensor left overwritten": (
+        program(op("o1", "x", "h"), loop(op("o2", "x", "h"), op("o3", "h", "a", over="h"), carried=("h",))),
+        3,
+        "the next trip of 'loop' reads 'h' later",
+    ),
+    "written in an inner loop that does not carry it": (
+        program(op("o1", "x", "h"), loop(loop(op("o2", "h", "h"), name="in"), carried=("h",))),
+        2,
+        "defines already",
+    ),
+    "carried by the inner loop alone": (
+        program(op("o1", "x", "h"), loop(loop(op("o2", "h", "h"), carried=("h",), name="in"))),
+        60,
+        "loop around it",
+    ),
+    "what a loop of no trips made": (
+        program(loop(op("o1", "x", "a"), trips=0), op("o2", "a", "b")),
+        2,
+        "of no trips",
+    ),
+    "negative trips": (program(loop(op("o1", "x", "a"), trips=-1)), 60, "-1 times"),
+    "an if without arms": (program(branch()), 50, "no arms"),
+    "what a loop makes that may run not at all": (
+        program(replace(loop(op("o1", "x", "a")), chances=chances((0, 1), (3, 2))), op("o2", "a", "b")),
+        2,
+        "does not define if it makes no trip",
+    ),
+    "a probability above 1": (program(likely("3/2", None)), 50, "has the probability 1.5"),
+    "a probability below 0": (program(likely("-1/2", None)), 50, "has the probability -0.5"),
+    "probabilities of more than 1": (program(likely("2/3", "2/3", None)), 50, "add up to 4/3"),
+    "probabilities of less than 1": (program(likely("1/2", "1/4")), 50, "add up to 0.75"),
+    "chances that add up to less": (
+        program(replace(loop(), chances=((3, Fraction(1, 2)),))),
+        60,
+        "add up to 0.5",
+    ),
+    "a negative chance": (
+        program(replace(loop(), chances=((1, Fraction(3, 2)), (3, Fraction(-1, 2))))),
+        60,
+        "probability 1.5",
+    ),
+    "negative numbers of trips": (program(replace(loop(), chances=chances((-1, 1), (3, 1)))), 60, "-1 trips"),
+    "one number of trips twice": (program(replace(loop(), chances=chances((3, 1), (3, 1)))), 60, "3 trips"),
+    "more trips than the most": (program(replace(loop(), chances=chances((3, 1), (4, 1)))), 60, "at most 4"),
+    "written before it is read": (
+        program(op("o1", "x", "h"), loop(replace(op("o2", "h", "h"), work=WHOLE_FIRST), carried=("h",))),
+        2,
+        "before it has read all of it",
+    ),
+    "slices of what it does not read": (
+        program(op("o1", "x", "h"), loop(replace(op("o2", "x", "a"), sliced="h", slices=2))),
+        2,
+        "one of 2 slices of 'h' (8 bytes)",
+    ),
+    "slices of unequal size": (program(replace(op("o1", "x", "small"), sliced="x", slices=3)), 1, "3 slices"),
+}
+
+
+@pytest.mark.parametrize("sound", SOUND.values(), ids=SOUND.keys())
+def test_sound(sound: Program) -> None:
+    validate_program(sound)
+
+
+@pytest.mark.parametrize(("broken", "line", "part"), BROKEN.values(), ids=BROKEN.keys())
+def test_broken(broken: Program, line: int, part: str) -> None:
+    with pytest.raises(BadInput) as raised:
+        validate_program(broken)
+    assert part in raised.value.what
+    assert raised.value.mend
+    assert raised.value.where == (Place("w.yaml", line, 1) if line else Place("w.yaml"))
+
+
+@pytest.mark.parametrize("wrong", [replace(program(), inputs=("zz",)), replace(program(), outputs=("zz",))])
+def test_inputs_and_outputs_must_be_tensors(wrong: Program) -> None:
+    with pytest.raises(BadInput, match="'zz' is no tensor"):
+        validate_program(wrong)
+
+
+def test_an_unknown_name_suggests_a_near_one() -> None:
+    tensors = {n: Tensor(n, 8) for n in ("image", "imgae", "out")}
+    read = Op("o", "copy", Vector(8, 8, 8), ("imgae",), ("out",))
+    with pytest.raises(BadInput) as raised:
+        validate_program(Program("t", tensors, {}, ("image",), (), (read,)))
+    assert "did you mean 'image'" in raised.value.mend

@@ -1,0 +1,152 @@
+"""The whole answer: exact or sampled, the parts' shares, several cores, and the bound of the worst path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.errors import BadInput
+from chipmodel.machine.simulate import simulate_cores
+from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
+from chipmodel.model.path_costs import COUNTED, Paths
+from chipmodel.paths.run import Effort, weigh_paths, with_paths
+from chipmodel.paths.tree import Chances, weighed
+from chipmodel.pipeline.single_core import run
+from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
+from tests.every_path import every_path, unrolled
+from workloads.load import load
+
+GATE = Branch("g", (BranchArm("slow", (compute("s", 30),)), BranchArm("fast", (compute("f", 4),))))
+LOOP = Repeat("l", 2, (start("w", 9), wait("w"), GATE))
+COMMANDS: tuple[Command, ...] = (compute("c", 5), LOOP)
+QUARTER = Chances({"g": {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}})
+
+
+def weigh(commands: tuple[Command, ...], effort: Effort | None = None, **choices: str) -> Paths:
+    paths = weigh_paths([commands], PLAIN, QUARTER, choices, effort or Effort())
+    assert paths is not None
+    return paths
+
+
+def test_exact() -> None:
+    paths = weigh(COMMANDS)
+    assert paths.method == "exact"
+    assert paths.expected == 64
+    assert (paths.best.cycles, paths.worst.cycles) == (51, 103)
+    assert paths.count == 4
+    assert paths.worst.choices == {"l": "2", "g": "slow"}
+    parts = {(p.name, p.arm): (p.probability, p.runs, p.cycles, p.each, p.least, p.most) for p in paths.parts}
+    assert parts == {
+        ("l", None): (1, 2, 2 * (19 + Fraction(21, 2)), 19 + Fraction(21, 2), 23, 49),
+        ("g", "slow"): (Fraction(1, 4), Fraction(1, 2), 15, 30, 30, 30),
+        ("g", "fast"): (Fraction(3, 4), Fraction(3, 2), 6, 4, 4, 4),
+    }
+
+
+def test_what_is_fixed_is_not_weighed() -> None:
+    paths = weigh(COMMANDS, g="slow", l="003")
+    assert paths.best == paths.worst
+    assert paths.count == 1
+    assert paths.best.choices == {"l": "3", "g": "slow"}
+    assert paths.expected == paths.best.cycles == 5 + 3 * 49
+    with pytest.raises(BadInput, match="names 'nothing'"):
+        weigh(COMMANDS, nothing="1")
+
+
+def test_trips_that_decide_differently_are_no_choice() -> None:
+    # While a is under way the slow arm costs nothing; behind it, it does.
+    commands = (start("a", 30), Repeat("l", 2, (GATE,)), wait("a"))
+    paths = weigh(commands)
+    assert paths.worst.choices == {"l": "2", "g": "slow"}
+    assert paths.best.cycles == 40
+    mixed = replace(paths.best, decisions={"g": (("slow", 1), ("fast", 1))})
+    assert mixed.choices is None
+
+
+def test_beyond_the_effort_paths_are_sampled() -> None:
+    exact = weigh(COMMANDS)
+    paths = weigh(COMMANDS, Effort(joins=1, samples=400, seed=5))
+    assert paths.method == "sampled"
+    assert paths.sample is not None
+    assert (paths.sample.size, paths.sample.seed) == (400, 5)
+    assert paths.sample.low < exact.expected < paths.sample.high
+    assert (paths.best.cycles, paths.worst.cycles) == (exact.best.cycles, exact.worst.cycles)
+    assert paths == weigh(COMMANDS, Effort(joins=1, samples=400, seed=5))
+    for part, known in zip(paths.parts, exact.parts, strict=True):
+        assert (part.least, part.most, part.each) == (known.least, known.most, known.each) or part.arm is None
+        assert float(part.runs) == pytest.approx(float(known.runs), rel=0.2)
+
+
+def test_a_sample_of_nobodys_choice_is_as_large_as_the_work_allows() -> None:
+    def size(effort: Effort) -> int:
+        sample = weigh(COMMANDS, effort).sample
+        assert sample is not None
+        return sample.size
+
+    assert size(Effort(passes=0)) == 16
+    assert size(Effort(joins=1)) == 1000
+    assert 16 < size(Effort(joins=1, passes=300)) < 1000
+
+
+def test_no_paths_without_a_decision() -> None:
+    assert weigh_paths([(compute("c", 5),)], PLAIN, Chances()) is None
+
+
+def test_paths_are_counted_up_to_a_limit() -> None:
+    assert weigh((Repeat("l", 1000, (GATE,)),)).count == COUNTED
+
+
+@pytest.mark.parametrize(("effort", "method"), [(Effort(), "exact"), (Effort(samples=60), "sampled")])
+def test_several_cores_are_simulated_path_by_path(effort: Effort, method: str) -> None:
+    second = Branch("h", (BranchArm("more", (start("b", 40), wait("b"))), BranchArm("none", ())))
+    trips = 2 if method == "exact" else 7
+    cores = [(start("a", 20), Repeat("l", trips, (GATE,)), wait("a")), (compute("d", 3), second)]
+    trees = [weighed(commands, QUARTER, {}) for commands in cores]
+    every = [
+        (one.probability * two.probability, simulate_cores([one.commands, two.commands], PLAIN).cycles)
+        for one in every_path(trees[0])
+        for two in every_path(trees[1])
+    ]
+    paths = weigh_paths(cores, PLAIN, QUARTER, {}, effort)
+    assert paths is not None
+    assert paths.method == method
+    assert paths.count == len(every)
+    mean = sum(chance * cycles for chance, cycles in every)
+    least, most = min(c for _, c in every), max(c for _, c in every)
+    if paths.sample is None:
+        assert (paths.best.cycles, paths.worst.cycles, paths.expected) == (least, most, mean)
+    else:
+        assert paths.sample.low <= mean <= paths.sample.high
+    for extreme in (paths.best, paths.worst):
+        flat = [unrolled(commands, extreme.decisions) for commands in cores]
+        assert simulate_cores(flat, PLAIN).cycles == extreme.cycles
+
+
+def test_a_workload_from_file_to_answer() -> None:
+    chip = load_chip("luna-arcs")
+    program = load("workloads/gated_vision.yaml")
+    result = with_paths(run(program, chip, "large-first", "ping-pong"))
+    paths = result.paths
+    assert paths is not None
+    assert paths.worst.choices == {"gate": "face"}
+    assert paths.worst.cycles == result.trace.cycles
+    assert paths.worst.lower_bound == result.lower_bound_cycles
+    best = run(program, chip, "large-first", "ping-pong", choices=paths.best.choices)
+    assert best.trace.cycles == paths.best.cycles
+    assert paths.best.cycles < paths.expected < paths.worst.cycles
+
+
+@pytest.mark.parametrize("chip_name", preset_names())
+def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
+    program, chip = load("workloads/gated_vision.yaml"), load_chip(chip_name)
+
+    def cycles(arm: str) -> int:
+        return run(program, chip, "large-first", "ping-pong", choices={"gate": arm}).trace.cycles
+
+    paths = with_paths(run(program, chip, "large-first", "ping-pong")).paths
+    assert paths is not None
+    assert paths.method == "exact"
+    assert (paths.worst.cycles, paths.best.cycles) == (cycles("face"), cycles("nothing"))

@@ -1,0 +1,102 @@
+"""Random programs on chips of one to four cores, whoever runs what: every plan is checked by code that shares
+nothing with the planners, both simulators agree event for event, no run beats the bound, and what one core
+makes for another is in Psram before it is loaded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate_cores
+from chipmodel.machine.stepper import step_through_cores
+from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.program import Program
+from chipmodel.model.result import CorePlan
+from chipmodel.model.trace import Trace
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.verify.cores import verify_cores
+from tests.random_commands import random_path
+from tests.support import tiny_chip
+from workloads.build.random_programs import Shape, random_program
+
+PACKERS = ("naive", "sequential", "large-first", "short-first")
+STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
+BATCHES = 6
+BATCH = 25
+
+
+def random_case(seed: int) -> tuple[Program, Chip, dict[str, int], Random]:
+    """A program, a chip with 1 to 4 cores, and a core for each node: any that is allowed."""
+    random = Random(seed)
+    program = random_program(seed, Shape(ops=6, depth=seed % 3, side=5, channels=6))
+    chip = replace(tiny_chip(random), cores=random.randint(1, 4))
+    core_of: dict[str, int] = {}
+    for group in together(program, uses(program)):
+        core = random.randrange(chip.cores)
+        core_of |= {program.body[index].name: core for index in group}
+    return program, chip, core_of, random
+
+
+def streams(plans: tuple[CorePlan, ...]) -> list[tuple[Command, ...]]:
+    return [p.commands for p in plans]
+
+
+def made_before_loaded(plans: tuple[CorePlan, ...], trace: Trace) -> int:
+    """Loads of other cores' tensors, each of which begins after the last store of its tensor."""
+    moves = [e for e in trace.events if e.unit == "dma" and not e.cause]
+    names = {
+        (p.core, c.name): c.at.part.name
+        for p in plans
+        for c in walk(p.commands)
+        if isinstance(c, DmaStart) and not c.at.part.weights
+    }
+    loads = 0
+    for event in moves:
+        tensor = names.get((event.core, event.name), "")
+        maker = plans[event.core].part.imports.get(tensor)
+        if event.kind != "load tensor" or maker is None:
+            continue
+        loads += 1
+        stores = [e for e in moves if e.core == maker and e.kind == "store tensor"]
+        assert all(e.stop <= event.start for e in stores if names[maker, e.name] == tensor)
+    return loads
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        program, chip, core_of, random = random_case(seed)
+        for part in split(program, core_of, chip.cores):
+            validate_program(part.program)
+        try:
+            plans = plan_cores(program, chip, core_of, random.choice(PACKERS), random.choice(STREAMERS))
+        except DoesNotFit:
+            seen["refused"] += 1
+            continue
+        if max(p.solved.peak for p in plans) <= chip.shared_memory.bytes:
+            assert verify_cores(program, streams(plans), chip) == (), seed
+            seen["verified"] += 1
+        path = random_path(tuple(c for p in plans for c in p.commands), random)
+        trace = simulate_cores(streams(plans), chip, path)
+        assert trace == step_through_cores(streams(plans), chip, path), seed
+        assert trace.cores == chip.cores
+        assert not trace.unaccounted()
+        assert trace.cycles >= lower_bound_cycles(program, chip, trace.path), seed
+        seen["crossed"] += made_before_loaded(plans, trace)
+        seen["waited"] += trace.stalls("npu")["core"]
+        seen["spilled"] += any(p.schedule.spilled for p in plans)
+        seen["striped"] += any(p.schedule.striped for p in plans)
+    assert seen["verified"] > 10
+    assert seen["crossed"] > 5
+    assert seen["waited"] > 1000
+    assert seen["spilled"]
+    assert seen["striped"]

@@ -1,0 +1,45 @@
+"""The nine models in the onnx package's own test data and every built-in network, unedited, through
+the whole way on two chips; each plan passes the independent verifier."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Op, Program
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from tests.paths import LIGHT_MODELS
+from workloads.load import load
+from workloads.zoo import networks
+
+LIGHT = sorted(LIGHT_MODELS.glob("*.onnx"))
+SOURCES = [*map(str, LIGHT), *(f"zoo:{network.name}" for network in networks())]
+
+
+@cache
+def program(source: str) -> Program:
+    return load(source)
+
+
+def test_all_nine_models_are_there() -> None:
+    assert len(LIGHT) == 9
+
+
+@pytest.mark.parametrize("chip_name", ["luna-csk6", "stm32n6"])
+@pytest.mark.parametrize("source", SOURCES, ids=[Path(s).stem for s in SOURCES])
+def test_network_fits_and_its_plan_is_correct(source: str, chip_name: str) -> None:
+    network, chip = program(source), load_chip(chip_name)
+    planned = plan(network, chip, "large-first", "ping-pong")
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    assert verify(network, planned.commands, chip) == ()
+    trace = simulate(planned.commands, chip)
+    assert lower_bound_cycles(network, chip, trace.path) <= trace.cycles
+    if all(isinstance(node, Op) for node in network.body):  # every arm: tests/workloads/zoo/test_dynamic.py
+        loaded = sum(e.bytes for e in trace.events if e.kind == "load weights")
+        assert loaded >= network.weight_bytes

@@ -1,0 +1,94 @@
+"""A packer that searches stops at the first plan that fits; a study asks it for the smallest peak."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.nesting import Section
+from chipmodel.model.plan import Problem, Solved, check
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.smallest_peak import with_smallest_peak
+from chipmodel.study.answer import Desk, answer
+from chipmodel.study.workload import load_workload
+from solvers.branches.mergers import merge_arms
+from solvers.core.outcome import Limits
+from tests.chipmodel.study.support import tasks
+from workloads.load import load
+
+LIMITS = Limits(nodes=20_000, threads=1)
+
+
+def planned(packer: str, name: str = "zoo:shufflenetv1", merge: str = "conflict") -> Planned:
+    chip = load_chip("stm32n6", ["shared_memory.bytes=3MiB"])
+    program = reuse(load(name), "all")
+    return plan(program, chip, packer, "ping-pong", merge=merge, limits=LIMITS)
+
+
+def test_a_plan_that_merely_fits_gets_the_smallest_peak_on_the_same_schedule() -> None:
+    first = planned("cp-sat")
+    found = with_smallest_peak(first, "cp-sat", "conflict", LIMITS)
+    assert first.solved.peak > first.solved.lower_bound
+    assert found.solved.peak == found.solved.lower_bound == first.solved.lower_bound
+    assert (first.solved.status, found.solved.status) == ("feasible", "optimal")
+    assert (found.schedule, found.problem, found.attempts) == (first.schedule, first.problem, first.attempts)
+    assert check(found.problem, found.solved.plan) == ()
+    assert found.solved.plan.peak(found.problem) == found.solved.peak
+    assert found.solved.seconds > first.solved.seconds
+
+
+def test_what_asks_nothing_more_is_left_as_it_is() -> None:
+    for packer, merge in (("exact", "conflict"), ("naive", "conflict"), ("naive", "exact")):
+        first = planned(packer, merge=merge)
+        assert with_smallest_peak(first, packer, merge, LIMITS) is first
+
+
+def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hasty(problem: Problem, nesting: Section, packer: str, merge: str, limits: Limits) -> Solved:
+        return merge_arms(problem, nesting, "naive", merge)
+
+    first = planned("exact")
+    doubted = replace(first, solved=replace(first.solved, status="feasible", lower_bound=1))
+    monkeypatch.setattr("chipmodel.pipeline.smallest_peak.merge_arms", hasty)
+    found = with_smallest_peak(doubted, "exact", "conflict", LIMITS).solved
+    assert found.plan == first.solved.plan
+    # The bound of either holds for both.
+    assert (found.peak, found.lower_bound, found.status) == (first.solved.peak, first.solved.peak, "optimal")
+
+
+@pytest.mark.parametrize("packer", ["cp-sat", "state-search", "hill-climb"])
+def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> None:
+    text = (
+        "workloads: zoo:shufflenetv1\nchips: stm32n6\nset: {shared_memory.bytes: [3MiB]}\nnode_limit: 20000\n"
+    )
+    desk = Desk(load_workload)
+    rows = [answer(task, desk) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
+    proven = rows[2].peak_bytes
+    assert (rows[0].status, rows[2].status) == ("optimal", "optimal")
+    assert rows[0].peak_bytes == rows[0].peak_lower_bound_bytes
+    if packer != "state-search":
+        assert rows[0].peak_bytes == proven
+
+
+def test_rows_of_one_packing_problem_share_its_digest() -> None:
+    text = "workloads: [zoo:shufflenetv1]\nchips: stm32n6\npackers: [large-first, short-first]\n"
+    desk = Desk(load_workload)
+    rows = [
+        answer(task, desk)
+        for sizes in ("[3MiB, 4MiB]", "[1MiB]")
+        for task in tasks(text + f"set: {{shared_memory.bytes: {sizes}}}", Path())
+    ]
+    assert len({row.problem for row in rows[:2]}) == 1  # two packers, one schedule
+    assert rows[0].problem != rows[4].problem  # what is spilled at 1 MiB is another problem
+    assert all(row.problem for row in rows)
+
+
+def test_a_packing_is_the_same_problem_at_any_capacity(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("id,lower,upper,size\na,0,2,4\nb,1,3,4\n")
+    asked = tasks("workloads: [w.csv, 'w.csv?capacity=9', 'guillotine:n=4,seed=1']", tmp_path)
+    problems = [answer(task, Desk(load_workload)).problem for task in asked]
+    assert problems[0] == problems[1] != problems[2]

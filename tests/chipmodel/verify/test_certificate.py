@@ -1,0 +1,224 @@
+"""Certificates: those of the planners verify, forged ones are refused, and none claims too much."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.certificate import (
+    Certificate,
+    Contradiction,
+    Core,
+    LiveSet,
+    Reachable,
+    Regions,
+    Searched,
+    Tallest,
+    as_record,
+    excludes,
+    from_record,
+    rests_on,
+)
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.exhaustive import TooManyPlans, exhaust
+from solvers.core.bounds_certified import best_bound
+from tests.solvers.oracle import smallest_peak
+from tests.solvers.random_problems import random_problem
+
+
+def buffer(name: str, size: int, start: int = 0, stop: int = 9, alignment: int = 1) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), alignment)
+
+
+def pinned(name: str, size: int, offset: int, start: int = 0, stop: int = 9) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), pinned=offset)
+
+
+THREE = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5)))
+ALIGNED = Problem((buffer("a", 10, alignment=16), buffer("b", 20, alignment=16), buffer("c", 1)))
+PINNED = Problem((pinned("p", 4, 6), buffer("a", 5), buffer("b", 5)))
+BANKS = Problem(
+    (buffer("a", 6), buffer("b", 6), buffer("c", 4)), None, (Memory("x", 0, 8), Memory("y", 8, 16))
+)
+CLASH = Problem((pinned("p", 4, 6), pinned("q", 4, 8)))
+CHAIN = Problem(
+    (buffer("a", 4, 0, 2), buffer("b", 4, 3, 4), buffer("c", 4, 0, 2)), colocated=(("a", "b"), ("b", "c"))
+)
+SUMS = Problem((buffer("a", 6, 0, 2), buffer("b", 4, 1, 3), buffer("c", 6, 2, 4), buffer("d", 4, 0, 9)))
+# b and c, alive at different times, are pressed against d from both sides: worst cases of fragmentation.
+RING = Problem(
+    (
+        buffer("a", 2, 0, 2),
+        buffer("b", 2, 1, 3),
+        buffer("c", 2, 2, 4),
+        Buffer("d", 2, (Interval(0, 1), Interval(3, 4))),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "certificate"),
+    [
+        (THREE, LiveSet(50, 2, ("b", "c"))),
+        (ALIGNED, LiveSet(36, 0, ("a", "b"), 16)),  # 16 whole units of a, then all 20 of b
+        (PINNED, Regions(15, 0, ("p", "a", "b"))),  # 6 below p hold only one of the two: 10 + 5
+        (BANKS, Regions(14, 0, ("a", "b"))),
+        (BANKS, Regions(None, 0, ("a", "b", "c"))),
+        (CLASH, Contradiction(("p", "q"))),
+        (CHAIN, Contradiction(("a", "b", "c"))),
+        (PINNED, Tallest(10, "p")),
+        (Problem((replace(pinned("p", 4, 6), alignment=4),)), Tallest(None, "p")),
+        (THREE, Core(50, ("b", "c"))),
+        (THREE, Searched(51, "somebody", 7, "everything")),
+    ],
+)
+def test_what_is_true_verifies_and_more_is_refused(problem: Problem, certificate: Certificate) -> None:
+    assert verify_certificate(problem, certificate) == ()
+    if certificate.bytes is not None and not isinstance(certificate, Searched):
+        assert verify_certificate(problem, replace(certificate, bytes=certificate.bytes + 1))
+    if not isinstance(certificate, Searched | Contradiction) and certificate.bytes is not None:
+        assert excludes(certificate, certificate.bytes - 1)
+        assert not excludes(certificate, certificate.bytes)
+
+
+def test_a_sum_of_sizes_by_hand() -> None:
+    """Sizes are even, so that a peak of 11 cannot be; 12 can."""
+    problem = Problem((buffer("a", 4), buffer("b", 6, 0, 5), pinned("p", 2, 20, 8, 9)))
+    floor = LiveSet(10, 0, ("a", "b"))
+    assert verify_certificate(problem, floor) == ()
+    assert verify_certificate(problem, Reachable(10, floor)) == ()
+    (fault,) = verify_certificate(problem, Reachable(11, floor))
+    assert fault == "a peak of 10 is a sum of sizes"
+
+
+def test_rounding_and_pins_make_sums_of_their_own() -> None:
+    """Starts are 0, 8, 16 ...: ends are those plus 5, so that nothing ends between 6 and 12."""
+    problem = Problem((buffer("a", 5, 0, 2, 8), buffer("b", 5, 3, 4, 8)))
+    floor = LiveSet(5, 0, ("a",))
+    assert verify_certificate(problem, Reachable(5, floor)) == ()
+    assert verify_certificate(problem, Reachable(6, floor)) == ("a peak of 5 is a sum of sizes",)
+    pins = Problem((pinned("p", 3, 9), buffer("a", 2)))
+    assert verify_certificate(pins, Reachable(14, LiveSet(5, 0, ("p", "a"))))
+    assert verify_certificate(BANKS, Reachable(6, LiveSet(6, 0, ("a",)))) == (
+        "sums of sizes prove nothing where there are several memories",
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "certificate", "fault"),
+    [
+        (THREE, LiveSet(40, 2, ("b", "x")), "the problem has no buffer 'x'"),
+        (THREE, LiveSet(60, 2, ("b", "b")), "a buffer is named twice"),
+        (THREE, LiveSet(40, 2, ("a", "b")), "buffer 'a' is not alive at 2"),
+        (THREE, LiveSet(60, 2, ("b", "c"), 64), "buffer 'b' is not aligned to 64"),
+        (THREE, LiveSet(60, 2, ("b", "c"), 0), "its unit is 0"),
+        (CHAIN, LiveSet(8, 0, ("a", "b")), "buffer 'b' is not alive at 0"),
+        (THREE, Regions(60, 2, ("b", "c")), "it claims 60, and proves 50"),
+        (THREE, Regions(None, 2, ("b", "c")), "it claims that there is no plan at all, and proves 50"),
+        (THREE, Tallest(31, "b"), "it claims 31, and proves 30"),
+        (THREE, Tallest(None, "b"), "it claims that there is no plan at all, and proves 30"),
+        (THREE, Contradiction(("a",)), "it names fewer than two buffers"),
+        (
+            THREE,
+            Contradiction(("a", "b")),
+            "buffers 'a' and 'b' are not colocated, and their pins do not collide",
+        ),
+        (CHAIN, Contradiction(("a", "b")), "buffers 'a' and 'b' may lie at one offset"),
+        (THREE, Core(51, ("b", "c")), "its buffers fit in 50 bytes"),
+        (THREE, Core(None, ("b", "c")), "its buffers fit in 50 bytes"),
+        (THREE, Core(1, ()), "its buffers fit in 0 bytes"),
+        (THREE, Searched(51, "", 7, "everything"), "it does not say who searched what"),
+        (THREE, Searched(51, "me", -7, "everything"), "it has a negative number"),
+    ],
+)
+def test_forged_ones_are_refused_in_words(problem: Problem, certificate: Certificate, fault: str) -> None:
+    assert verify_certificate(problem, certificate) == (fault,)
+
+
+def test_colocated_buffers_do_not_add_up() -> None:
+    problem = replace(THREE, colocated=(("b", "c"),))
+    (fault,) = verify_certificate(problem, LiveSet(50, 2, ("b", "c")))
+    assert fault == "buffers 'b' and 'c' are colocated and may share bytes"
+    assert best_bound(problem).bytes == 40
+
+
+def test_a_core_that_is_too_large_to_try_is_not_believed() -> None:
+    many = Problem(tuple(buffer(str(i), 2 + i) for i in range(9)))
+    core = Core(40, tuple(b.name for b in many.buffers))
+    assert verify_certificate(many, core, 50) == (
+        "its 9 buffers have more than 50 partial plans: not verified",
+    )
+    with pytest.raises(TooManyPlans):
+        exhaust(many, 40, 50)
+
+
+def test_memories_that_overlap_prove_nothing() -> None:
+    problem = replace(BANKS, memories=(Memory("x", 0, 8), Memory("y", 4, 16)))
+    assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_certificate_survives_json(seed: int) -> None:
+    problem = random_problem(seed)
+    certificate = best_bound(problem, problem.capacity)
+    assert from_record(json.loads(json.dumps(as_record(certificate)))) == certificate
+    assert rests_on(certificate)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"kind": "Promise", "bytes": 3},
+        {"kind": "LiveSet", "bytes": 3},
+        {"kind": "LiveSet", "bytes": "3", "position": 0, "buffers": []},
+        {"kind": "LiveSet", "bytes": None, "position": 0, "buffers": []},
+        {"kind": "LiveSet", "bytes": 3, "position": 0, "buffers": [1]},
+        {"kind": "Reachable", "bytes": 3, "floor": 2},
+        {"kind": "Core", "bytes": 3, "buffers": "ab"},
+    ],
+)
+def test_what_is_no_certificate_is_refused(record: dict[str, object]) -> None:
+    with pytest.raises(BadInput):
+        from_record(record)
+
+
+@pytest.mark.parametrize("first", range(0, 500, 100))
+def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
+    """The planner's own bound verifies, and so does nothing above the true optimum."""
+    for seed in range(first, first + 100):
+        problem = replace(random_problem(seed), capacity=None)
+        best = smallest_peak(problem)
+        certificate = best_bound(problem)
+        assert verify_certificate(problem, certificate) == (), seed
+        if best is None:
+            continue
+        assert certificate.bytes is not None, seed
+        assert certificate.bytes <= best, seed
+        names = tuple(b.name for b in problem.buffers)
+        core = Core(best + 1, names)
+        assert verify_certificate(problem, core), seed
+        for claim in (LiveSet, Regions):
+            for position in range(12):
+                live = tuple(b.name for b in problem.buffers if any(position in i for i in b.live))
+                assert verify_certificate(problem, claim(best + 1, position, live)), seed
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_trying_all_plans_finds_the_optimum(first: int) -> None:
+    for seed in range(first, first + 100):
+        problem = random_problem(seed)
+        solid = replace(problem, buffers=tuple(b for b in problem.buffers if b.bytes))
+        best = smallest_peak(replace(solid, capacity=None))
+        plan = exhaust(solid, best)
+        if best is None:
+            assert plan is None, seed
+            continue
+        assert plan is not None, seed
+        assert check(replace(solid, capacity=best), plan) == (), seed
+        assert exhaust(solid, best - 1) is None, seed

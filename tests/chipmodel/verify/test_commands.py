@@ -1,0 +1,169 @@
+"""The verifier catches what a wrong planner would do: every kind of damage to a correct plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.program import Program
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+
+Change = Callable[[Command], Command | None]
+
+
+def rewritten(commands: tuple[Command, ...], change: Change) -> tuple[Command, ...]:
+    """``commands`` with ``change`` applied to each; None drops one."""
+    result: list[Command] = []
+    for command in commands:
+        match command:
+            case Branch():
+                arms = tuple(replace(arm, body=rewritten(arm.body, change)) for arm in command.arms)
+                command = replace(command, arms=arms)
+            case Repeat():
+                command = replace(command, body=rewritten(command.body, change))
+            case _:
+                pass
+        changed = change(command)
+        if changed is not None:
+            result.append(changed)
+    return tuple(result)
+
+
+def once(kind: type, change: Change, index: int) -> Change:
+    """``change`` for the command of ``kind`` number ``index`` alone."""
+    seen = -1
+
+    def apply(command: Command) -> Command | None:
+        nonlocal seen
+        seen += isinstance(command, kind)
+        return change(command) if isinstance(command, kind) and seen == index else command
+
+    return apply
+
+
+def network() -> tuple[Program, Chip, tuple[Command, ...]]:
+    builder = ProgramBuilder("small")
+    x = builder.input("x", (1, 4, 8, 8))
+    a = builder.conv("a", x, 8, 3, pad=1)
+    b = builder.conv("b", a, 8, 3, pad=1)
+    builder.output(builder.elementwise("add", "c", [a, b]))
+    program = builder.build()
+    chip = with_memory(LUNA_LIKE, 4096)
+    return program, chip, plan(program, chip, "large-first", "ping-pong").commands
+
+
+def test_a_correct_plan_has_no_faults() -> None:
+    program, chip, commands = network()
+    assert verify(program, commands, chip) == ()
+
+
+def _shifted(place: Located) -> Located:
+    return replace(place, offset=place.offset + 16)
+
+
+MUTATIONS: dict[str, tuple[type, Change, str]] = {
+    "nobody waits": (DmaWait, lambda c: None, "under way"),
+    "never loaded": (DmaStart, lambda c: None, "not under way"),
+    "loaded elsewhere": (
+        DmaStart,
+        lambda c: (isinstance(c, DmaStart) and replace(c, at=_shifted(c.at))) or c,
+        "is not at",
+    ),
+    "op left out": (Compute, lambda c: None, "do not cover"),
+    "read elsewhere": (
+        Compute,
+        lambda c: (isinstance(c, Compute) and replace(c, reads=tuple(map(_shifted, c.reads)))) or c,
+        "is not at",
+    ),
+    "operand forgotten": (
+        Compute,
+        lambda c: (isinstance(c, Compute) and replace(c, reads=c.reads[1:])) or c,
+        "does not read",
+    ),
+    "output forgotten": (
+        Compute,
+        lambda c: (isinstance(c, Compute) and replace(c, writes=())) or c,
+        "does not write",
+    ),
+    "wrong cycles": (
+        Compute,
+        lambda c: (isinstance(c, Compute) and replace(c, cycles=c.cycles + 1)) or c,
+        "cycles on",
+    ),
+    "another op": (
+        Compute,
+        lambda c: (isinstance(c, Compute) and replace(c, op="zzz")) or c,
+        "no op of the program",
+    ),
+    "wrong size": (
+        DmaStart,
+        lambda c: (isinstance(c, DmaStart) and replace(c, bytes=c.bytes - 1)) or c,
+        "moves",
+    ),
+    "outside": (
+        Compute,
+        lambda c: (
+            (isinstance(c, Compute) and replace(c, writes=tuple(replace(w, offset=4090) for w in c.writes)))
+            or c
+        ),
+        "of a memory of 4096",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_each_damage_is_named(name: str) -> None:
+    program, chip, commands = network()
+    kind, change, words = MUTATIONS[name]
+    damaged = rewritten(commands, once(kind, change, 0))
+    assert damaged != commands
+    assert any(words in fault for fault in verify(program, damaged, chip)), verify(program, damaged, chip)
+
+
+def _buffers(commands: tuple[Command, ...]) -> Iterator[Located]:
+    def collect(command: Command) -> Command:
+        if isinstance(command, Compute):
+            found.extend((*command.reads, *command.writes))
+        return command
+
+    found: list[Located] = []
+    rewritten(commands, collect)
+    yield from found
+
+
+def test_two_live_buffers_on_the_same_bytes_are_caught_in_random_programs() -> None:
+    """Move every use of one buffer onto another's bytes: wherever both are needed at once, some
+    step or store finds its data overwritten."""
+    caught = moved = 0
+    for seed in range(120):
+        random = Random(seed)
+        program = random_program(seed, Shape(ops=4, depth=seed % 3, side=4, channels=4))
+        chip = with_memory(tiny_chip(random), 6400, 1)
+        planned = plan(program, chip, "large-first", random.choice(("sync", "ping-pong")))
+        problem, offsets = planned.problem, dict(planned.solved.plan.offsets)
+        pairs = [
+            (a, b) for a in problem.buffers for b in problem.buffers if a.name < b.name and a.conflicts(b)
+        ]
+        touched = {(p.offset, p.bytes) for p in _buffers(planned.commands)}
+        pairs = [(a, b) for a, b in pairs if (offsets[a.name], a.bytes) in touched]
+        if not pairs:
+            continue
+        victim, onto = random.choice(pairs)
+        offsets[victim.name] = offsets[onto.name]
+        from chipmodel.model.plan import Plan
+        from chipmodel.passes.lower import lower
+
+        moved += 1
+        caught += bool(verify(program, lower(planned.schedule, Plan(offsets)), chip))
+    assert moved > 80
+    # A conservative lifetime may cover positions at which nobody minds; such a move is harmless.
+    assert caught >= 0.8 * moved

@@ -1,0 +1,165 @@
+"""Parts of a tensor that can be loaded while others are still being stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.commands import DmaStart, Located
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Direction, Part, Schedule, Transfer
+from chipmodel.model.work import WHOLE, Share
+from chipmodel.passes.lower import lower
+from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.verify.commands import verify
+from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+
+
+def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
+    return Share(Interval(*rows), of_rows, Interval(*channels), of)
+
+
+def covered(*shares: Share) -> Cover:
+    cover = NOTHING
+    for each in shares:
+        cover = cover.add(each)
+    return cover
+
+
+def test_rows_are_held_by_the_parts_that_they_lie_in() -> None:
+    cover = covered(share((0, 3)), share((3, 6)))
+    assert cover.holds(share((0, 3)))
+    assert cover.holds(share((2, 5)))
+    assert cover.holds(share((5, 6)))
+    assert not cover.holds(share((5, 7)))
+    assert not cover.holds(share((6, 7)))
+    assert not cover.holds(WHOLE)
+    assert covered(share((0, 3)), share((3, 8))).holds(share((0, 1), 5))  # all of it is there
+
+
+def test_rows_that_are_cut_otherwise_are_not_held() -> None:
+    """Four of eight rows are two of four, but where bytes are rounded up nobody knows that."""
+    cover = covered(share((0, 4)))
+    assert not cover.holds(share((0, 1), 4))
+    assert not covered(share((0, 1), 4), share((2, 4))).holds(share((0, 4)))
+    # Parts that are cut otherwise are no obstacle.
+    assert covered(share((3, 4), 4), share((0, 4))).holds(share((1, 4)))
+
+
+def test_channels_count_in_every_row() -> None:
+    left, right = share((0, 2), 8, (0, 3), 4), share((0, 2), 8, (3, 4), 4)
+    assert covered(left, right).holds(share((0, 2)))
+    assert covered(left, right).holds(share((1, 2), 8, (2, 4), 4))
+    assert not covered(left).holds(share((0, 2)))
+    assert covered(left).holds(share((0, 1), 8, (0, 1), 4))
+    assert not covered(left, share((2, 4), 8, (3, 4), 4)).holds(share((0, 4)))
+
+
+def test_parts_that_overlap_hold_nothing_for_sure() -> None:
+    """What lies twice in one place is counted twice: four of five rows would seem to be there."""
+    cover = covered(share((0, 2)), share((1, 3)))
+    assert not cover.holds(share((0, 4)))
+    assert not cover.holds(share((0, 3)))
+    assert cover.holds(share((1, 3)))
+
+
+cells = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), unique=True, max_size=16)
+
+
+@settings(max_examples=300)
+@given(cells, st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4))
+def test_a_part_is_held_where_every_cell_is(
+    there: list[tuple[int, int]], row: int, rows: int, channel: int, channels: int
+) -> None:
+    cover = covered(*(share((r, r + 1), 4, (c, c + 1), 4) for r, c in there))
+    stop, end = min(4, row + rows), min(4, channel + channels)
+    asked = share((row, stop), 4, (channel, end), 4)
+    needed = {(r, c) for r in range(row, stop) for c in range(channel, end)}
+    assert cover.holds(asked) == (needed <= set(there))
+
+
+def store(state: MemoryState, part: Part, name: str = "store") -> None:
+    state.start(DmaStart(name, "store", 8, Located(part, 0, 8), "op"))
+    assert state.wait(name) == []
+
+
+def test_a_part_can_be_loaded_once_all_its_rows_have_been_stored() -> None:
+    state = MemoryState(frozenset())
+    wanted = Part("t", share((1, 4)))
+    assert not state.can_load(wanted)
+    store(state, Part("t", share((0, 2))))
+    assert not state.can_load(wanted)
+    state.start(DmaStart("late", "store", 8, Located(Part("t", share((2, 4))), 0, 8), "op"))
+    assert not state.can_load(wanted)
+    state.wait("late")
+    assert state.can_load(wanted)
+    assert state.can_load(Part("t", share((0, 4))))
+    assert not state.can_load(Part("t"))
+    assert not state.can_load(Part("u", share((1, 4))))
+
+
+def test_parts_of_a_former_definition_do_not_count() -> None:
+    state = MemoryState(frozenset())
+    store(state, Part("t", share((0, 4))))
+    for _ in range(2):  # the second time it is another tensor
+        state.write(Located(Part("t", share((0, 4))), 0, 8), "step", accumulates=False)
+    assert not state.can_load(Part("t", share((0, 2))))
+
+
+def striped() -> tuple[Program, Chip, Planned]:
+    """Two convolutions of 12 rows of 96 bytes in 1,700 bytes: the tensor between passes through Psram."""
+    builder = ProgramBuilder("striped")
+    x = builder.input("x", (1, 8, 12, 12))
+    for name in ("a", "b"):
+        x = builder.conv(name, x, 8, 3, pad=1)
+    builder.output(x)
+    program, chip = builder.build(), with_memory(LUNA_LIKE, 1700)
+    return program, chip, plan(program, chip, "large-first", "exact:100")
+
+
+def test_a_plan_that_loads_stripes_early_is_sound_and_one_that_does_so_too_early_is_not() -> None:
+    program, chip, planned = striped()
+    schedule = planned.schedule
+    assert {"a", "b"} <= set(schedule.striped)
+    assert verify(program, planned.commands, chip) == ()
+    stores, loads = moves(schedule, "store"), moves(schedule, "load")
+    assert len(stores) > 1
+    assert loads
+    first = min(loads, key=lambda t: t.issue)
+    meets = [s for s in stores if _meet(s.part.share, first.part.share)]
+    last = max(s.due for s in meets)
+    assert first.issue > last
+    for issue in range(last + 1):
+        early = replace(first, issue=issue)
+        transfers = tuple(early if t == first else t for t in schedule.transfers)
+        commands = lower(replace(schedule, transfers=transfers), planned.solved.plan)
+        faults = verify(program, commands, chip)
+        assert any("Psram" in fault and "'a'" in fault for fault in faults), (issue, faults)
+
+
+def moves(schedule: Schedule, direction: Direction) -> list[Transfer]:
+    """Of the tensor between the convolutions."""
+    own = (t for t in schedule.transfers if t.part.name == "a" and not t.part.weights)
+    return [t for t in own if t.direction == direction]
+
+
+def _meet(a: Share, b: Share) -> bool:
+    return max(a.rows.start, b.rows.start) < min(a.rows.stop, b.rows.stop)
+
+
+def test_a_store_that_is_waited_for_too_late_is_found() -> None:
+    program, chip, planned = striped()
+    schedule = planned.schedule
+    stores, loads = moves(schedule, "store"), moves(schedule, "load")
+    first = min(loads, key=lambda t: t.issue)
+    needed = next(s for s in stores if _meet(s.part.share, first.part.share))
+    late = replace(needed, due=first.issue)
+    transfers = tuple(late if t == needed else t for t in schedule.transfers)
+    commands = lower(replace(schedule, transfers=transfers), planned.solved.plan)
+    assert any("Psram" in fault and "'a'" in fault for fault in verify(program, commands, chip))

@@ -1,0 +1,361 @@
+"""The abstract machine's facts one by one, and damage that only exact bookkeeping finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Direction, Part
+from chipmodel.model.work import WHOLE, Share
+from chipmodel.pipeline.single_core import plan
+from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+from chipmodel.verify.commands import verify, verify_file
+from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+
+
+def share(rows: tuple[int, int], of_rows: int, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
+    return Share(Interval(*rows), of_rows, Interval(*channels), of)
+
+
+def covered(*shares: Share) -> Cover:
+    cover = NOTHING
+    for each in shares:
+        cover = cover.add(each)
+    return cover
+
+
+def test_shares_that_add_up_are_the_whole_however_they_were_cut() -> None:
+    grid = [share((r, r + 2), 4, (c, c + 1), 2) for r in (0, 2) for c in (0, 1)]
+    assert covered(*grid).shares == {WHOLE}
+    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # counted in other units
+    assert covered(WHOLE).complete
+    assert share((1, 2), 3) in covered(WHOLE)
+
+
+def test_what_is_missing_twice_there_or_overlapping_is_not_complete() -> None:
+    assert not covered().complete
+    assert not covered(share((0, 1), 2)).complete
+    assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
+    assert not covered(share((0, 2), 4), share((1, 3), 4)).complete
+    # Areas of 16 cells that overlap in one column and leave others free.
+    shares = (
+        share((0, 4), 4, (0, 2), 4),
+        share((1, 2), 4, (2, 4), 4),
+        share((2, 4), 4, (1, 4), 4),
+    )
+    assert not covered(*shares).complete
+    assert shares[2] in covered(*shares)
+    assert share((0, 1), 4) not in covered(*shares)
+
+
+pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4)).map(
+    lambda p: share((p[0], min(4, p[0] + p[1])), 4, (p[2], min(4, p[2] + p[3])), 4)
+)
+
+
+@settings(max_examples=300)
+@given(st.permutations([share((r, r + 1), 4, (c, c + 2), 4) for r in range(4) for c in (0, 2)]), st.data())
+def test_a_cover_is_complete_only_when_every_cell_is_there(exact: list[Share], data: st.DataObject) -> None:
+    changed = data.draw(st.lists(st.tuples(st.integers(0, 7), pieces), max_size=3))
+    shares = list(exact)
+    for index, piece in changed:
+        shares[index] = piece
+    cover = NOTHING
+    cells: set[tuple[int, int]] = set()
+    for each in shares:
+        cover = cover.add(each)
+        rows, columns = range(each.rows.start, each.rows.stop), range(each.channels.start, each.channels.stop)
+        cells |= {(r, c) for r in rows for c in columns}
+        assert not cover.complete or len(cells) == 16
+    assert cover.complete or bool(changed)
+
+
+def start(
+    name: str, offset: int, size: int, direction: Direction = "load", part: Part | None = None
+) -> DmaStart:
+    return DmaStart(name, direction, size, Located(part or Part("t"), offset, size), "op")
+
+
+def at(offset: int, size: int, part: Part | None = None) -> Located:
+    return Located(part or Part("t"), offset, size)
+
+
+def fresh(*psram: str) -> MemoryState:
+    return MemoryState(frozenset(psram))
+
+
+def test_a_load_is_there_once_it_has_been_waited_for() -> None:
+    state = fresh("t")
+    assert state.missing(at(0, 8)) == "'t' is not at 0"
+    assert state.start(start("load t", 0, 8)) == []
+    assert state.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is under way"
+    assert state.wait("load t") == []
+    assert state.missing(at(0, 8)) is None
+    assert state.missing(at(16, 8)) == "'t' is not at 16"
+    assert state.missing(at(0, 4)) == "'t' at 0 takes 8 bytes, not 4"
+    assert state.missing(at(0, 8, Part("t", weights=True))) == "'t' is not at 0"
+    assert state.wait("load t") == []
+    assert state.wait("load u") == ["something waits for transfer 'load u', which is not under way"]
+
+
+def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
+    state = fresh("t", "u")
+    for name, offset in (("t", 0), ("u", 8)):
+        state.start(start(name, offset, 8, part=Part(name)))
+        state.wait(name)
+    state.start(start("late", 15, 8, part=Part("v")))
+    assert state.missing(at(0, 8)) is None
+    assert state.missing(at(8, 8, Part("u"))) == "reads 'u' at 8 while 'late' is under way"
+    state.wait("late")
+    assert state.missing(at(8, 8, Part("u"))) == "'u' is not at 8"
+
+
+def test_transfers_collide_but_two_stores_may_read_the_same_bytes() -> None:
+    state = fresh("t")
+    assert state.start(start("a", 0, 8, "store")) == []
+    assert state.start(start("b", 4, 8, "store")) == []
+    (fault,) = state.start(start("c", 11, 4))
+    assert fault == "transfer 'c' touches bytes [11, 15) while 'b' is under way there"
+    assert state.start(start("d", 15, 4)) == []
+    (fault,) = state.write(at(3, 1, Part("u")), "step 's'", True)
+    assert fault == "step 's' touches bytes [3, 4) while 'a' is under way there"
+    again = state.start(start("d", 40, 4))
+    assert again == ["transfer 'd' starts again before anybody waited for it"]
+
+
+def test_a_store_brings_its_share_to_psram() -> None:
+    state = fresh()
+    halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
+    for index, part in enumerate(halves):
+        assert not state.in_psram("t")
+        state.start(start(f"s{index}", 0, 8, "store", part))
+        assert not state.in_psram("t")
+        state.wait(f"s{index}")
+    assert state.in_psram("t")
+
+
+def test_a_new_definition_makes_every_copy_stale() -> None:
+    state = fresh("t")
+    state.start(start("load", 0, 8))
+    state.wait("load")
+    state.write(at(16, 8), "step 'first'", True)
+    # The value in Psram was the program's own input, and no step had written it before.
+    state.write(at(32, 8), "step 'again'", True)
+    assert not state.in_psram("t")
+    assert state.missing(at(0, 8)) == "'t' is not at 0"
+    assert state.missing(at(16, 8)) == "'t' is not at 16"
+    assert state.missing(at(32, 8)) is None
+    state.start(start("slow", 32, 8, "store"))
+    (fault,) = state.write(at(64, 8), "step 'third'", True)
+    assert fault == "step 'third' writes 't' anew while 'slow' is under way"
+
+
+def test_halves_of_two_definitions_are_no_whole_in_psram() -> None:
+    state = fresh()
+    for index in (0, 1):
+        state.write(at(0, 8), "step", True)
+        part = Part("t", share((index, index + 1), 2))
+        state.start(start("half", 0, 8, "store", part))
+        state.wait("half")
+    assert not state.in_psram("t")
+
+
+def test_parts_add_up_only_in_a_buffer_of_the_whole() -> None:
+    halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
+    for accumulates, missing in ((True, None), (False, "'t' at 0 is not complete")):
+        state = fresh()
+        for part in halves:
+            state.write(at(0, 8, part), "step", accumulates)
+        assert state.missing(at(0, 8)) == missing
+        assert state.missing(at(0, 8, halves[1])) is None
+
+
+def test_what_overlaps_a_write_is_gone() -> None:
+    state = fresh()
+    state.write(at(0, 8), "step", True)
+    state.write(at(8, 8, Part("u")), "step", True)
+    state.write(at(7, 1, Part("v")), "step", True)
+    assert state.missing(at(0, 8)) == "'t' is not at 0"
+    assert state.missing(at(8, 8, Part("u"))) is None
+
+
+def full() -> MemoryState:
+    state = fresh("x")
+    state.write(at(0, 8), "step", True)
+    state.start(start("store", 0, 8, "store"))
+    state.start(start("part", 16, 8, "store", Part("p", share((0, 1), 2))))
+    state.wait("part")
+    return state
+
+
+CHANGES: dict[str, Callable[[MemoryState], object]] = {
+    "psram": lambda s: s.wait("store"),
+    "held": lambda s: s.held.clear(),
+    "partial": lambda s: s.partial.clear(),
+    "written": lambda s: s.written.clear(),
+    "under way": lambda s: s.under_way.clear(),
+    "waited for": lambda s: s.wait("store"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_copy_is_independent_and_compared_by_every_fact(name: str) -> None:
+    state, other = full(), full().copy()
+    assert state.same_as(other)
+    assert other.same_as(state.common(other))
+    CHANGES[name](other)
+    assert not state.same_as(other)
+    assert state.same_as(full())
+    joined = state.common(other)
+    for fact in (joined.held, joined.partial, joined.written):
+        for key in fact:
+            assert any(key in both for both in (state.held, state.partial, state.written))
+    assert joined.same_as(other) or name in ("psram", "under way", "waited for")
+    assert joined.under_way == state.under_way
+    assert joined.spoiled == state.under_way.keys() - other.under_way.keys()
+    assert joined.psram == other.common(state).psram == state.psram & other.psram
+
+
+def test_what_only_some_paths_have_waited_for_is_nobodys_until_all_have() -> None:
+    state = fresh("t")
+    state.start(start("load t", 0, 8))
+    waited = state.copy()
+    waited.wait("load t")
+    assert waited.leaves_like(state)
+    assert state.leaves_like(waited)
+    assert not state.leaves_like(fresh("t"))
+    used = waited.copy()
+    used.write(at(4, 2, Part("u")), "step", True)
+    for past, left in ((waited, None), (used, "'t' is not at 0")):
+        for joined in (state.common(past), past.common(state), past.unless_skipped(state)):
+            assert bool(joined.spoiled) == (past is used)
+            assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is under way"
+            again = joined.copy()
+            assert again.start(start("load t", 0, 8))
+            assert joined.wait("load t") == joined.wait("load t") == []
+            assert not joined.under_way
+            assert not joined.spoiled
+            assert joined.missing(at(0, 8)) == left
+
+
+# -- with the verifier -------------------------------------------------------------------------------
+
+
+def striped() -> tuple[Program, Chip, tuple[Command, ...]]:
+    builder = ProgramBuilder("striped")
+    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    program, chip = builder.build(), with_memory(LUNA_LIKE, 64, 1)
+    return program, chip, plan(program, chip, "large-first", "sync").commands
+
+
+def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
+    """All of ``r`` is in SharedMemory, but of its 64 elements two pieces of 32 cover only 48."""
+    builder = ProgramBuilder("overlap")
+    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    program = builder.build()
+    *commands, store, wait = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    assert isinstance(store, DmaStart)
+    assert isinstance(wait, DmaWait)
+
+    def stores(*rows: tuple[int, int]) -> tuple[Command, ...]:
+        result = list(commands)
+        for index, each in enumerate(rows):
+            part = Part("r", share(each, 64))
+            name, size = f"store {index}", each[1] - each[0]
+            result += [replace(store, name=name, bytes=size, at=replace(store.at, part=part))]
+            result += [DmaWait(name, "r")]
+        return tuple(result)
+
+    assert verify(program, stores((0, 32), (32, 64)), LUNA_LIKE) == ()
+    assert "output 'r' is not completely in Psram at the end" in verify(
+        program, stores((0, 32), (16, 48)), LUNA_LIKE
+    )
+
+
+def test_steps_that_overlap_do_not_cover_an_op() -> None:
+    """Three steps of as much work as a 4 x 4 op has, of which the first and the last overlap."""
+    builder = ProgramBuilder("clash")
+    builder.output(builder.matmul("m", builder.input("a", (4, 8)), builder.input("b", (8, 4))))
+    program = builder.build()
+    commands = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    (whole,) = [c for c in commands if isinstance(c, Compute)]
+    tiles = [((0, 4), (0, 2)), ((1, 2), (2, 4)), ((2, 4), (1, 4))]
+    steps = [replace(whole, rows=Interval(*r), channels=Interval(*c)) for r, c in tiles]
+    index = commands.index(whole)
+    wrong = (*commands[:index], *steps, *commands[index + 1 :])
+    assert "the steps of op 'm' do not cover its work exactly once" in verify(program, wrong, LUNA_LIKE)
+
+
+def test_a_buffer_may_not_be_said_to_be_smaller_than_it_is() -> None:
+    """Else a step could write over the end of its own operand unseen."""
+    program, chip, commands = striped()
+
+    def shrunk(command: Command) -> Command:
+        if isinstance(command, Compute):
+            return replace(command, reads=tuple(replace(r, bytes=1) for r in command.reads))
+        return command
+
+    assert verify(program, commands, chip) == ()
+    faults = verify(program, tuple(map(shrunk, commands)), chip)
+    assert any("bytes, not 1" in fault for fault in faults)
+
+
+def gated() -> tuple[Program, tuple[Command, ...]]:
+    builder = ProgramBuilder("gated")
+    x = builder.input("x", (1, 8))
+    decides = builder.elementwise("relu", "decides", [x])
+    with builder.block() as body:
+        builder.elementwise("relu", "inside", [x])
+    builder.add_if("gate", [("yes", body), ("no", [])], decides)
+    builder.output(builder.elementwise("relu", "after", [x]))
+    program = builder.build()
+    return program, plan(program, LUNA_LIKE, "large-first", "sync").commands
+
+
+def test_a_condition_must_be_somewhere() -> None:
+    program, commands = gated()
+    assert verify(program, commands, LUNA_LIKE) == ()
+    blind = tuple(replace(c, condition=None) if isinstance(c, Branch) else c for c in commands)
+    assert verify(program, blind, LUNA_LIKE) == (
+        "if 'gate' finds 'decides' neither in SharedMemory nor in Psram",
+    )
+
+
+def test_a_plan_file_with_two_buffers_of_one_name_is_wrong() -> None:
+    builder = ProgramBuilder("twice")
+    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    program = builder.build()
+    planned = plan(program, LUNA_LIKE, "large-first", "sync")
+    buffers = tuple(
+        PlannedBuffer(b.name, planned.solved.plan.offsets[b.name], b.bytes, b.live)
+        for b in planned.problem.buffers
+    )
+    file = PlanFile("w", "c", (), "p", "s", LUNA_LIKE.shared_memory.bytes, 128, buffers, planned.commands)
+    assert verify_file(program, file, LUNA_LIKE) == ()
+    doubled = replace(file, buffers=(*buffers, replace(buffers[0], offset=64)))
+    faults = verify_file(program, doubled, LUNA_LIKE)
+    assert f"2 buffers of the plan are called {buffers[0].name!r}" in faults
+
+
+def test_arms_that_do_nothing_need_no_condition() -> None:
+    """Whichever is taken, nothing happens: the planner keeps no tensor for it."""
+    builder = ProgramBuilder("idle")
+    x = builder.input("x", (1, 8))
+    decides = builder.elementwise("relu", "decides", [x])
+    builder.add_if("gate", [("yes", []), ("no", [])], decides)
+    builder.output(builder.elementwise("relu", "after", [x]))
+    program = builder.build()
+    commands = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    (gate,) = [c for c in commands if isinstance(c, Branch)]
+    assert gate.condition is None
+    assert verify(program, commands, LUNA_LIKE) == ()

@@ -1,0 +1,112 @@
+"""``chipmodel check`` of a packing: what holds passes, and every single lie is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.verify.packing_answer import judge, read_claim
+from tests.chipmodel.cli.test_main import call
+from workloads.packing.problem_csv import parse_packing
+
+TEXT = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
+GOOD: dict[str, Any] = {
+    "status": "optimal",
+    "peak_bytes": 12,
+    "lower_bound_bytes": 12,
+    "capacity_bytes": None,
+    "memories": [],
+    "certificate": {"kind": "LiveSet", "bytes": 12, "position": 0, "buffers": ["b1", "b3", "b5"], "unit": 1},
+    "offsets": {"b1": 8, "b2": 8, "b3": 4, "b4": 4, "b5": 0},
+}
+INFEASIBLE: dict[str, Any] = GOOD | {
+    "status": "infeasible",
+    "peak_bytes": None,
+    "capacity_bytes": 11,
+    "offsets": None,
+}
+
+
+def faults_of(answer: dict[str, Any]) -> tuple[str, ...]:
+    claim = read_claim(json.dumps(answer), "a.json")
+    table = parse_packing(TEXT, "p.csv", claim.capacity, claim.memories)
+    return judge(table.problem, claim).faults
+
+
+def test_what_holds_passes() -> None:
+    assert faults_of(GOOD) == ()
+    assert faults_of(GOOD | {"capacity_bytes": 12}) == ()
+    assert faults_of(INFEASIBLE) == ()
+    assert faults_of(GOOD | {"status": "feasible", "certificate": None, "lower_bound_bytes": 0}) == ()
+
+
+@pytest.mark.parametrize(
+    ("lie", "words"),
+    [
+        (GOOD | {"offsets": GOOD["offsets"] | {"b2": 6}}, "share bytes [6, 8)"),
+        (GOOD | {"offsets": {"b1": 0}}, "has no offset"),
+        (GOOD | {"offsets": GOOD["offsets"] | {"b9": 6}}, "no buffer 'b9'"),
+        (GOOD | {"offsets": None}, "has no offsets"),
+        (GOOD | {"peak_bytes": 11}, "has a peak of 12, not of 11"),
+        (GOOD | {"lower_bound_bytes": 11}, "optimal, with a peak of 12"),
+        (GOOD | {"capacity_bytes": 11}, "no plan that fits"),
+        (GOOD | {"certificate": GOOD["certificate"] | {"bytes": 13}}, "it claims 13"),
+        (GOOD | {"certificate": GOOD["certificate"] | {"position": 3}}, "not alive at 3"),
+        (INFEASIBLE | {"certificate": None}, "no certificate"),
+        (INFEASIBLE | {"capacity_bytes": 12}, "does not exclude"),
+    ],
+)
+def test_every_lie_is_found(lie: dict[str, Any], words: str) -> None:
+    faults = faults_of(lie)
+    assert any(words in fault for fault in faults), faults
+
+
+def test_a_solvers_word_is_called_that() -> None:
+    word = {"kind": "Searched", "bytes": 12, "solver": "CP-SAT", "nodes": 5, "record": "everything"}
+    claim = read_claim(json.dumps(GOOD | {"certificate": word}), "a.json")
+    verdict = judge(parse_packing(TEXT, "p.csv").problem, claim)
+    assert verdict.faults == ()
+    assert "not verified: the word of CP-SAT" in verdict.ground
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[1]",
+        "{}",
+        "nonsense",
+        "[" * 100_000,
+        json.dumps(GOOD | {"peak_bytes": "12"}),
+        json.dumps(GOOD | {"status": "great"}),
+        json.dumps(GOOD | {"offsets": [1]}),
+        json.dumps(GOOD | {"certificate": {"kind": "Trust"}}),
+    ],
+)
+def test_what_is_no_answer_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        read_claim(text, "a.json")
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem, answer = tmp_path / "p.csv", tmp_path / "a.json"
+    problem.write_text(TEXT)
+    assert call(capsys, "pack", str(problem), "--packer", "large-first", "--json", str(answer))[0] == 0
+    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    assert (code, out) == (
+        0,
+        "correct: 5 buffers, optimal, peak 12 B; the bound of 12 B is verified: a live set\n",
+    )
+    values = json.loads(answer.read_text())
+    values["offsets"]["b1"] += 1
+    answer.write_text(json.dumps(values))
+    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    assert (code, out[:6]) == (1, "wrong:")
+    answer.write_text("{}")
+    code, out, err = call(capsys, "check", str(answer), str(problem))
+    assert (code, out) == (2, "")
+    assert str(answer) in err

@@ -1,0 +1,172 @@
+"""Cuts of an op and their forecast, against the steps and transfers that they become."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.schedule import steps
+from chipmodel.npu.cycles import op_cycles
+from dma.residency.best_cuts import Cut, best_cut, cuts, slices_cycles
+from dma.residency.greedy import Residency, Segment, Table
+from dma.residency.tiling import NONE_KEPT, slice_bytes
+from dma.schedule.steps import Emission, emit
+from dma.timing.transfer import transfer_cycles
+from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support import tiny_chip
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+
+
+def emitted(program: Program, chip: Chip, op: Op, cut: Cut, kept: frozenset[str]) -> Emission:
+    """``op`` alone in its stripes; ``kept`` operands whole in SharedMemory."""
+    alone = replace(program, body=(op,), inputs=op.inputs, outputs=op.outputs)
+    touches = Table(alone).touches
+    segments = {n: (Segment(n, tuple(touches[n]), loaded=n in op.inputs, stored=()),) for n in kept}
+    storage = {name: name for name in program.tensors}
+    residency = Residency(segments, storage, frozenset((op.name,)), (0,), (), kept={op.name: kept})
+    return emit(alone, chip, residency, {op.name: cut.tiling})
+
+
+def real_npu(emission: Emission) -> int:
+    return sum(step.cycles for step in steps(emission.body))
+
+
+def real_dma(chip: Chip, emission: Emission) -> int:
+    needs = [n for n in emission.needs if n.kind != "tensor" and n.bytes]
+    return sum(transfer_cycles(chip, need.direction, need.bytes) for need in needs)
+
+
+def real_bytes(program: Program, emission: Emission, op: Op, cut: Cut) -> int:
+    """Stripe buffers as they are used, and as many of the largest slices of weights as the depth says."""
+    stripes = sum(b.bytes for b in emission.buffers.values() if b.kind == "stripe")
+    slices = cut.tiling.channels < op.work.channels
+    return stripes + slice_bytes(program, op, cut.tiling.channels) * (cut.tiling.depth if slices else 1)
+
+
+def random_op(seed: int) -> tuple[Program, Chip, Op, frozenset[str]] | None:
+    random = Random(seed)
+    side = random.choice((3, 6, 10))
+    program = random_program(seed, Shape(ops=4, depth=0, side=side, channels=random.choice((4, 12))))
+    op = random.choice(list(ops(program.body)))
+    names = list(dict.fromkeys((*op.inputs, *op.outputs)))
+    if op.absorbs or not op.work.rows or not all(program.tensors[n].bytes for n in names):
+        return None
+    return program, tiny_chip(random), op, frozenset(n for n in names if random.random() < 0.3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.randoms())
+def test_forecasts_hold_for_the_steps(seed: int, random: Random) -> None:
+    """NPU cycles to the cycle. The engine's are those of a stripe in the middle, of which another may take
+    more by a round-up or by padding; buffers are as large as their largest part."""
+    found = random_op(seed)
+    assume(found is not None)
+    assert found is not None
+    program, chip, op, kept = found
+    cut = random.choice(cuts(program, chip, op, kept))
+    emission = emitted(program, chip, op, cut, kept)
+    assert len(list(steps(emission.body))) == cut.tiling.count(op)
+    assert cut.npu == real_npu(emission)
+    assert cut.dma + cut.ends >= real_dma(chip, emission)
+    assert cut.bytes >= real_bytes(program, emission, op, cut)
+    assert cut.ends <= cut.dma
+    assert cut.cycles >= max(cut.npu, cut.dma)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4000))
+def test_the_best_cut_fits_and_no_other_is_quicker(seed: int, room: int) -> None:
+    found = random_op(seed)
+    assume(found is not None)
+    assert found is not None
+    program, chip, op, kept = found
+    best = best_cut(program, chip, op, room, kept)
+    fitting = [cut for cut in cuts(program, chip, op, kept) if cut.bytes <= room]
+    if best is None:
+        assert not fitting
+        return
+    assert best.bytes <= room
+    emission = emitted(program, chip, op, best, kept)
+    assert real_bytes(program, emission, op, best) <= room
+    assert all(best.cycles + best.dma // 2 <= cut.cycles + cut.dma // 2 for cut in fitting)
+
+
+def pointwise() -> tuple[Program, Op]:
+    """x of 8 rows of 16 bytes, y of 8 rows of 32; weights of 8 channels of 4. No halo, all parts even."""
+    builder = ProgramBuilder("pointwise")
+    y = builder.conv("y", builder.input("x", (1, 4, 8, 4)), 8, 1, bias=False)
+    builder.output(y)
+    program = builder.build()
+    return program, next(ops(program.body))
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_even_parts_are_forecast_to_the_cycle_and_byte(outer: bool, depth: int) -> None:
+    program, op = pointwise()
+    seen = 0
+    for cut in cuts(program, PLAIN, op, NONE_KEPT):
+        even = 8 % cut.tiling.rows == 0 == 8 % cut.tiling.channels
+        if even and (cut.tiling.depth, cut.tiling.channels_outer) == (depth, outer):
+            emission = emitted(program, PLAIN, op, cut, NONE_KEPT)
+            assert cut.dma == real_dma(PLAIN, emission)
+            assert cut.bytes == real_bytes(program, emission, op, cut)
+            seen += 1
+    assert seen == (9 if outer else 16)
+
+
+def test_a_cut_by_hand() -> None:
+    """Two stripes by two slices: loads are set up in 10 cycles, stores in 5, a byte takes one. Stripe by
+    stripe x comes once (64 + 64), the weights twice; y goes in four parts of 64. Slice by slice it is the
+    other way round."""
+    program, op = pointwise()
+    found = {c.tiling.channels_outer: c for c in cuts(program, PLAIN, op, NONE_KEPT) if _is(c, 4, 4, 1)}
+    assert found[False].dma == 2 * (10 + 64) + 4 * (10 + 16) + 4 * (5 + 64)
+    assert found[True].dma == 4 * (10 + 64) + 2 * (10 + 16) + 4 * (5 + 64)
+    assert found[False].bytes == 64 + 64 + 16
+    assert found[False].ends == 10 + 64 + 5 + 64
+    assert found[False].npu == 4 * op_cycles(PLAIN.npu, op, 4, 4)
+    assert found[False].cycles == found[False].npu + found[False].dma
+    doubled = next(c for c in cuts(program, PLAIN, op, NONE_KEPT) if _is(c, 4, 4, 2))
+    assert doubled.bytes == 2 * (64 + 64 + 16)
+    assert doubled.cycles == max(doubled.npu + doubled.ends, doubled.dma)
+
+
+def _is(cut: Cut, rows: int, channels: int, depth: int) -> bool:
+    return (cut.tiling.rows, cut.tiling.channels, cut.tiling.depth) == (rows, channels, depth)
+
+
+def test_operands_that_are_kept_neither_move_nor_take_stripes() -> None:
+    program, op = pointwise()
+    kept = frozenset("x")
+    cut = next(c for c in cuts(program, PLAIN, op, kept) if _is(c, 4, 8, 1))
+    assert cut.dma == (10 + 32) + 2 * (5 + 128)
+    assert cut.bytes == 128 + 32
+    assert cut.ends == 5 + 128
+
+
+def test_more_room_is_never_slower_and_too_little_is_none() -> None:
+    program, op = pointwise()
+    found = [best_cut(program, PLAIN, op, room, NONE_KEPT) for room in range(0, 800, 8)]
+    worth = [cut.cycles + cut.dma // 2 for cut in found if cut is not None]
+    assert all(a >= b for a, b in pairwise(worth))
+    assert found[0] is None
+    assert best_cut(program, PLAIN, op, 16 + 4 + 4 - 1, NONE_KEPT) is None
+    least = best_cut(program, PLAIN, op, 16 + 4 + 4, NONE_KEPT)
+    assert least is not None
+    assert _is(least, 1, 1, 1)
+
+
+def test_slices_lose_what_the_array_leaves_idle() -> None:
+    _, op = pointwise()
+    whole = slices_cycles(PLAIN, op, op.work.channels)
+    assert whole == op_cycles(PLAIN.npu, op, op.work.rows, op.work.channels)
+    assert slices_cycles(PLAIN, op, 3) == 2 * op_cycles(PLAIN.npu, op, 8, 3) + op_cycles(PLAIN.npu, op, 8, 2)

@@ -1,0 +1,105 @@
+"""What leaves SharedMemory, and that it comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.program import Node, Program
+from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.verify.commands import verify
+from dma.residency.greedy import decide
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+
+
+def skip_connection() -> Program:
+    """``early`` (4,096 B) lives through ``wide`` (16,384 B) and is added at the end."""
+    builder = ProgramBuilder("skip")
+    x = builder.input("x", (1, 4, 32, 32))
+    early = builder.elementwise("relu", "early", [x])
+    wide = builder.conv("wide", early, 16, 1, bias=False)
+    wide2 = builder.elementwise("relu", "wide2", [wide])
+    late = builder.conv("late", wide2, 4, 1, bias=False)
+    builder.output(builder.elementwise("add", "sum", [late, early]))
+    return builder.build()
+
+
+def test_nothing_moves_where_everything_fits() -> None:
+    residency = decide(skip_connection(), 65536, lambda op: 0)
+    assert residency.spilled == ()
+    assert not residency.striped
+    assert residency.through == (8192, 20480, 36864, 24576, 12288)
+
+
+def test_the_tensor_that_only_lives_through_the_worst_op_is_spilled_for_that_while() -> None:
+    residency = decide(skip_connection(), 33000, lambda op: 0)
+    assert residency.spilled == ("early",)
+    assert not residency.striped
+    assert [[t.position for t in s.touches] for s in residency.segments["early"]] == [[0, 1], [4]]
+    first, second = residency.segments["early"]
+    assert (first.loaded, first.stored) == (False, (0,))
+    assert (second.loaded, second.stored) == (True, ())
+
+
+def test_an_op_whose_own_operands_do_not_fit_is_striped() -> None:
+    residency = decide(skip_connection(), 21000, lambda op: 0)
+    assert "wide2" in residency.striped
+
+
+def test_no_spill_names_the_op_its_tensors_and_the_smallest_capacity() -> None:
+    program = skip_connection()
+    chip = with_memory(LUNA_LIKE, 20000)
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(program, chip, "large-first", "ping-pong", spill=False)
+    message = str(refusal.value)
+    assert "'wide2'" in message
+    assert "wide 16,384 B" in message
+    assert "early 4,096 B" in message
+    least = smallest_capacity(program, chip, "large-first", "ping-pong")
+    assert least is not None
+    assert f"shared_memory.bytes={least}" in message
+    fitting = plan(program, with_memory(chip, least), "large-first", "ping-pong", spill=False)
+    assert fitting.solved.peak <= least
+    with pytest.raises(DoesNotFit):
+        plan(program, with_memory(chip, least - 16), "large-first", "ping-pong", spill=False)
+
+
+@pytest.mark.parametrize("size", [40000, 33000, 21000, 12000, 6000, 3000])
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
+def test_it_runs_and_is_correct_in_any_memory(size: int, streamer: str) -> None:
+    program, chip = skip_connection(), with_memory(LUNA_LIKE, size)
+    planned = plan(program, chip, "large-first", streamer)
+    assert planned.solved.peak <= size
+    assert verify(program, planned.commands, chip) == ()
+
+
+def test_in_place_tensors_share_their_memory_until_they_must_not() -> None:
+    builder = ProgramBuilder("in-place")
+    x = builder.input("x", (1, 4096))
+    a = builder.elementwise("copy", "a", [x])
+    b = builder.elementwise("relu", "b", [a], in_place=True)
+    builder.output(b)
+    program = builder.build()
+    roomy = decide(program, 65536, lambda op: 0)
+    assert roomy.storage["b"] == "a"
+    assert roomy.through == (8192, 4096)
+    tight = decide(program, 4095, lambda op: 0)
+    assert tight.storage["b"] == "b"
+    assert tight.striped == {"a", "b"}
+
+
+def test_what_an_if_decides_by_is_not_needed_in_its_arms() -> None:
+    """And what only one arm reads is not kept in the other."""
+    builder = ProgramBuilder("gated")
+    x = builder.elementwise("relu", "wide", [builder.input("x", (1, 100))])
+    score = builder.dense("score", x, 7)
+    arms: list[tuple[str, list[Node]]] = []
+    for arm, source in (("yes", x), ("no", builder.dense("narrow", x, 30))):
+        with builder.block() as body:
+            builder.dense(f"{arm}.dense", source, 5)
+        arms.append((arm, list(body)))
+    builder.add_if("gate", arms, score)
+    builder.output(score)
+    through = decide(builder.build(), 65536, lambda op: 0).through
+    assert through == (200, 107, 100 + 7 + 30, 100 + 5, 30 + 5)

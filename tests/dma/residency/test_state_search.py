@@ -1,0 +1,261 @@
+"""S1 on a chip: what a state costs there, and that its plans are correct plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from bench.state_search import cases
+from bench.state_search_bound import least_cycles
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.program import Program, ops
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.residency.greedy import Residency
+from dma.residency.state_search import PSRAM, Asked, decide_tiers
+from dma.residency.tier_segments import SHARED
+from dma.timing.transfer import transfer_cycles
+from solvers.tiers.search import initial_state, search
+from tests.dma.residency.test_greedy import skip_connection
+from tests.random_commands import random_path
+from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+from workloads.zoo import build, networks
+from workloads.zoo.catalogue import CATALOGUE
+
+BATCHES = 4
+BATCH = 25
+
+
+def nothing(_: object) -> int:
+    return 0
+
+
+def asked_of(program: Program, budget: int, chip: Chip = LUNA_LIKE) -> Asked:
+    return Asked(program, with_memory(chip, budget, 1), budget, nothing)
+
+
+def tier_of(asked: Asked, name: str, op: str, best: bool = True) -> int | None:
+    state = asked.found().state if best else initial_state(asked.problem)
+    position = [each.name for each in ops(asked.program.body)].index(op)
+    return state.tier_at(asked.names.index(name), position)
+
+
+# -- costs -------------------------------------------------------------------------------------
+
+
+def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None:
+    builder = ProgramBuilder("one")
+    x = builder.input("x", (1, 4096))
+    builder.output(builder.elementwise("relu", "y", [x]))
+    program = builder.build()
+    ports = Fraction(4096, 8) + Fraction(4096, 16)
+    moves = transfer_cycles(LUNA_LIKE, "load", 4096) + transfer_cycles(LUNA_LIKE, "store", 4096)
+    for budget, tier in ((8192, SHARED), (64, PSRAM)):
+        asked = asked_of(program, budget)
+        assert tier_of(asked, "y", "y") == tier
+        assert initial_state(asked.problem).cycles == ports + moves, "what is used once costs the same"
+
+
+def test_an_op_in_a_loop_is_paid_for_on_every_trip() -> None:
+    builder = ProgramBuilder("loop")
+    x = builder.input("x", (1, 64))
+    with builder.block() as body:
+        builder.elementwise("relu", "y", [x])
+    builder.add_loop("again", 5, list(body))
+    builder.output(builder.elementwise("copy", "z", [x]))
+    assert [step.times for step in asked_of(builder.build(), 4096).problem.steps] == [5, 1]
+
+
+# -- decisions ---------------------------------------------------------------------------------
+
+
+def test_what_only_lives_through_the_widest_op_leaves_for_that_while() -> None:
+    asked = asked_of(skip_connection(), 33000)
+    assert tier_of(asked, "wide2", "wide2", best=False) == PSRAM
+    found = asked.found()
+    assert found.state.cycles < found.initial_cycles
+    residency = asked.residency(found.state)
+    assert residency.spilled == ("early",)
+    assert not residency.striped
+    first, second = residency.segments["early"]
+    assert [[t.position for t in s.touches] for s in (first, second)] == [[0, 1], [4]]
+    assert (first.loaded, first.stored, second.loaded, second.stored) == (False, (0,), True, ())
+
+
+def test_an_op_keeps_what_it_finds_in_shared_memory_and_is_striped_for_the_rest() -> None:
+    asked = asked_of(skip_connection(), 19000)
+    residency = asked.residency(asked.found().state)
+    assert "wide2" in residency.striped
+    mixed = {op: names for op, names in residency.kept.items() if names}
+    assert mixed
+    operands = {op.name: {*op.inputs, *op.outputs} for op in asked.table.ops}
+    assert all(names < operands[op] for op, names in mixed.items())
+
+
+def hole_behind_in_place() -> Program:
+    """``b`` takes the memory of ``a``, and is read again behind an op that leaves no room for it."""
+    builder = ProgramBuilder("in-place")
+    x = builder.input("x", (1, 8, 16, 16))
+    a = builder.conv("a", x, 8, 1, bias=False)
+    b = builder.elementwise("relu", "b", [a], in_place=True)
+    wide = builder.conv("wide", b, 16, 1, bias=False)
+    wider = builder.elementwise("relu", "wider", [wide])
+    narrow = builder.conv("narrow", wider, 8, 1, bias=False)
+    builder.output(builder.elementwise("add", "sum", [narrow, b]))
+    return builder.build()
+
+
+def test_what_overwrote_its_input_may_leave_and_come_back() -> None:
+    asked = asked_of(hole_behind_in_place(), 8900)
+    residency = asked.residency(asked.found().state)
+    assert residency.storage["b"] == "a"
+    first, second = residency.segments["a"]
+    assert {t.value for t in first.touches} == {"a", "b"}
+    assert first.stored == (1,)
+    assert (second.loaded, second.brings) == (True, "b")
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
+@pytest.mark.parametrize("make", [skip_connection, hole_behind_in_place])
+def test_it_runs_and_is_correct_in_any_memory(make: Callable[[], Program], streamer: str) -> None:
+    program = make()
+    kept = brings = 0
+    for size in range(1600, 36000, 1900):
+        chip = with_memory(LUNA_LIKE, size)
+        planned = plan(program, chip, "state-search", streamer)
+        assert planned.solved.peak <= size
+        assert verify(program, planned.commands, chip) == (), size
+        residency = decided(program, chip)
+        kept += bool(residency and residency.kept)
+        brings += bool(residency and any(s.brings for found in residency.segments.values() for s in found))
+    assert kept
+    assert brings or make is skip_connection
+
+
+def decided(program: Program, chip: Chip) -> Residency | None:
+    try:
+        return decide_tiers(program, chip, chip.shared_memory.bytes, nothing)
+    except DoesNotFit:
+        return None
+
+
+def test_where_all_fits_nothing_is_decided_and_no_spill_refuses() -> None:
+    program = skip_connection()
+    assert decide_tiers(program, LUNA_LIKE, 65536, nothing, spill=False).spilled == ()
+    with pytest.raises(DoesNotFit, match="'wide2' has the largest live set"):
+        decide_tiers(program, LUNA_LIKE, 33000, nothing, spill=False)
+    with pytest.raises(DoesNotFit, match="to run from Psram, of 8 B"):
+        decide_tiers(program, LUNA_LIKE, 8, nothing)
+
+
+def test_a_tensor_of_several_stretches_stays_where_it_is() -> None:
+    builder = ProgramBuilder("branch")
+    x = builder.input("x", (1, 256))
+    a = builder.elementwise("relu", "a", [x])
+    with builder.block() as left:
+        builder.elementwise("copy", "l", [a], outputs=["out"])
+    with builder.block() as right:
+        builder.elementwise("neg", "r", [a], outputs=["out"])
+    builder.add_if("gate", [("left", list(left)), ("right", list(right))])
+    program = builder.build()
+    asked = asked_of(program, 4096)
+    assert [asked.mobile(name) for name in ("x", "a", "out")] == [True, False, False]
+
+
+# -- correctness -------------------------------------------------------------------------------
+
+
+def random_case(seed: int) -> tuple[Program, Chip, str, Random]:
+    random = Random(seed)
+    program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
+    program = reuse(program, random.choice(("all", "declared", "elementwise")))
+    return program, tiny_chip(random), random.choice(("sync", "ping-pong", "weight-pipeline")), random
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_every_plan_of_a_random_program_is_correct_and_both_simulators_agree(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        program, chip, streamer, random = random_case(seed)
+        try:
+            planned = plan(program, chip, "state-search", streamer)
+        except DoesNotFit:
+            continue
+        seen["planned"] += 1
+        seen["striped"] += bool(planned.schedule.striped)
+        seen["spilled"] += bool(planned.schedule.spilled)
+        if planned.solved.peak <= chip.shared_memory.bytes:
+            assert verify(program, planned.commands, chip) == (), (seed, streamer)
+        choices = random_path(planned.commands, random)
+        trace = simulate(planned.commands, chip, choices)
+        assert trace == step_through(planned.commands, chip, choices), seed
+    assert seen["planned"] > BATCH // 2
+    assert seen["striped"]
+    assert seen["spilled"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
+    program, chip, _, random = random_case(seed)
+    budget = chip.shared_memory.bytes
+    keeps = {op.name: random.choice((0, 3, 9)) for op in ops(program.body)}
+    asked = Asked(program, chip, budget, lambda op: keeps[op.name])
+    try:
+        found = search(asked.problem)
+    except DoesNotFit:
+        return
+    assert found.state.cycles <= found.initial_cycles
+    residency = asked.residency(found.state)
+    for op, through in zip(ops(program.body), residency.through, strict=True):
+        assert through + keeps[op.name] <= budget, op.name
+
+
+@pytest.mark.parametrize("name", [network.name for network in networks()])
+def test_every_network_plans(name: str) -> None:
+    program, chip = build(name), load_chip("stm32n6")
+    planned = plan(program, chip, "state-search", "ping-pong")
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    assert verify(program, planned.commands, chip) == ()
+
+
+# -- what the search is worth ------------------------------------------------------------------
+
+
+def test_it_saves_on_four_of_five_networks_of_which_any_state_can() -> None:
+    """Of the networks that do not fit the SharedMemory of a LUNA ARCS or half of it. Where the initial state
+    costs no more than a bound on all states, nothing can be saved: those do not count."""
+    fast = {network.name for network in CATALOGUE}
+    could = did = 0
+    for case in cases(("luna-arcs",), (1, 2)):
+        asked = case.asked(build(case.network)) if case.network in fast else None
+        if asked is None:
+            continue
+        found = asked.found()
+        assert found.state.cycles <= found.initial_cycles
+        least = least_cycles(asked.problem)
+        assert least <= found.state.cycles
+        could += least < found.initial_cycles * Fraction(99_999, 100_000)
+        did += found.state.cycles < found.initial_cycles
+    assert could >= 8
+    assert did >= 0.8 * could
+
+
+def test_alignment_and_costs_are_the_chips() -> None:
+    chip = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, alignment=32))
+    shared, psram = Asked(skip_connection(), chip, 33000, nothing).problem.tiers
+    assert (shared.alignment, shared.capacity, psram.capacity) == (32, 33000, None)
+    assert psram.leave(1000) == transfer_cycles(chip, "load", 1000)
+    assert psram.enter(1000) == transfer_cycles(chip, "store", 1000)
+    assert (shared.leave(1000), shared.enter(1000)) == (0, 0)

@@ -1,0 +1,109 @@
+"""The forecast against the simulator, which it must equal where nothing contends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.chip.chip import Channels, Chip, Cpu
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import ops
+from chipmodel.pipeline.single_core import plan
+from dma.schedule.forecast import Forecast, Move, forecast, late_weights
+from tests.random_commands import random_path
+from tests.support import LUNA_LIKE, tiny_chip
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+from workloads.zoo import build
+from workloads.zoo.catalogue import CATALOGUE
+
+
+def quiet(chip: Chip) -> Chip:
+    """``chip`` where nothing contends: one channel, no banks, no refresh, no CPU."""
+    memory = replace(chip.shared_memory, banks=None)
+    dma = replace(chip.dma, channels=Channels())
+    psram = replace(chip.psram, collision="none")
+    return replace(chip, shared_memory=memory, dma=dma, psram=psram, cpu=Cpu())
+
+
+def test_by_hand() -> None:
+    """Loads of 10 for steps of 4, 20 and 5; the second step's load is issued with the first step's, and a
+    store of 7 after the second is waited for at once."""
+    moves = [Move("load", 3, 3, 10), Move("load", 3, 4, 10), Move("store", 4, 4, 7), Move("load", 5, 5, 1)]
+    assert forecast(3, [4, 20, 5], moves) == Forecast(
+        ready=(0, 20, 47),
+        starts=(10, 20, 48),
+        reached=(0, 14, 40, 47),
+        ends=(10, 20, 47, 48),
+        end=53,
+    )
+    assert forecast(0, [], []) == Forecast((), (), (), (), 0)
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline", "weight-pipeline:9"])
+def test_lateness_is_what_the_simulator_waits_for_weights(streamer: str) -> None:
+    """On random programs with arms and loops, op by op, along random paths: each run of an op waits as long
+    as it is late. (With jitter an op may be late that need not wait.)"""
+    waited = 0
+    for seed in range(90):
+        random = Random(seed)
+        program = random_program(seed, Shape(ops=6, depth=seed % 3, side=5, channels=6))
+        chip = quiet(tiny_chip(random))
+        try:
+            planned = plan(program, chip, "large-first", streamer)
+        except DoesNotFit:
+            continue
+        trace = simulate(planned.commands, chip, random_path(planned.commands, random))
+        measured = Counter[str]()
+        runs = Counter[int]()
+        for event in trace.events:
+            if event.unit == "npu" and event.cause == "weights":
+                measured[event.op] += event.cycles
+            elif event.unit == "npu" and not event.cause:
+                runs[event.position] += 1
+        expected = Counter[str]()
+        for late in late_weights(planned.schedule, chip):
+            expected[late.op] += late.cycles * runs[late.position]
+        assert +expected == +measured, seed
+        waited += bool(measured)
+    assert waited > 45
+
+
+@pytest.mark.parametrize(
+    "name", [n.name for n in CATALOGUE if n.name not in ("vgg16", "alexnet", "resnet50")]
+)
+def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
+    planned = plan(build(name), LUNA_LIKE, "large-first", "weight-pipeline")
+    trace = simulate(planned.commands, LUNA_LIKE)
+    assert sum(late.cycles for late in planned.schedule.late) == trace.stalls("npu")["weights"]
+
+
+def test_what_the_forecast_leaves_out() -> None:
+    """A CPU that takes the Psram makes weights later than forecast; a second channel, whose transfer sets
+    up beside the first one's, earlier."""
+    planned = plan(build("resnet8"), LUNA_LIKE, "large-first", "weight-pipeline")
+    late = sum(late.cycles for late in planned.schedule.late)
+    shared = replace(LUNA_LIKE, cpu=Cpu(psram_every=500))
+    assert simulate(planned.commands, shared).stalls("npu")["weights"] > late
+    double = replace(LUNA_LIKE, dma=replace(LUNA_LIKE.dma, channels=Channels(2)))
+    assert simulate(planned.commands, double).stalls("npu")["weights"] < late
+
+
+def test_jitter_is_added_to_what_is_late() -> None:
+    """A load of 1 KiB takes 656 + ceil(1024 * 30.891 / 32) = 1,645 cycles; computes are given."""
+    builder = ProgramBuilder("jitter")
+    x = builder.input("x", (1, 64))
+    for name in ("a", "b"):
+        x = builder.dense(name, x, 64, weights=[builder.weight(f"{name}.w", 1024)])
+    builder.output(x)
+    program = builder.build()
+    slow = tuple(replace(op, cycles=2000) for op in ops(program.body))
+    program = replace(program, body=slow)
+    schedule = plan(program, LUNA_LIKE, "large-first", "weight-pipeline").schedule
+    assert [(late.op, late.position, late.cycles) for late in schedule.late] == [("a", 0, 1645)]
+    assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 355)] == [1645 + 355]
+    assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 356)] == [1645 + 356, 1]

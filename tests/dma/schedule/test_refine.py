@@ -1,0 +1,159 @@
+"""Cuts tried anew: what is tried, what is kept, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import Schedule, steps
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
+from dma.schedule.policy import Policy, Room
+from dma.schedule.refine import MOST_TRIES, alternatives, refined
+from dma.stream import Known, room_of, stream_one
+from dma.streamers.exact import POLICY
+from dma.streamers.race import NEVER, Forecasts, Race
+from tests.chipmodel.machine.test_simulate import PLAIN
+from workloads.build.random_programs import Shape, random_program
+from workloads.zoo import build
+
+WAY = next(rival for rival in POLICY.rivals if rival.recut)
+
+
+def small(name: str, size: int) -> Chip:
+    chip = load_chip(name)
+    return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
+
+
+def planned(program: Program, chip: Chip, way: Policy = WAY) -> tuple[Schedule, Room]:
+    known: Known = {}
+    budget = chip.shared_memory.bytes
+    schedule = stream_one(program, chip, way, budget, True, True, known)
+    return schedule, next(iter(room_of(way, budget, known).values()))[0]
+
+
+def ds_cnn() -> tuple[Program, Chip]:
+    """Tensors of 16,000 B, and 520 B for weights beside them."""
+    return reuse(build("ds_cnn"), "all"), small("stm32n6", 16_520)
+
+
+@dataclass
+class Judge:
+    """Says what ``worth`` says of the cuts, and remembers what it was asked."""
+
+    worth: Mapping[str, float] = field(default_factory=dict[str, float])
+    asked: list[dict[str, Tiling]] = field(default_factory=list[dict[str, Tiling]])
+
+    def __call__(self, cuts: Mapping[str, Tiling]) -> float | None:
+        self.asked.append(dict(cuts))
+        return 100.0 - sum(self.worth.get(name, 0.0) for name in cuts)
+
+
+def test_ops_that_are_alike_are_cut_together_and_then_each_alone() -> None:
+    program, chip = ds_cnn()
+    schedule, room = planned(program, chip)
+    judge = Judge()
+    assert refined(room, schedule, 10**6, judge, lambda: False) == {}
+    assert judge.asked[0] == {}
+    together = [set(cuts) for cuts in judge.asked[1:]]
+    pointwise = {f"conv{n}.pointwise" for n in (2, 3, 4, 5)}
+    assert together[0] == pointwise
+    alone = together[next(i for i, names in enumerate(together) if len(names) == 1) :]
+    assert all(len(names) == 1 for names in alone)
+    assert len(together) <= MOST_TRIES
+
+
+def test_what_is_better_stays_and_others_are_tried_beside_it() -> None:
+    program, chip = ds_cnn()
+    schedule, room = planned(program, chip)
+    judge = Judge({"conv4.pointwise": 5.0})
+    best = refined(room, schedule, 10**6, judge, lambda: False)
+    assert set(best) == {f"conv{n}.pointwise" for n in (2, 3, 4, 5)}
+    assert best == judge.asked[1]  # no later one was better than the first
+    assert all(best.items() <= cuts.items() or len(best.keys() & cuts) for cuts in judge.asked[2:])
+
+
+def test_tries_end_with_the_work_and_when_there_is_enough() -> None:
+    program, chip = ds_cnn()
+    schedule, room = planned(program, chip)
+    count = len(list(steps(schedule.body)))
+    for tries in (0, 3):
+        judge = Judge()
+        refined(room, schedule, tries * count + count - 1, judge, lambda: False)
+        assert len(judge.asked) == 1 + tries
+    judge = Judge()
+    refined(room, schedule, 10**6, judge, lambda: len(judge.asked) > 4)
+    assert len(judge.asked) == 5
+
+
+def test_nothing_is_tried_beside_what_is_no_schedule() -> None:
+    program, chip = ds_cnn()
+    schedule, room = planned(program, chip)
+    assert refined(room, schedule, 10**6, lambda _: None, lambda: False) == {}
+
+
+@pytest.mark.parametrize(("network", "size"), [("ds_cnn", 16_520), ("ds_cnn", 8_256), ("resnet8", 25_368)])
+def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) -> None:
+    program, chip = reuse(build(network), "all"), small("gap9", size)
+    _, room = planned(program, chip)
+    kinds = set[bool]()
+    for op, through, claim in zip(ops(program.body), room.residency.through, room.claims, strict=True):
+        found = list(alternatives(room, op, 2))
+        kinds |= {tiling.striped for tiling in found}
+        assert len(found) == len(set(found))
+        for tiling in found:
+            weights = slice_bytes(program, op, tiling.channels)
+            if tiling.striped:
+                kept = room.residency.kept.get(op.name, NONE_KEPT)
+                assert stripe_bytes(program, op, tiling, kept) + weights <= room.budget - through
+            else:
+                assert weights <= room.budget - claim
+                assert tiling.channels != 2
+    assert kinds == {False, True}
+
+
+def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
+    """With 520 B for weights slices of 3 of 64 channels (204 B) fit twice; a rule that wants whole groups of
+    the array's two lanes has 2, a half more set-ups."""
+    program, chip = ds_cnn()
+    way = next(rival for rival in POLICY.rivals if rival.recut and rival.parts == (64,))
+    slow, quick = (
+        Race(program, chip, replace(POLICY, rivals=(replace(way, refines=work),)), 16_520, True, True)
+        for work in (0, 8_000)
+    )
+    assert quick.least < slow.least * 0.9
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 20))
+def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
+    program = random_program(seed, Shape(ops=5, depth=0, side=8, channels=12))
+    chip = replace(PLAIN, shared_memory=replace(PLAIN.shared_memory, bytes=kilobytes * 256))
+    found: list[float] = []
+    for work in (0, 2_000):
+        policy = replace(POLICY, rivals=(replace(WAY, refines=work),))
+        try:
+            found.append(Race(program, chip, policy, chip.shared_memory.bytes, True, True, NEVER).least)
+        except DoesNotFit:
+            return
+    assert found[1] <= found[0]
+
+
+def test_what_is_cut_anew_passes_the_verifier() -> None:
+    program, chip = ds_cnn()
+    made = plan(program, chip, "large-first", "exact")
+    assert made.solved.peak <= chip.shared_memory.bytes
+    assert verify(program, made.commands, chip) == ()
+    cycles = simulate(made.commands, chip).cycles
+    assert cycles == pytest.approx(Forecasts(program, chip).cycles(made.schedule), rel=0.01)

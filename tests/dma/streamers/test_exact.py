@@ -1,0 +1,81 @@
+"""The streamer ``exact`` in whole runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Channels, Chip, Cpu
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.schedule.forecast import Move
+from dma.stream import policies, policy_named
+from dma.streamers import prefetch_greedy
+from dma.streamers.exact import DECIDERS, PARTS, PIECES, POLICY, stream_problem
+from dma.streamers.race import Forecasts
+from dma.streamers.weight_region import Slice, Stretch
+from solvers.loads.problem import StreamSlice
+from workloads.zoo import build
+
+
+def quiet(name: str, part: int) -> Chip:
+    """The chip where nothing contends, with a part of its SharedMemory."""
+    chip = load_chip(name)
+    size = chip.shared_memory.bytes // part // 64 * 64
+    memory = replace(chip.shared_memory, banks=None, bytes=size)
+    dma = replace(chip.dma, channels=Channels())
+    psram = replace(chip.psram, collision="none")
+    return replace(chip, shared_memory=memory, dma=dma, psram=psram, cpu=Cpu())
+
+
+def simulated(program: Program, chip: Chip, streamer: str) -> int:
+    return simulate(plan(program, chip, "large-first", streamer).commands, chip).cycles
+
+
+@pytest.mark.parametrize(("name", "part"), [("stm32n6", 128), ("gap9", 48)])
+def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
+    program, chip = build("mobilenetv1_025"), quiet(name, part)
+    planned = plan(program, chip, "large-first", "exact:100")
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    assert planned.schedule.streamer == "exact:100"
+    assert verify(program, planned.commands, chip) == ()
+    cycles = simulate(planned.commands, chip).cycles
+    assert cycles == Forecasts(program, chip).cycles(planned.schedule)
+    assert time_bound(program, chip, {}).cycles <= cycles
+    assert cycles < min(simulated(program, chip, other) for other in ("sync", "ping-pong", "weight-pipeline"))
+
+
+def test_the_bound_is_met_where_there_is_room_for_all() -> None:
+    chip = replace(
+        quiet("stm32n6", 1), shared_memory=replace(quiet("stm32n6", 1).shared_memory, bytes=1 << 24)
+    )
+    program = build("mobilenetv1_025")
+    bound = time_bound(program, chip, {}).cycles
+    assert bound <= simulated(program, chip, "exact") <= bound * 1.005
+
+
+def test_more_states_on_request() -> None:
+    assert policies()["exact"] is POLICY
+    assert policy_named("exact:20").name == "exact:20"
+    others = len(prefetch_greedy.POLICY.rivals)
+    assert len(POLICY.rivals) == others + len(DECIDERS) * len(PARTS) * len(PIECES)
+    program, chip = build("mobilenetv1_025"), quiet("stm32n6", 16)
+    assert simulated(program, chip, "exact:0") >= simulated(program, chip, "exact")
+    for setting in ("", "x", "-1", "1" * 40, "²"):
+        with pytest.raises(BadInput) as refusal:
+            policy_named(f"exact:{setting}")
+        assert "exact:20000" in (refusal.value.mend or "")
+
+
+def test_a_stretch_begins_at_0() -> None:
+    stretch = Stretch(7, (3, 4), (50, 60), [Slice(10, 8, 8, 5)], [Move("store", 7, 8, 2)])
+    problem = stream_problem(stretch)
+    assert (problem.computes, problem.room) == ((3, 4), (50, 60))
+    assert problem.slices == (StreamSlice(10, 1, 1, 5),)
+    assert tuple(problem.fixed) == (("store", 0, 1, 2),)

@@ -1,0 +1,95 @@
+"""Plans of ``exact`` are right: by the independent verifier, and on both simulators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from bench.bound_soundness import random_case
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.verify.commands import verify
+from tests.random_commands import random_path
+from tests.support import tiny_chip
+from workloads.build.builder import ProgramBuilder
+from workloads.zoo import build
+
+
+def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]:
+    """What was planned, after all checks."""
+    try:
+        planned = plan(program, chip, "large-first", streamer)
+    except DoesNotFit:
+        return Counter(refused=1)
+    if planned.solved.peak > chip.shared_memory.bytes:
+        return Counter(refused=1)
+    assert verify(program, planned.commands, chip) == (), seed
+    choices = random_path(planned.commands, Random(seed))
+    trace = simulate(planned.commands, chip, choices)
+    assert trace == step_through(planned.commands, chip, choices), seed
+    schedule = planned.schedule
+    early = sum(t.issue < t.due and t.direction == "load" and not t.part.weights for t in schedule.transfers)
+    return Counter(planned=1, striped=bool(schedule.striped), early=bool(early))
+
+
+def convolutions(seed: int) -> tuple[Program, Chip]:
+    """A chain whose tensors have more rows than there is memory for."""
+    random = Random(seed)
+    builder = ProgramBuilder(f"chain-{seed}")
+    side = random.randint(4, 8)
+    x = builder.input("x", (1, random.randint(1, 8), side, side))
+    for number in range(random.randint(2, 4)):
+        kernel = random.choice((1, 3, 5))
+        x = builder.conv(
+            f"c{number}", x, random.randint(1, 8), kernel, pad=kernel // 2, stride=random.choice((1, 1, 2))
+        )
+    builder.output(x)
+    chip = tiny_chip(random)
+    size = random.choice((240, 400, 640))
+    return builder.build(), replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
+
+
+def test_striped_convolutions() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(16):
+        seen += look(*convolutions(seed), seed, "exact:5")
+    assert seen["striped"] > 3
+    assert seen["early"]
+
+
+@pytest.mark.parametrize("first", range(500, 516, 8))
+def test_random_programs(first: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(first, first + 8):
+        seen += look(*random_case(seed), seed, "exact:5")
+    assert seen["planned"] > seen["refused"]
+    assert seen["striped"]
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "part"),
+    [("ds_cnn", "gap9", 2), ("ds_cnn", "luna-arcs", 4), ("resnet8", "gap9", 2)],
+)
+def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> None:
+    """Of the smallest size without spilling; the bound holds, too."""
+    program, chip = reuse(build(name), "all"), load_chip(on)
+    memory = chip.shared_memory
+    size = (smallest_capacity(program, chip, "large-first", "ping-pong") or 0) // part
+    chip = replace(chip, shared_memory=replace(memory, bytes=size // memory.alignment * memory.alignment))
+    planned = plan(program, chip, "large-first", "exact:5")
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    trace = simulate(planned.commands, chip)
+    assert trace.cycles >= time_bound(program, chip, {}, True).cycles
+    if trace.cycles < 300_000:
+        assert trace == step_through(planned.commands, chip)
+    assert verify(program, planned.commands, chip) == ()

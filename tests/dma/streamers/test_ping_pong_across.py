@@ -1,0 +1,261 @@
+"""``ping-pong-across``: what it loads before a border or keeps for a loop, and what a wrong guess costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
+from chipmodel.model.nesting import waits_behind
+from chipmodel.model.program import Loop, Op, Program
+from chipmodel.model.schedule import Part, steps
+from chipmodel.passes.liveness import scopes
+from chipmodel.paths.run import Effort, weigh_paths
+from chipmodel.paths.tree import chances_of
+from chipmodel.pipeline.single_core import Planned, plan, run
+from chipmodel.verify.commands import verify
+from dma.schedule.expected_forecast import Expectation, Load
+from dma.schedule.forecast import transfer_times
+from dma.streamers.ping_pong_across import odds_of
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+from workloads.build.shapes import Value
+
+NAME = "ping-pong-across"
+SLOW = 6000
+"""Cycles of an op that hides any load of these tests."""
+
+
+def words(commands: tuple[Command, ...]) -> list[str]:
+    result: list[str] = []
+    for command in commands:
+        match command:
+            case DmaStart() if command.at.part.weights:
+                result.append(f"start {command.at.part.name}")
+            case DmaWait() if "weights" in command.name:
+                result.append(f"wait {command.name.removeprefix('load weights of ')}")
+            case Compute():
+                result.append(command.op)
+            case Branch():
+                for arm in command.arms:
+                    result += [f"({arm.name}", *words(arm.body), ")"]
+            case Repeat():
+                result += ["[", *words(command.body), "]"]
+            case _:
+                pass
+    return result
+
+
+def planned(program: Program, chip: Chip = LUNA_LIKE) -> Planned:
+    made = plan(program, chip, "large-first", NAME)
+    assert verify(program, made.commands, chip) == ()
+    return made
+
+
+def dense(builder: ProgramBuilder, name: str, x: Value, output: str | None = None) -> Value:
+    made = builder.dense(name, x, 64, outputs=[output] if output else None)
+    builder.override(cycles=SLOW)
+    return made
+
+
+def gate(left: Fraction | None = None) -> Program:
+    """``before``, an ``if`` whose arms read weights, and ``after``; ``left`` is how likely its arm is."""
+    builder = ProgramBuilder("gate")
+    x = dense(builder, "before", builder.input("x", (1, 64)))
+    with builder.block() as one:
+        dense(builder, "left", x, "y")
+    with builder.block() as other:
+        dense(builder, "right", x, "y")
+    chances = {} if left is None else {"left": left}
+    builder.add_if("gate", [("left", one), ("right", other)], None, chances)
+    builder.output(dense(builder, "after", builder.tensor("y", (1, 64))))
+    return builder.build()
+
+
+def loop(trips: int, chances: Sequence[tuple[int, Fraction]] = (), layers: str = "abc") -> Program:
+    """``before``, a loop of three layers of 4 KiB, and ``after``."""
+    builder = ProgramBuilder("loop")
+    x = dense(builder, "before", builder.input("x", (1, 64)))
+    state = builder.elementwise("copy", "first", [x], outputs=["state"])
+    with builder.block() as body:
+        y = state
+        for name in layers:
+            y = dense(builder, name, y)
+        builder.elementwise("copy", "next", [y], outputs=["state"])
+    builder.add_loop("loop", trips, body, ["state"], chances)
+    builder.output(dense(builder, "after", state))
+    return builder.build()
+
+
+def test_the_likelier_arm_is_guessed_and_all_arms_ask_for_what_follows() -> None:
+    assert words(planned(gate(Fraction(1, 4))).commands) == [
+        *("start before", "wait before", "start right", "before"),
+        *("(left", "start left", "wait left", "start after", "left", ")"),
+        *("(right", "wait right", "start after", "right", ")"),
+        *("wait right", "wait after", "after"),
+    ]
+
+
+def test_a_wrong_guess_costs_its_time_in_the_engine() -> None:
+    """One load takes ``load`` cycles, and ``before`` hides all but ``left`` of the guess."""
+    program = gate(Fraction(9, 10))
+    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    chip = LUNA_LIKE
+    for name, cycles in (("left", 2 * SLOW + load), ("right", 2 * SLOW + load)):
+        made = planned(program, chip)
+        trace = simulate(made.commands, chip, {"gate": name})
+        waited = trace.stalls("npu")["weights"]
+        assert waited == (load if name == "left" else 2 * load), cycles
+
+
+def test_a_guess_that_no_arm_waits_for_is_waited_for_behind() -> None:
+    builder = ProgramBuilder("skip")
+    x = dense(builder, "before", builder.input("x", (1, 64)))
+    builder.override(cycles=3000)
+    with builder.block() as body:
+        dense(builder, "inside", x)
+    builder.add_if("gate", [("go", body), ("skip", [])], None, {"go": Fraction(9, 10)})
+    builder.output(builder.elementwise("relu", "end", [x]))
+    made = planned(builder.build())
+    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    trace = simulate(made.commands, LUNA_LIKE, {"gate": "skip"})
+    assert words(made.commands)[-2:] == ["wait inside", "end"]
+    assert trace.stalls("npu")["weights"] == load + load - 3000
+    assert trace == step_through(made.commands, LUNA_LIKE, {"gate": "skip"})
+
+
+def test_weights_of_a_loop_stay_where_they_fit() -> None:
+    made = planned(loop(5))
+    assert words(made.commands) == [
+        *("start before", "wait before", "start a", "start b", "start c"),
+        *("start after", "before", "first"),
+        *("[", "wait a", "a", "wait b", "b", "wait c", "c", "next", "]"),
+        *("wait a", "wait b", "wait c", "wait after", "after"),
+    ]
+    twice = ping_pong_cycles(loop(5), 5) - simulate(made.commands, LUNA_LIKE).cycles
+    assert twice > 0
+
+
+def ping_pong_cycles(program: Program, trips: int) -> int:
+    made = plan(program, LUNA_LIKE, "large-first", "ping-pong")
+    return simulate(made.commands, LUNA_LIKE, {"loop": str(trips)}).cycles
+
+
+def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_trip() -> None:
+    program, chip = loop(5, layers="abcd"), with_memory(LUNA_LIKE, 10_000 // 16 * 16)
+    made = planned(program, chip)
+    assert words(made.commands) == [
+        *("start before", "wait before", "start a", "before", "first", "["),
+        *("wait a", "start b", "a", "wait b", "start c", "b", "wait c", "start d", "c"),
+        *("wait d", "start a", "d", "next", "]"),
+        *("wait a", "start after", "wait after", "after"),
+    ]
+    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    for trips in range(3):
+        trace = simulate(made.commands, chip, {"loop": str(trips)})
+        assert trace == step_through(made.commands, chip, {"loop": str(trips)})
+        # The first and the last are waited for, and the load for a trip that never comes takes its time.
+        assert trace.stalls("npu")["weights"] == 2 * load
+        assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * trips
+
+
+def test_a_loop_that_hardly_ever_runs_keeps_nothing() -> None:
+    program = loop(3, ((0, Fraction(99, 100)), (3, Fraction(1, 100))))
+    said = words(planned(program).commands)
+    assert not {"start a", "start b", "start c"} & set(said[: said.index("[")])
+    trace = run(program, LUNA_LIKE, "large-first", NAME, choices={"loop": "0"}).trace
+    assert sum(e.kind == "load weights" for e in trace.events) == 2
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_plan_without_the_wait_behind_is_refused(left: int) -> None:
+    """``left`` 2: the wait in the arm is left out instead; both are noticed."""
+    program = gate(Fraction(1, 4))
+    commands = planned(program).commands
+    place = next(i for i, c in enumerate(commands) if isinstance(c, Branch))
+    assert isinstance(commands[place + 1], DmaWait)
+    if left:
+        branch = commands[place]
+        assert isinstance(branch, Branch)
+        arms = tuple(
+            replace(arm, body=tuple(c for c in arm.body if not isinstance(c, DmaWait))) for arm in branch.arms
+        )
+        broken = (*commands[:place], replace(branch, arms=arms), *commands[place + 1 :])
+    else:
+        broken = (*commands[: place + 1], *commands[place + 2 :])
+    assert verify(program, broken, LUNA_LIKE)
+
+
+def cases(seed: int) -> Program:
+    return random_program(seed, Shape(ops=4, depth=1 + seed % 3, side=4, channels=8))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(["sync", "ping-pong", NAME]))
+def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str) -> None:
+    program = cases(seed)
+    made = plan(program, LUNA_LIKE, "large-first", streamer)
+    root = scopes(made.schedule.body).section
+    expectation = Expectation(root, [s.cycles for s in steps(made.schedule.body)], odds_of(program))
+    cycles_of = transfer_times(LUNA_LIKE)
+    said = expectation.cycles(
+        Load(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes)) for t in made.schedule.transfers
+    )
+    paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
+    if paths is None:
+        assert said == simulate(made.commands, LUNA_LIKE).cycles
+    elif paths.method == "exact":
+        assert said == pytest.approx(float(paths.expected))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> None:
+    program = cases(seed)
+    mean: list[Fraction] = []
+    for streamer in ("ping-pong", NAME):
+        made = plan(program, LUNA_LIKE, "large-first", streamer)
+        paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
+        if paths is None or paths.method != "exact":
+            return
+        mean.append(paths.expected)
+    assert mean[1] <= mean[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
+    """``waits_behind`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the
+    transfer is carried around."""
+    schedule = plan(cases(seed), LUNA_LIKE, "large-first", NAME).schedule
+    root = scopes(schedule.body).section
+    stretch = scopes(schedule.body).stretch
+    for transfer in schedule.transfers:
+        for issue in transfer.issues:
+            if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:
+                assert waits_behind(root, issue, transfer.due) is None
+            elif transfer.due < issue:
+                assert waits_behind(root, issue, transfer.due) is not None
+
+
+def test_a_gathered_table_is_neither_kept_nor_asked_for_early() -> None:
+    """Which rows a trip reads is not known before it begins."""
+    program = loop(4)
+    body = program.body[2]
+    assert isinstance(body, Loop)
+    first = body.body[0]
+    assert isinstance(first, Op)
+    gathering = replace(body, body=(replace(first, gathers=True), *body.body[1:]))
+    made = planned(replace(program, body=(*program.body[:2], gathering, *program.body[3:])))
+    loads = [t for t in made.schedule.transfers if t.part == Part("a", weights=True)]
+    assert all(t.issues == (t.due,) for t in loads)
+    assert loads

@@ -1,0 +1,167 @@
+"""``prefetch-k``, ``prefetch-greedy``, and the race of policies behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import Schedule
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.schedule.policy import Policy
+from dma.stream import policy_named, stream
+from dma.streamers import sync
+from dma.streamers.prefetch_greedy import EIGHTHS, LEAN, LIMITS, early, field
+from dma.streamers.race import Forecasts, Race
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+
+KIB = 1024
+ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)
+LOAD_8K = 656 + 7909
+"""656 + ceil(8192 * 30.891 / 32) cycles on LUNA_LIKE."""
+
+
+def chain(computes: list[int]) -> Program:
+    """Dense layers of these cycles, each with 8 KiB of weights."""
+    builder = ProgramBuilder("chain")
+    x = builder.input("x", (1, 64))
+    for index in range(len(computes)):
+        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", 8 * KIB)])
+    builder.output(x)
+    program = builder.build()
+    body = tuple(replace(op, cycles=c) for op, c in zip(ops(program.body), computes, strict=True))
+    return replace(program, body=body)
+
+
+def loads(schedule: Schedule) -> list[tuple[int, str]]:
+    return [(t.issue, t.buffer) for t in schedule.transfers if t.part.weights]
+
+
+def test_three_buffers_in_turn_are_loaded_two_blocks_ahead() -> None:
+    schedule = stream(chain([10] * 5), ROOMY, "prefetch-k:3", 1 << 20)
+    names = ["alloc0@1", "alloc1@1", "alloc2@1", "alloc0@1", "alloc1@1"]
+    assert sorted(loads(schedule)) == sorted(zip([0, 0, 0, 1, 2], names, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_buffers_are_ping_pong(seed: int) -> None:
+    program = random_program(seed, Shape(ops=6, depth=seed % 3))
+    try:
+        two = stream(program, LUNA_LIKE, "prefetch-k:2", 700)
+    except DoesNotFit:
+        with pytest.raises(DoesNotFit):
+            stream(program, LUNA_LIKE, "ping-pong", 700)
+        return
+    assert replace(two, streamer="ping-pong") == stream(program, LUNA_LIKE, "ping-pong", 700)
+
+
+def test_one_long_compute_in_front_of_many_loads_decides_for_many_buffers() -> None:
+    program = chain([6 * LOAD_8K, *[10] * 5])
+    assert len({buffer for _, buffer in loads(stream(program, ROOMY, "prefetch-k", 1 << 20))}) == 6
+
+
+@pytest.mark.parametrize("setting", ["", "0", "65", "-1", "3.0", "two", "²"])
+def test_a_number_of_buffers_that_is_none(setting: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        policy_named(f"prefetch-k:{setting}")
+    assert refusal.value.mend == "1 to 64 buffers, as in prefetch-k:3"
+
+
+def test_all_that_fits_is_loaded_during_a_long_compute() -> None:
+    """Ping-pong loads one of five blocks during the first layer and waits for the others, 10 cycles apart."""
+    program = chain([6 * LOAD_8K, *[10] * 5])
+    waits: dict[str, int] = {}
+    for streamer in ("ping-pong", "prefetch-greedy"):
+        trace = simulate(plan(program, ROOMY, "large-first", streamer).commands, ROOMY)
+        waits[streamer] = trace.stalls("npu")["weights"]
+    assert waits == {"ping-pong": LOAD_8K + 4 * (LOAD_8K - 10), "prefetch-greedy": LOAD_8K}
+
+
+def cases(seed: int) -> Program:
+    return random_program(seed, Shape(ops=6, depth=0, side=5, channels=8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from([300, 500, 900]))
+def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: int, size: int) -> None:
+    program, chip = cases(seed), with_memory(LUNA_LIKE, size // 16 * 16)
+    forecasts = Forecasts(program, chip)
+    for streamer in ("prefetch-k", "prefetch-greedy", "resident-knapsack"):
+        try:
+            made = plan(program, chip, "large-first", streamer)
+        except DoesNotFit:
+            continue
+        cycles = simulate(made.commands, chip).cycles
+        assert cycles == forecasts.cycles(made.schedule)
+        assert made.schedule.streamer == streamer
+        if made.solved.peak > chip.shared_memory.bytes:
+            continue
+        assert not verify(program, made.commands, chip)
+        for rival in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
+            other = plan(program, chip, "large-first", rival)
+            if len(other.attempts) == 1 and other.solved.peak <= chip.shared_memory.bytes:
+                assert cycles <= simulate(other.commands, chip).cycles
+
+
+def race(policy: Policy, budget: int = 1 << 16) -> Race:
+    return Race(chain([LOAD_8K] * 4), LUNA_LIKE, policy, budget, spill=True, tiers=False)
+
+
+def test_a_policy_alone_asks_for_less_and_less_until_nothing_is_left() -> None:
+    alone = race(sync.POLICY)
+    entry = alone.next()
+    assert entry is not None
+    assert (entry.budget, entry.cycles) == (1 << 16, 0.0)
+    alone.does_not_fit(entry, 1 << 15)
+    again = alone.next()
+    assert again is not None
+    assert again.budget == 1 << 15
+    assert alone.fits(again)
+    alone.does_not_fit(again, 0)
+    assert alone.next() is None
+
+
+def test_no_memory_at_all_is_refused() -> None:
+    with pytest.raises(DoesNotFit):
+        race(sync.POLICY, 64).next()
+
+
+def test_who_holds_least_goes_first_and_the_others_begin_with_what_it_got() -> None:
+    lean = field(early)
+    held = race(replace(sync.POLICY, name="all", rivals=(sync.POLICY, lean)))
+    first = held.next()
+    assert first is not None
+    assert (first.first, first.rival) == (True, lean)
+    held.does_not_fit(first, 30_000)
+    first = held.next()
+    assert first is not None
+    assert (first.first, first.budget) == (True, 30_000)
+    assert not held.fits(first)
+    seen = [entry for _ in range(2 + len(LIMITS)) if (entry := held.next())]
+    assert held.next() is None
+    assert [entry.cycles for entry in seen] == sorted(entry.cycles for entry in seen)
+    assert sum(entry.second for entry in seen) == len(LIMITS)
+    assert {entry.budget for entry in seen if entry.rival is not sync.POLICY} == {30_000}
+    quickest = next(entry for entry in seen if entry.second)
+    for _ in EIGHTHS[1:]:
+        held.does_not_fit(quickest, 1)
+        found = held.next()
+        assert found is not None
+        assert found.rival == quickest.rival.leaner
+        assert (found.budget, found.second) == (30_000, True)
+        quickest = found
+    held.does_not_fit(quickest, 1)
+    assert held.next() is None
+
+
+def test_the_lean_one_cuts_as_one_of_the_others() -> None:
+    assert LEAN in LIMITS
+    assert 0 not in EIGHTHS

@@ -1,0 +1,87 @@
+"""``resident-knapsack``: which weights stay for a loop."""
+
+from __future__ import annotations
+
+from itertools import chain as joined
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import StepLoop, steps
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.streamers.resident_knapsack import GRAINS, Item, knapsack
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+
+
+@given(
+    st.lists(st.builds(Item, st.integers(0, 60), st.integers(0, 50).map(float)), max_size=7),
+    st.integers(0, 150),
+)
+def test_the_knapsack_is_the_best_of_all_choices(items: list[Item], capacity: int) -> None:
+    def saved(chosen: tuple[int, ...] | list[int]) -> float:
+        return sum(items[number].cycles for number in chosen)
+
+    every = joined.from_iterable(combinations(range(len(items)), count) for count in range(len(items) + 1))
+    best = max(saved(c) for c in every if sum(items[n].bytes for n in c) <= capacity)
+    chosen = knapsack(items, capacity)
+    assert chosen == sorted(set(chosen))
+    assert sum(items[number].bytes for number in chosen) <= capacity
+    assert saved(chosen) == best
+
+
+@given(
+    st.lists(st.builds(Item, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
+    st.integers(0, 10**7),
+)
+def test_large_sizes_are_rounded_up_to_grains_that_always_fit(items: list[Item], capacity: int) -> None:
+    chosen = knapsack(items, capacity)
+    assert sum(items[number].bytes for number in chosen) <= capacity
+    left = capacity - sum(items[number].bytes for number in chosen)
+    slack = (len(items) + 1) * (capacity // GRAINS + 1)
+    assert all(item.bytes + slack > left for n, item in enumerate(items) if n not in chosen)
+
+
+def test_nothing_stays_in_no_memory() -> None:
+    assert knapsack([Item(1, 5.0), Item(16, 9.0)], -3) == []
+    assert knapsack([], 100) == []
+
+
+def looped(trips: int) -> Program:
+    """One dense layer, and ``trips`` times four of 4,352 B of weights each."""
+    builder = ProgramBuilder("looped")
+    state = builder.dense("before", builder.input("x", (1, 64)), 64)
+    carried = builder.elementwise("copy", "first", [state], outputs=["state"])
+    with builder.block() as body:
+        x = carried
+        for name in "abcd":
+            x = builder.dense(name, x, 64)
+        builder.elementwise("copy", "next", [x], outputs=["state"])
+    builder.add_loop("loop", trips, body, ["state"])
+    builder.output(builder.dense("after", carried, 64))
+    return builder.build()
+
+
+@pytest.mark.parametrize(("size", "kept"), [(32_000, 4), (14_336, 5), (9_600, 3)])
+def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> None:
+    """Whole blocks, or of five halves and of three."""
+    program, chip = looped(6), with_memory(LUNA_LIKE, size)
+    made = plan(program, chip, "large-first", "resident-knapsack")
+    assert made.solved.peak <= size
+    assert not verify(program, made.commands, chip)
+    (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
+    inside = {step.position for step in steps(loop.body)}
+    assert sum(t.due in inside and not inside & {*t.issues} for t in made.schedule.transfers) == kept
+    for trips in (0, 1, 6):
+        choices = {"loop": str(trips)}
+        trace = simulate(made.commands, chip, choices)
+        assert trace == step_through(made.commands, chip, choices)
+        greedy = simulate(plan(program, chip, "large-first", "prefetch-greedy").commands, chip, choices)
+        if trips == 6:
+            assert trace.cycles < greedy.cycles

@@ -1,0 +1,93 @@
+"""``sync``: everything at its own step; nothing hidden; a faster Psram never hurts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import HyperBusDma
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import ops
+from chipmodel.pipeline.single_core import plan
+from dma.stream import stream
+from dma.streamers.sync import least_weights
+from tests.support import LUNA_LIKE, tiny_chip
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import Shape, random_program
+
+
+def test_every_transfer_is_due_where_it_is_issued() -> None:
+    """A load at the first step that needs it, a store at the last that writes it."""
+    builder = ProgramBuilder("order")
+    x = builder.input("x", (1, 64))
+    a = builder.dense("a", x, 64)
+    builder.output(a)
+    builder.output(builder.dense("b", a, 32))
+    schedule = stream(builder.build(), LUNA_LIKE, "sync", 1 << 20)
+    assert [(t.name, t.issue, t.due) for t in schedule.transfers] == [
+        ("load weights of a", 0, 0),
+        ("load x", 0, 0),
+        ("store a", 0, 0),
+        ("load weights of b", 1, 1),
+        ("store b", 1, 1),
+    ]
+
+
+def test_a_store_waits_for_the_last_slice() -> None:
+    builder = ProgramBuilder("slices")
+    builder.output(builder.dense("a", builder.input("x", (1, 64)), 64))
+    schedule = stream(builder.build(), LUNA_LIKE, "sync", 2048)
+    positions = {t.name.partition(" [")[0]: (t.issue, t.due) for t in schedule.transfers}
+    last = len([t for t in schedule.transfers if t.part.weights]) - 1
+    assert last > 0
+    assert positions["load x"] == (0, 0)
+    assert positions["store a"] == (last, last)
+
+
+def test_no_dma_cycle_is_beside_a_compute() -> None:
+    for seed in range(30):
+        random = Random(seed)
+        program, chip = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
+        try:
+            trace = simulate(plan(program, chip, "large-first", "sync").commands, chip)
+        except DoesNotFit:
+            continue
+        computing = [e for e in trace.of("npu") if not e.cause]
+        for moving in (e for e in trace.of("dma") if not e.cause):
+            assert not any(e.start < moving.stop and moving.start < e.stop for e in computing)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 5000), st.integers(1, 50), st.integers(1, 50))
+def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
+    random = Random(seed)
+    program, chip = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
+    # Its clocks may not meet: the phase costs up to a cycle, and the core must be the faster one.
+    assume(not isinstance(chip.dma, HyperBusDma))
+
+    def cycles(mhz: int) -> int:
+        faster = replace(chip, psram=replace(chip.psram, clock_mhz=Fraction(mhz)))
+        return simulate(plan(program, faster, "large-first", "sync").commands, faster).cycles
+
+    try:
+        assert cycles(clock + more) <= cycles(clock)
+    except DoesNotFit:
+        return
+
+
+def test_the_least_weight_buffer() -> None:
+    builder = ProgramBuilder("least")
+    x = builder.input("x", (1, 10))
+    builder.dense("d", x, 8, bias=False)  # 80 B, 10 B an output channel
+    builder.elementwise("relu", "r", [x])
+    builder.elementwise("mul", "m", [x], weights=[builder.raw_weight("scale", 50)])
+    program = builder.build()
+    d, r, m = ops(program.body)
+    assert [least_weights(program, d, keep) for keep in (0, 9, 10, 33, 80, 1000)] == [10, 10, 10, 33, 80, 80]
+    assert least_weights(program, r, 100) == 0
+    assert least_weights(program, m, 0) == 50  # one channel: it cannot be cut

@@ -1,0 +1,176 @@
+"""The weight pipeline of S4: what it loads when, into how much memory, and what it says is too late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import Schedule, steps
+from chipmodel.passes.liveness import liveness
+from chipmodel.pipeline.single_core import plan, run
+from chipmodel.verify.commands import verify
+from dma.stream import policy_named, stream
+from tests.support import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.zoo import build
+
+KIB = 1024
+ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)
+LOAD_8K = 656 + 7909
+"""656 + ceil(8192 * 30.891 / 32) cycles on LUNA_LIKE."""
+
+
+def chain(computes: list[int], size: int = 8 * KIB) -> Program:
+    """Dense layers of these cycles, each with ``size`` bytes of weights."""
+    builder = ProgramBuilder("chain")
+    x = builder.input("x", (1, 64))
+    for index in range(len(computes)):
+        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", size)])
+    builder.output(x)
+    program = builder.build()
+    body = tuple(replace(op, cycles=c) for op, c in zip(ops(program.body), computes, strict=True))
+    return replace(program, body=body)
+
+
+def issues(schedule: Schedule) -> list[int]:
+    return [t.issue for t in schedule.transfers if t.part.weights]
+
+
+def most_weights(schedule: Schedule) -> int:
+    """The smallest region that holds the weights alive at any one step."""
+    problem = liveness(schedule, ROOMY)
+    weights = [b for b in problem.buffers if schedule.buffers[b.name].kind == "weights"]
+    return max(sum(b.bytes for b in weights if s.position in b.live[0]) for s in steps(schedule.body))
+
+
+def test_where_compute_hides_a_load_two_layers_are_the_region() -> None:
+    program = chain([LOAD_8K] * 6)
+    planned = plan(program, ROOMY, "greedy-best-fit", "weight-pipeline")
+    assert issues(planned.schedule) == [0, 0, 1, 2, 3, 4]
+    assert most_weights(planned.schedule) == 2 * 8 * KIB
+    assert [(late.op, late.cycles) for late in planned.schedule.late] == [("n0", LOAD_8K)]
+    # Later weights overwrite the bytes of earlier ones: six layers at few offsets.
+    offsets = Counter(planned.solved.plan.offsets[f] for f in weight_buffers(planned.schedule))
+    assert len(offsets) == 2
+    assert planned.solved.peak < 2 * 8 * KIB + 256
+    trace = run(program, ROOMY, "greedy-best-fit", "weight-pipeline").trace
+    assert trace.stalls("npu")["weights"] == LOAD_8K
+
+
+def weight_buffers(schedule: Schedule) -> list[str]:
+    return [name for name, spec in schedule.buffers.items() if spec.kind == "weights"]
+
+
+def test_one_cycle_too_few_and_the_loads_run_ahead_where_they_can() -> None:
+    """The fourth layer is too short to hide its successor's load, so that starts a layer earlier."""
+    program = chain([LOAD_8K, 2 * LOAD_8K, LOAD_8K - 1, LOAD_8K, LOAD_8K])
+    schedule = stream(program, ROOMY, "weight-pipeline", ROOMY.shared_memory.bytes)
+    assert issues(schedule) == [0, 0, 1, 1, 3]
+    assert most_weights(schedule) == 3 * 8 * KIB
+    assert [late.op for late in schedule.late] == ["n0"]
+
+
+def test_where_loads_are_longer_than_compute_it_says_by_how_much() -> None:
+    schedule = stream(chain([1000] * 4), ROOMY, "weight-pipeline", ROOMY.shared_memory.bytes)
+    late = [(late.op, late.position, late.cycles) for late in schedule.late]
+    assert late == [("n0", 0, LOAD_8K), *((f"n{i}", i, LOAD_8K - 1000) for i in (1, 2, 3))]
+    # The DMA engine never rests, and two layers are enough for that.
+    assert most_weights(schedule) == 2 * 8 * KIB
+
+
+def test_jitter_brings_loads_forward_and_counts_as_lateness() -> None:
+    program = chain([LOAD_8K + 500] * 6)
+    plain, careful, more = (
+        stream(program, ROOMY, name, ROOMY.shared_memory.bytes)
+        for name in ("weight-pipeline", "weight-pipeline:500", "weight-pipeline:501")
+    )
+    assert issues(plain) == issues(careful) == [0, 0, 1, 2, 3, 4]
+    assert issues(more)[3:] == [1, 2, 3]
+    assert [late.cycles for late in careful.late] == [LOAD_8K + 500]
+    # The second layer cannot be early: its load begins with the first layer's compute.
+    assert [(late.op, late.cycles) for late in more.late] == [("n0", LOAD_8K + 501), ("n1", 1)]
+    assert careful.streamer == "weight-pipeline:500"
+
+
+@pytest.mark.parametrize("network", ["resnet18", "resnet50", "mobilenetv2"])
+def test_slices_are_small_enough_for_packers(network: str) -> None:
+    """Whole blocks left ResNet-50 on STM32N6 no plan that fits, whatever memory the streamer gave up."""
+    chip = load_chip("stm32n6")
+    planned = plan(build(network), chip, "large-first", "weight-pipeline")
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    assert len(planned.attempts) <= 6
+
+
+def test_activations_leave_room_for_the_next_slice_too() -> None:
+    """At each op its own slice and the next one's, which is of the same op where that is cut."""
+    builder = ProgramBuilder("sizes")
+    x = builder.input("x", (1, 64))
+    for index, size in enumerate((640, 64, 320)):
+        x = builder.dense(f"n{index}", x, 64, weights=[builder.weight(f"w{index}", size)])
+        x = builder.elementwise("relu", f"r{index}", [x])
+    builder.output(x)
+    program = builder.build()
+    reserve = policy_named("weight-pipeline").reserve(program, 128)
+    assert [reserve(op) for op in ops(program.body)] == [128 + 128, 64, 64 + 128, 128, 128 + 128, 0]
+
+
+def test_memory_for_one_layer_and_a_half_is_used_in_slices() -> None:
+    chip = with_memory(LUNA_LIKE, 12 * KIB + 256)
+    schedule = stream(chain([LOAD_8K] * 4), chip, "weight-pipeline", chip.shared_memory.bytes)
+    slices = [t.bytes for t in schedule.transfers if t.part.weights]
+    assert max(slices) <= 3 * KIB
+    assert sum(slices) == 4 * 8 * KIB
+    assert not schedule.striped
+    assert not schedule.spilled
+    assert most_weights(schedule) <= 12 * KIB
+    result = run(chain([LOAD_8K] * 4), chip, "large-first", "weight-pipeline")
+    assert result.trace.cycles < result.sync_cycles
+
+
+def test_every_region_starts_cold() -> None:
+    builder = ProgramBuilder("regions")
+    x = builder.input("x", (1, 64))
+    x = builder.dense("before", x, 64)
+    with builder.block() as left:
+        y = builder.dense("left1", x, 64)
+        builder.dense("left2", y, 64, outputs=["z"])
+    with builder.block() as right:
+        builder.dense("right", x, 64, outputs=["z"])
+    builder.add_if("gate", [("left", left), ("right", right)])
+    builder.output(builder.dense("after", builder.tensor("z", (1, 64)), 64))
+    program = builder.build()
+    planned = plan(program, LUNA_LIKE, "large-first", "weight-pipeline")
+    assert issues(planned.schedule) == [0, 1, 1, 3, 4]
+    assert [late.op for late in planned.schedule.late] == ["before", "left1", "left2", "right", "after"]
+    assert verify(program, planned.commands, LUNA_LIKE) == ()
+
+
+@pytest.mark.parametrize("setting", ["", "-1", "1.5", "x", "500 ", "1" * 14, "\u0663"])
+def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
+    with pytest.raises(BadInput, match="no allowance for jitter") as refusal:
+        policy_named(f"weight-pipeline:{setting}")
+    assert "weight-pipeline:500" in refusal.value.mend
+
+
+def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
+    with pytest.raises(BadInput, match="streamer 'sync' has no setting") as refusal:
+        policy_named("sync:3")
+    assert refusal.value.mend == "write sync"
+    assert policy_named("weight-pipeline:007").name == "weight-pipeline:7"
+    for name in ("sync", "ping-pong"):
+        assert stream(chain([9]), LUNA_LIKE, name, 384 * KIB).late == ()
+
+
+@pytest.mark.parametrize("name", ["resnet18", "shufflenetv1", "mobilenetv2", "ds_cnn"])
+def test_on_networks_it_is_no_slower_than_ping_pong_and_takes_no_more_for_weights(name: str) -> None:
+    """Where all fits: a region of just enough against two buffers of the largest blocks."""
+    program = build(name)
+    pipelined = run(program, ROOMY, "greedy-best-fit", "weight-pipeline")
+    ping_pong = run(program, ROOMY, "greedy-best-fit", "ping-pong")
+    assert pipelined.trace.cycles <= ping_pong.trace.cycles
+    assert pipelined.trace.cycles < pipelined.sync_cycles

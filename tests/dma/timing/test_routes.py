@@ -1,0 +1,131 @@
+"""The routes of LUNA ARCS against the vendor's figures (hardware.md, "DMA routes")."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.chip.clocks import Clock
+from chipmodel.chip.psram_parts import device_named
+from chipmodel.errors import BadInput
+from dma.timing.bursts import assert_legal, bursts_of
+from dma.timing.routes import Engine, PsramPort, Route, flash_to_shared, psram_to_shared, shared_to_psram
+from dma.timing.transfer import burst_routes_of, route_cycles
+from tests.paths import HARDWARE
+
+LUNA = load_chip("luna-arcs")
+LUNA_ROUTES = burst_routes_of(LUNA)
+LUNA_CORE = Clock(Fraction(300))
+LUNA_DMA = Engine(LUNA_CORE, setup_cycles=634)
+LUNA_PORT = PsramPort(device_named("LUNA-ARCS"), LUNA_CORE)
+
+
+def route_named(name: str) -> Route:
+    return LUNA_ROUTES[name]
+
+
+TABLE = HARDWARE / "luna_transfer.csv"
+ROWS = [(r["route"], int(r["bytes"]), int(r["core_cycles"])) for r in csv.DictReader(TABLE.open())]
+
+
+def bar(route: str, size: int) -> float:
+    """The largest relative error that is accepted."""
+    if size < 1024:
+        return 0.12
+    return 0.02 if route == "npu shared->shared" else 0.01
+
+
+def near(found: float, right: float, relative: float) -> bool:
+    return abs(found - right) <= relative * right
+
+
+def test_a_part_with_ce_set_up_and_hold_pays_them_on_every_burst() -> None:
+    """hardware.md, octal Psram on ESP32-S3: 12 clocks, CS set-up and hold 6, delay 2, and 16 for 32 bytes."""
+    port = PsramPort(device_named("ESP32-S3-octal"), LUNA_CORE, prefetch_lines=0)
+    assert port.read_clocks(1) == 12 + 16 + 6 + 2
+    assert psram_to_shared(LUNA_DMA, port).per_byte == Fraction(36 * 300, 80 * 32)
+
+
+@pytest.mark.parametrize(("route", "size", "cycles"), ROWS)
+def test_the_measured_table(route: str, size: int, cycles: int) -> None:
+    assert near(route_named(route).cycles(size), cycles, bar(route, size))
+
+
+PUBLISHED = {
+    "dma psram->shared": (656, 30.891),
+    "dma shared->psram": (615, 24.702),
+    "dma shared->shared": (634, 21.000),
+    "dma flash->shared": (746, 192.000),
+    "npu psram->shared": (489, 56.356),
+}
+"""hardware.md, "DMA routes": setup and cycles for 32 bytes, fitted to all sizes from 1 KB."""
+
+
+@given(st.sampled_from(sorted(PUBLISHED)), st.integers(1024, 1 << 20))
+def test_the_published_lines(name: str, size: int) -> None:
+    setup, slope = PUBLISHED[name]
+    assert near(route_named(name).cycles(size), setup + size * slope / 32, 0.0025)
+
+
+def test_the_slopes_are_bursts_and_beats() -> None:
+    """74 Psram clocks for three lines; 21 cycles and 3 clocks; 45 clocks; 18 cycles a round of banks."""
+    line = {name: _slope(name, 32) for name in LUNA_ROUTES}
+    assert near(line["dma psram->shared"], 74 / 3 * 300 / 240, 0.0005)
+    assert near(line["dma shared->psram"], 21 + 3 * 300 / 240, 0.0005)
+    assert near(line["npu psram->shared"], 45 * 300 / 240, 0.0005)
+    assert near(line["npu shared->shared"], 18 / 4, 0.0005)
+
+
+def _slope(name: str, size: int) -> float:
+    route = route_named(name)
+    return (route.cycles(size * 100_000) - route.cycles(size * 1000)) / 99_000
+
+
+@given(st.sampled_from(sorted(LUNA_ROUTES)), st.integers(1, 4000))
+def test_more_bytes_never_take_less(name: str, size: int) -> None:
+    route = route_named(name)
+    assert route.cycles(size) <= route.cycles(size + 1)
+
+
+def test_the_flash_sets_the_pace_until_it_is_faster_than_the_copy() -> None:
+    fast = flash_to_shared(LUNA_DMA, Clock(Fraction(1000)), 2, 746)
+    assert fast.cycles(65536) - fast.cycles(32768) == 1024 * LUNA_DMA.line_cycles
+
+
+def test_a_faster_psram_leaves_the_copy_as_the_limit() -> None:
+    slow = replace(LUNA_PORT, prefetch_lines=0)
+    deep = replace(LUNA_PORT, prefetch_lines=1000)
+    times = [psram_to_shared(LUNA_DMA, port).cycles(1 << 20) for port in (slow, LUNA_PORT, deep)]
+    assert times[0] > times[1] > times[2]
+    assert near(times[2], LUNA_DMA.line_cycles * 32768, 0.002)
+
+
+def test_a_slower_psram_clock_slows_both_directions() -> None:
+    device = replace(device_named("LUNA-ARCS"), clock_mhz=Fraction(120))
+    port = replace(LUNA_PORT, device=device, core=LUNA_CORE)
+    assert psram_to_shared(LUNA_DMA, port).cycles(65536) > route_named("dma psram->shared").cycles(65536)
+    assert shared_to_psram(LUNA_DMA, port).cycles(65536) > route_named("dma shared->psram").cycles(65536)
+
+
+@pytest.mark.parametrize(("write", "burst"), [(False, 96), (False, 256), (True, 32), (True, 256)])
+def test_the_bursts_behind_the_routes_are_legal(write: bool, burst: int) -> None:
+    """Reads of three lines, writes of one; and the single burst of a transfer of 256 bytes."""
+    device = device_named("LUNA-ARCS")
+    bursts = list(bursts_of(device, 0, 65536, write, max_burst=burst))
+    assert_legal(device, bursts)
+    assert bursts[0].low + device.ce_high_min == (18 + burst // 2 + 8)
+
+
+def test_unknown_routes_and_empty_transfers_are_refused() -> None:
+    with pytest.raises(BadInput, match="did you mean 'dma psram->shared'"):
+        route_cycles(LUNA, "dma psram->share", 4)
+    with pytest.raises(BadInput, match="does not model the route 'dma flash->shared'"):
+        route_cycles(load_chip("gap9"), "dma flash->shared", 4)
+    with pytest.raises(BadInput, match="a transfer of 0 bytes on"):
+        route_named("dma shared->shared").cycles(0)

@@ -1,0 +1,78 @@
+"""What a transfer costs on a whole chip, in any of its DMA models (the controllers: test_controlled).
+
+LUNA's figures: luna_transfer, LISTENAI/thinker (Apache-2.0), commit 562ddc70: core cycles at 300 MHz.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.model.schedule import Direction
+from dma.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
+
+LUNA = load_chip("luna-arcs")
+LOADS = {256: 821, 1024: 1645, 4096: 4612, 16384: 16468, 65536: 63922}
+STORES = {256: 829, 1024: 1405, 4096: 3778, 16384: 13261, 65536: 51205}
+chips = st.sampled_from([load_chip(name) for name in preset_names()])
+directions = st.sampled_from(["load", "store"])
+
+
+@pytest.mark.parametrize(("size", "cycles"), LOADS.items())
+def test_loads_on_luna(size: int, cycles: int) -> None:
+    assert transfer_cycles(LUNA, "load", size) == pytest.approx(cycles, rel=0.005)
+
+
+@pytest.mark.parametrize(("size", "cycles"), STORES.items())
+def test_stores_on_luna(size: int, cycles: int) -> None:
+    assert transfer_cycles(LUNA, "store", size) == pytest.approx(cycles, rel=0.005)
+
+
+def test_a_line_by_hand() -> None:
+    """GAP9: 256-byte bursts of 11 + 128 clocks at 133 MHz, 370 MHz core, 200 cycles of set-up."""
+    chip = load_chip("gap9")
+    assert cycles_per_byte(chip, "load") == Fraction(139 * 370, 256 * 133)
+    assert transfer_cycles(chip, "load", 1024) == 200 + -(-1024 * 139 * 370 // (256 * 133))
+
+
+@given(chips, directions, st.integers(1, 1 << 22))
+def test_no_transfer_is_below_its_line(chip: Chip, direction: Direction, size: int) -> None:
+    """What the lower bound of a program relies on."""
+    once, each = least_cost(chip, direction)
+    least = once + size * each
+    assert transfer_cycles(chip, direction, size) >= least - 1
+
+
+@given(chips, directions, st.integers(1, 1 << 16))
+def test_more_bytes_never_take_less(chip: Chip, direction: Direction, size: int) -> None:
+    assert transfer_cycles(chip, direction, size) <= transfer_cycles(chip, direction, size + 1)
+
+
+# The other controllers have one clock; HyperBus bursts must stay short enough at the slow one.
+@pytest.mark.parametrize("name", sorted({*preset_names()} - {"axi-cdma", "ef-psram"}))
+def test_a_slower_psram_clock_is_never_faster(name: str) -> None:
+    shorter = ["dma.hyperbus.max_burst_words=190"] if name == "pulp-hyperbus" else []
+    fast = load_chip(name, shorter)
+    slow = load_chip(name, [*shorter, f"psram.clock_mhz={fast.psram.clock_mhz / 2}"])
+    for size in (64, 1000, 100_000):
+        assert transfer_cycles(slow, "load", size) > transfer_cycles(fast, "load", size)
+        assert transfer_cycles(slow, "store", size) > transfer_cycles(fast, "store", size)
+
+
+def test_a_refresh_slows_a_part_of_variable_latency_and_no_other() -> None:
+    """APS256 at 200 MHz: 7 clocks more for each burst that meets one; LUNA's own part hides them."""
+
+    def load(*overrides: str) -> int:
+        return transfer_cycles(load_chip("luna-arcs", overrides), "load", 65536)
+
+    part = ("psram.device=APS256XXN-x8", "psram.clock_mhz=200")
+    none, share, worst = (load(*part, f"psram.collision={c}") for c in ("none", "expected", "worst"))
+    assert none < share < worst
+    bursts = 65536 / 96
+    assert worst - none == pytest.approx(bursts * 7 * 300 / 200, rel=0.01)
+    assert load() == load("psram.collision=worst")

@@ -1,0 +1,193 @@
+"""Compared planners: what the columns mean, as JSON, on the terminal and as a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+from rich.console import Console
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem
+from reports.compare.page import NAME_HEIGHT, render_comparison
+from reports.compare.rows import (
+    Comparison,
+    Packed,
+    Streamed,
+    document,
+    headline,
+    json_text,
+    print_comparison,
+    seconds_text,
+    unused_bytes,
+)
+
+PROBLEM = Problem(
+    (
+        Buffer("a", 10, (Interval(0, 2),)),
+        Buffer("b", 30, (Interval(1, 3),)),
+        Buffer("c", 20, (Interval(2, 5),)),
+    )
+)
+COMPARISON = Comparison(
+    source="a <b> & c",
+    chip="luna-arcs",
+    problem=PROBLEM,
+    capacity=55,
+    streamer="ping-pong",
+    packer="large-first",
+    packed=(
+        Packed("naive", 60, 50, "feasible", 10, 0.00001),
+        Packed("none", None, 50, "unknown", None, 2.5),
+        Packed("exact", 50, 50, "optimal", 0, 0.5, 7, ((0.1, 60), (0.4, 50))),
+        Packed("pool", refused="keeps no constraints"),
+    ),
+    streamed=(
+        Streamed("sync", 200, 80, 200, 0.5, 40, True, 0.1),
+        Streamed("ping-pong", 100, 80, 200, 0.25, 60, False, 0.1),
+        Streamed("other", refused="op 'x' does not fit"),
+    ),
+)
+
+
+def test_fragmentation_by_hand() -> None:
+    # c ends at 60 and lives over [2, 5); of that time most is alive at 2: b and c, 50 bytes.
+    assert unused_bytes(PROBLEM, Plan({"a": 0, "b": 10, "c": 40})) == 10
+    # b ends at 40: at 2 it is alive with c, and all of 50 bytes would be taken but for the hole.
+    assert unused_bytes(PROBLEM, Plan({"a": 20, "b": 20 + 10, "c": 0})) == 10
+    assert unused_bytes(PROBLEM, Plan({"a": 30, "b": 0, "c": 30})) == 0
+    # a ends at 100 and dies before c comes: at 1 there are a and b.
+    assert unused_bytes(PROBLEM, Plan({"a": 90, "b": 0, "c": 30})) == 60
+    assert unused_bytes(Problem(()), Plan({})) == 0
+
+
+def test_the_document() -> None:
+    answer = json.loads(json_text(COMPARISON))
+    assert answer == json.loads(json.dumps(document(COMPARISON)))
+    assert (answer["workload"], answer["chip"], answer["lower_bound_bytes"]) == ("a <b> & c", "luna-arcs", 50)
+    naive, none, exact, pool = answer["packers"]
+    assert (naive["peak_bytes"], naive["gap"], naive["fits"]) == (60, 0.2, False)
+    assert (naive["unused_bytes"], naive["fragmentation"]) == (10, pytest.approx(1 / 6))
+    assert (exact["gap"], exact["fits"], exact["status"], exact["nodes"]) == (0, True, "optimal", 7)
+    assert exact["trajectory"] == [
+        {"seconds": 0.1, "peak_bytes": 60},
+        {"seconds": 0.4, "peak_bytes": 50},
+    ]
+    assert (none["peak_bytes"], none["gap"], none["fragmentation"], none["fits"]) == (None, None, None, False)
+    assert (pool["refused"], pool["status"], pool["lower_bound_bytes"]) == (
+        "keeps no constraints",
+        None,
+        None,
+    )
+    sync, ping_pong, other = answer["streamers"]
+    assert (sync["gap"], ping_pong["gap"], ping_pong["fits"]) == (1.5, 0.25, False)
+    assert (other["refused"], other["total_cycles"], other["gap"]) == ("op 'x' does not fit", None, None)
+
+
+def test_without_rows_and_without_a_plan() -> None:
+    bare = Comparison("x", "", PROBLEM, None)
+    assert document(bare)["lower_bound_bytes"] is None
+    assert headline(bare) == "0 streamers in whole runs."
+    lost = Comparison("x", "", PROBLEM, None, packed=(Packed("none", lower_bound=50),))
+    assert headline(lost) == "3 buffers; no packer made a plan."
+    for each in (bare, lost):
+        assert "</html>" in render_comparison(each)
+        print_comparison(each, Console(file=StringIO()))
+
+
+def test_the_headline() -> None:
+    assert (
+        headline(COMPARISON)
+        == "3 buffers of ping-pong's schedule; the lowest peak is 50 B, which no plan can beat."
+    )
+    open_gap = Comparison("x", "", PROBLEM, None, packed=(Packed("naive", 60, 50),))
+    assert headline(open_gap).endswith("the lowest peak is 60 B, 20.0% above what is proven.")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0000123, "12 µs"), (0.0123, "12.3 ms"), (0.9999, "999.9 ms"), (61.234, "61.23 s")],
+)
+def test_seconds(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text
+
+
+def test_the_terminal_ranks_by_peak_and_says_why_there_is_none() -> None:
+    out = StringIO()
+    print_comparison(COMPARISON, Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    text = out.getvalue()
+    assert "proven bound 50 B, capacity 55 B" in text
+    firsts = [line.split()[0] for line in lines if line.startswith(" ") and line.split()]
+    ranked = [name for name in firsts if name in ("naive", "none", "exact", "pool")]
+    assert ranked == ["exact", "naive", "none", "pool"]
+    row = next(line for line in lines if line.split()[:1] == ["naive"])
+    assert row.split() == ["naive", "60", "20.0%", "16.7%", "10", "µs", "no"]
+    row = next(line for line in lines if line.split()[:1] == ["ping-pong"])
+    assert row.split() == ["ping-pong", "100", "25.0%", "0.250", "50.0%", "100.0", "ms", "no"]
+    assert "keeps no constraints" in " ".join(text.split())
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and all text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_neither_network_nor_script() -> None:
+    page = render_comparison(COMPARISON)
+    tags = Tags(page)
+    assert not [tag for tag, _ in tags.seen if tag in ("script", "img", "iframe", "object")]
+    assert not re.search(r"(src|href)=\"https?:", page)
+    assert "a <b> & c" in tags.text
+    for word in ("hill", "exact", "naive", "keeps no constraints", "op 'x' does not fit", "16.7%", "1,400"):
+        assert (word in tags.text) == (word not in ("hill", "1,400"))
+
+
+def test_the_chart_keeps_within_its_frame_and_names_apart() -> None:
+    many = [Packed(f"p{n}", 50 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
+    page = render_comparison(Comparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
+    wide, narrow = page.split("<svg")[1:]
+    assert_within(Tags(wide.partition(">")[2]).seen, 1190, 320)
+    assert_within(Tags(narrow.partition(">")[2]).seen, 370, 280)
+
+
+def test_the_axis_of_gaps_ends_where_all_of_them_are_within() -> None:
+    def labels(*peaks: int) -> list[str]:
+        rows = tuple(Packed(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
+        tags = Tags(render_comparison(Comparison("x", "", PROBLEM, None, packed=rows))).text
+        return re.findall(r"\d+\.\d%", tags.partition("Gap over time")[2])[:5]
+
+    assert labels(50, 56) == ["0.0%", "5.0%", "10.0%", "15.0%", "20.0%"]
+    assert labels(50, 51) == ["0.0%", "0.5%", "1.0%", "1.5%", "2.0%"]
+    assert labels(50, 500) == ["0.0%", "25.0%", "50.0%", "75.0%", "100.0%"]
+
+
+def assert_within(tags: list[tuple[str, dict[str, str | None]]], width: float, height: float) -> None:
+    names = [attrs for tag, attrs in tags if tag == "text" and attrs.get("class") == "name"]
+    heights = sorted(float(str(attrs["y"])) for attrs in names)
+    assert len(heights) == 11
+    assert all(b - a >= NAME_HEIGHT - 0.1 for a, b in pairwise(heights))
+    assert heights[-1] <= height
+    points = " ".join(str(attrs["points"]) for tag, attrs in tags if tag == "polyline").split()
+    for point in points:
+        x, y = map(float, point.split(","))
+        assert 0 <= x <= width
+        assert 0 <= y <= height
+    steps = [str(attrs["points"]) for tag, attrs in tags if tag == "polyline" and " " in str(attrs["points"])]
+    assert len(max(steps, key=len).split()) == 5

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+from reports.export.layout import layout_of, moves, must_fit, step_count, tensor_places
+from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_cores
+from tests.reports.sample import EVIL
+
+
+def test_a_move_knows_its_step_and_who_waits() -> None:
+    found = moves(layout_of(plan(), "p"))
+    assert [(m.start.name, m.step, m.due, m.shared) for m in found] == [
+        ("load x", 0, 0, 0),
+        ("load a", 0, 0, 192),
+        # Issued at step 0 for the left arm; the wait behind the branch is nobody's step.
+        ("load b", 0, 1, 208),
+        ("store z", 3, 4, 128),
+    ]
+    assert step_count(layout_of(plan(), "p")) == 5
+
+
+def test_a_tensor_in_parts_has_no_place_of_its_own() -> None:
+    places = tensor_places(layout_of(plan(), "p"))
+    assert {name: place.offset if place else None for name, place in places.items()} == {
+        "x": 0,
+        EVIL: 64,
+        "z": None,
+    }
+
+
+def test_of_several_cores_one_is_to_be_named() -> None:
+    with pytest.raises(BadInput, match="for 2 cores: it has a memory for each") as refused:
+        layout_of(plan_of_cores(), "p.json")
+    assert "--core 0 to --core 1" in refused.value.mend
+    with pytest.raises(BadInput, match="there is no core 2"):
+        layout_of(plan_of_cores(), "p.json", 2)
+    with pytest.raises(BadInput, match="for one core: there is no core 1"):
+        layout_of(plan(), "p.json", 1)
+    assert (layout_of(plan_of_cores(), "p", 1).peak, layout_of(plan_of_cores(), "p", 1).core) == (48, 1)
+    assert layout_of(plan(), "p", 0) == layout_of(plan(), "p")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (replace(plan(), peak_bytes=223), "a peak of 223 B, and its buffers end at 224"),
+        (replace(plan(), alignment=0), "an alignment of 0"),
+        (replace(plan(), buffers=(*BUFFERS, BUFFERS[0])), "two buffers have the name 'x'"),
+        (replace(plan(), buffers=(PlannedBuffer("n", -8, 8, ()),)), "buffer 'n' has 8 B at -8"),
+        (replace(plan(), commands=(load("l", COMMANDS[0].at, "a", -4, 8),)), "transfer 'l' moves 8 B at -4"),  # type: ignore[union-attr]
+    ],
+)
+def test_numbers_that_are_no_plan_are_refused(wrong: PlanFile, what: str) -> None:
+    with pytest.raises(BadInput, match=what):
+        layout_of(wrong, "p.json")
+
+
+def test_what_does_not_fit_is_refused_where_it_must() -> None:
+    with pytest.raises(DoesNotFit, match="needs 224 B of 200 B"):
+        must_fit(layout_of(plan(capacity=200), "p"), "p")
+    must_fit(layout_of(plan(capacity=224), "p"), "p")

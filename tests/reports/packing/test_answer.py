@@ -1,0 +1,187 @@
+"""The answer to a packing problem: JSON, words, terminal, and the page as text."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from reports.packing.answer import (
+    Answer,
+    Point,
+    compile_seconds,
+    document,
+    grounds,
+    headline,
+    json_text,
+    print_packing,
+    verdict,
+)
+from reports.packing.page import FIRST_ROWS, render_packing
+from tests.reports.run.test_page import read
+
+EVIL = "b<script>alert('x')</script>&amp;"
+BUFFERS = (
+    Buffer("in", 40_000, (Interval(0, 5),), pinned=0),
+    Buffer(EVIL, 30_000, (Interval(3, 9), Interval(12, 15))),
+    Buffer("y", 30_000, (Interval(9, 12),), 16),
+    Buffer("[bold]alias[/]", 20_000, (Interval(10, 12),)),
+)
+MEMORIES = (Memory("fast", 0, 65_536), Memory("slow", 65_536, 200_000))
+PROBLEM = Problem(BUFFERS, 200_000, MEMORIES, (("y", "[bold]alias[/]"),))
+PLAN = Plan({"in": 0, EVIL: 65_536, "y": 0, "[bold]alias[/]": 0})
+ANSWER = Answer("p.csv", PROBLEM, "exact", "feasible", PLAN, 70_000, 0.25)
+OPTIMAL = Answer(
+    "p.csv", replace(PROBLEM, capacity=None), "exact", "optimal", PLAN, 95_536, 0.25, "a live set"
+)
+INFEASIBLE = Answer(
+    "p.csv",
+    replace(PROBLEM, capacity=60_000),
+    "exact",
+    "infeasible",
+    None,
+    70_000,
+    0.1,
+    explanation=("in", EVIL),
+)
+UNKNOWN = replace(ANSWER, problem=replace(PROBLEM, capacity=80_000), status="unknown")
+EMPTY = Answer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 0.0)
+
+
+def printed(answer: Answer, width: int = 80) -> str:
+    stream = io.StringIO()
+    print_packing(answer, Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_the_document_says_all_of_it() -> None:
+    answer = document(
+        replace(ANSWER, trajectory=(Point(0.1, None, 5, "starting"), Point(0.2, 95_536, 5, "")))
+    )
+    assert json.loads(json_text(ANSWER))["offsets"][EVIL] == 65_536
+    assert answer["peak_bytes"] == 95_536
+    assert answer["gap"] == pytest.approx(25_536 / 70_000)
+    assert answer["fits"] is True
+    assert answer["largest_live_set"] == {"start": 3, "stop": 5, "bytes": 70_000, "buffers": ["in", EVIL]}
+    assert answer["trajectory"] == [
+        {"seconds": 0.1, "peak_bytes": None, "lower_bound_bytes": 5, "stage": "starting"},
+        {"seconds": 0.2, "peak_bytes": 95_536, "lower_bound_bytes": 5, "stage": ""},
+    ]
+
+
+def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:
+    answer = document(INFEASIBLE)
+    assert (answer["peak_bytes"], answer["gap"], answer["offsets"], answer["fits"]) == (
+        None,
+        None,
+        None,
+        False,
+    )
+    assert answer["explanation"] == ["in", EVIL]
+    assert document(EMPTY)["gap"] == 0
+    assert document(EMPTY)["largest_live_set"] is None
+
+
+def test_compiling_is_told_apart_from_searching() -> None:
+    points = (
+        Point(0.0, 9, 1, "compiling the search"),
+        Point(3.5, 9, 1, "searching"),
+        Point(4.0, 8, 1, "searching"),
+    )
+    assert compile_seconds(points) == 3.5
+    assert compile_seconds(points[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "word", "words"),
+    [
+        (
+            ANSWER,
+            "fits",
+            "4 buffers fit in 93.3 KiB (95,536 B), 47.8% of 195.3 KiB (200,000 B); whether 24.9 KiB less",
+        ),
+        (OPTIMAL, "optimal", "4 buffers fit in 93.3 KiB (95,536 B); no plan needs less."),
+        (INFEASIBLE, "does not fit", "2 of them with 68.4 KiB (70,000 B) are alive at once"),
+        (
+            replace(INFEASIBLE, problem=replace(PROBLEM, capacity=90_000)),
+            "does not fit",
+            "fits 87.9 KiB (90,000 B).",
+        ),
+        (
+            replace(INFEASIBLE, problem=replace(PROBLEM, capacity=None)),
+            "does not fit",
+            "keeps all constraints",
+        ),
+        (UNKNOWN, "not decided", "none is ruled out. The best one found needs 93.3 KiB"),
+        (replace(UNKNOWN, plan=None), "not decided", "none is ruled out."),
+        (EMPTY, "optimal", "0 buffers fit in 0 B; no plan needs less."),
+    ],
+)
+def test_the_answer_in_words(answer: Answer, word: str, words: str) -> None:
+    assert verdict(answer) == word
+    assert words in headline(answer)
+    assert grounds(answer)
+    assert word in printed(answer)
+
+
+def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
+    for answer in (ANSWER, OPTIMAL, INFEASIBLE, UNKNOWN, EMPTY):
+        text = printed(answer)
+        assert max(map(len, text.splitlines())) <= 80
+    assert "[bold]alias[/]" in printed(replace(ANSWER, problem=Problem(BUFFERS[3:])))
+    assert "Cannot be placed together (2): in (40,000 B)" in printed(INFEASIBLE)
+
+
+def test_the_page_is_the_same_however_long_it_took() -> None:
+    slower = replace(ANSWER, seconds=99.0, trajectory=(Point(1.0, 9, 9, "x"),))
+    assert render_packing(ANSWER) == render_packing(slower)
+
+
+@pytest.mark.parametrize("answer", [ANSWER, OPTIMAL, INFEASIBLE, UNKNOWN, EMPTY])
+def test_nothing_on_the_page_refers_to_another_file(answer: Answer) -> None:
+    html = render_packing(answer)
+    for tag, attributes in read(html).tags:
+        assert "src" not in attributes, tag
+        assert (attributes.get("href") or "data:").startswith("data:")
+    assert "url(" not in html
+    assert "default-src 'none'" in html
+
+
+def test_names_are_text_and_never_markup() -> None:
+    for answer in (ANSWER, INFEASIBLE):
+        reader = read(render_packing(answer))
+        assert [tag for tag, _ in reader.tags].count("script") == 2
+        assert EVIL in "".join(reader.text)
+
+
+def test_every_constraint_and_ground_is_named() -> None:
+    text = re.sub(r"\s+", " ", "".join(read(render_packing(ANSWER)).text))
+    for words in (
+        "1 pinned",
+        "1 colocated group ",
+        "65,536 to 200,000 B",
+        "a plan that passes the check",
+        "slow",
+    ):
+        assert words in text
+    assert "a live set" in "".join(read(render_packing(OPTIMAL)).text)
+    assert "These 2 buffers alone do not fit" in "".join(read(render_packing(INFEASIBLE)).text)
+
+
+def many(n: int) -> Answer:
+    buffers = tuple(Buffer(f"tensor{i}/out", 64 * (i % 97 + 1), (Interval(i, i + 9),)) for i in range(n))
+    plan = Plan({b.name: (i % 9) * 6_208 for i, b in enumerate(buffers)})
+    return Answer("many.csv", Problem(buffers), "x", "feasible", plan, 1, 0.1)
+
+
+def test_ten_thousand_buffers_make_a_page_of_a_few_megabytes() -> None:
+    html = render_packing(many(10_000))
+    assert len(html.encode()) < 3_000_000
+    assert html.count("<tr>") < FIRST_ROWS + 50
+    assert "tensor9999/out" in html

@@ -1,0 +1,158 @@
+"""The packing page in a real browser: what it draws, what it asks for, what people can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from reports.packing.answer import Answer
+from reports.packing.page import render_packing
+from tests.reports.chromium import CHROMIUM
+from tests.reports.packing.test_answer import ANSWER, EMPTY, EVIL, INFEASIBLE, OPTIMAL, UNKNOWN, many
+from tests.reports.run.test_browser import ColorScheme, Visit, visit
+from tests.reports.sample import write
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Visit]:
+    found = visit(browser, write(tmp_path, "packing.html", render_packing(ANSWER)))
+    yield found
+    assert found.complaints == []
+    found.page.context.close()
+
+
+def ids(page: Page) -> list[str]:
+    return [text.strip() for text in page.locator("#buffers tbody th").all_inner_texts()]
+
+
+def view(page: Page) -> dict[str, float]:
+    found: dict[str, float] = page.evaluate("packing.view()")
+    return found
+
+
+def middle_of(page: Page, box: int) -> tuple[float, float]:
+    """A point inside of a box, on the screen: up and right of its lower left corner."""
+    corner: list[float] = page.evaluate(f"packing.corner({box})")
+    canvas = page.locator("#map").bounding_box()
+    assert canvas is not None
+    return canvas["x"] + corner[0] + 12, canvas["y"] + corner[1] - 12
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_quietly_and_fits_the_screen(
+    browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
+) -> None:
+    answers: dict[str, Answer] = {
+        "fits": ANSWER,
+        "no": INFEASIBLE,
+        "optimal": OPTIMAL,
+        "open": UNKNOWN,
+        "none": EMPTY,
+    }
+    for name, answer in answers.items():
+        file = write(tmp_path, f"{name}.html", render_packing(answer))
+        found = visit(browser, file, width, scheme)
+        assert found.complaints == []
+        assert found.requests == [file.as_uri()]
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert found.page.locator("#map").count() == (answer.plan is not None and answer is not EMPTY)
+        found.page.context.close()
+
+
+def test_boxes_are_drawn_in_their_colours(opened: Visit) -> None:
+    """The largest and the smallest buffer have the two ends of the ramp."""
+    colour = """k => {
+      const [x, y] = packing.corner(k), c = document.getElementById("map"), r = window.devicePixelRatio;
+      return [...c.getContext("2d").getImageData((x + 4) * r, (y - 4) * r, 1, 1).data].slice(0, 3);
+    }"""
+    assert opened.page.evaluate(colour, 0) == [181, 222, 43]
+    assert opened.page.evaluate(colour, 1) != [181, 222, 43]
+    last: Any = opened.page.evaluate(colour, 4)
+    assert last == [72, 40, 120]
+    opened.page.click("[data-colour=tight]")
+    opened.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert opened.page.evaluate(colour, 1) == [181, 222, 43]  # alive with "in" at the largest live set
+    assert opened.page.locator("[data-colour=tight]").get_attribute("aria-pressed") == "true"
+    # The browser remarks that reading pixels is slow.
+    opened.complaints[:] = [text for text in opened.complaints if "readback" not in text]
+
+
+def test_hover_names_the_buffer_as_text(opened: Visit) -> None:
+    opened.page.mouse.move(*middle_of(opened.page, 1))
+    tip = opened.page.locator("#tip")
+    tip.wait_for(state="visible")
+    assert EVIL in tip.inner_text()
+    assert "30,000 B at 65,536 to 95,536" in tip.inner_text()
+    assert opened.page.locator("#tip script").count() == 0
+
+
+def test_a_click_marks_the_buffer_in_both_places(opened: Visit) -> None:
+    page = opened.page
+    page.mouse.click(*middle_of(page, 1))
+    assert page.evaluate("packing.marked()") == EVIL
+    assert page.locator("#buffers .marked th").inner_text() == EVIL
+    page.locator("#buffers tbody tr").first.click()
+    assert page.evaluate("packing.marked()") == "in"
+
+
+def test_dragging_zooms_and_can_be_undone(opened: Visit) -> None:
+    page = opened.page
+    whole = view(page)
+    box = page.locator("#map").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 250, steps=4)
+    page.mouse.up()
+    page.locator("[data-reset]").first.wait_for(state="visible")
+    near = view(page)
+    assert whole["x0"] < near["x0"] < near["x1"] < whole["x1"]
+    assert whole["y0"] < near["y0"] < near["y1"] < whole["y1"]
+    page.locator("[data-reset]").first.click()
+    assert view(page) == whole
+
+
+def test_the_keyboard_zooms_too(opened: Visit) -> None:
+    page = opened.page
+    whole = view(page)
+    page.locator("#map").focus()
+    page.keyboard.press("+")
+    near = view(page)
+    assert near["x1"] - near["x0"] == pytest.approx(0.6 * (whole["x1"] - whole["x0"]))
+    page.keyboard.press("ArrowRight")
+    assert view(page)["x0"] > near["x0"]
+    page.keyboard.press("0")
+    assert view(page) == whole
+
+
+def test_the_table_sorts_and_filters(opened: Visit) -> None:
+    page = opened.page
+    page.locator("#buffers thead button", has_text="bytes").click()
+    assert ids(page) == ["in", EVIL, "y", "[bold]alias[/]"]
+    page.locator("#buffers thead button", has_text="bytes").click()
+    assert ids(page) == ["[bold]alias[/]", EVIL, "y", "in"]
+    assert page.locator("#buffers [aria-sort]").count() == 1
+    page.fill("#filter", "SCRIPT")
+    assert ids(page) == [EVIL]
+    assert page.inner_text("#shown") == "1 of 4 buffers"
+
+
+def test_ten_thousand_buffers_are_all_reachable(browser: Browser, tmp_path: Path) -> None:
+    found = visit(browser, write(tmp_path, "many.html", render_packing(many(10_000))))
+    page = found.page
+    assert len(ids(page)) == 500
+    page.click("#more")
+    assert len(ids(page)) == 2500
+    page.fill("#filter", "tensor9999/")
+    assert ids(page) == ["tensor9999/out"]
+    page.fill("#filter", "")
+    assert page.inner_text("#shown") == "10,000 buffers"
+    assert found.complaints == []
+    page.context.close()

@@ -1,0 +1,205 @@
+"""Rules from "Trace Event Format" (Google, 2016)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import floor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.result import Result
+from chipmodel.model.trace import Unit
+from chipmodel.pipeline.single_core import run
+from reports.run.chrome_trace import chrome_trace
+from tests.reports.sample import chip, large, sample
+from workloads.load import load
+
+REQUIRED = {
+    "M": {"name", "pid", "args"},
+    "X": {"name", "cat", "pid", "tid", "ts", "dur"},
+    "C": {"name", "ts", "args"},
+    "s": {"name", "cat", "id", "pid", "tid", "ts"},
+    "f": {"name", "cat", "id", "pid", "tid", "ts", "bp"},
+}
+
+
+def events(result: Result) -> list[dict[str, Any]]:
+    document: dict[str, Any] = json.loads(json.dumps(chrome_trace(result), allow_nan=False))
+    found: list[dict[str, Any]] = document["traceEvents"]
+    return found
+
+
+def nanoseconds_rounded(value: float) -> int:
+    """``CoerceToTs`` of Perfetto's importers/json/json_trace_tokenizer.cc: llround."""
+    return floor(value * 1000.0 + 0.5)
+
+
+def nanoseconds_truncated(value: float) -> int:
+    """The same in earlier versions, in json_utils.cc: a cast."""
+    return int(value * 1000.0)
+
+
+def assert_orderly(found: list[dict[str, Any]]) -> None:
+    threads: defaultdict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "X":
+            threads[event["pid"], event["tid"]].append(event)
+    assert len(threads) > 1
+    for thread in threads.values():
+        for before, after in pairwise(thread):
+            for read in (nanoseconds_rounded, nanoseconds_truncated):
+                assert read(before["ts"]) + read(before["dur"]) <= read(after["ts"])
+
+
+def real(workload: str, *overrides: str) -> Result:
+    chip_ = load_chip("stm32n6", ["shared_memory.bytes=256KiB", *overrides])
+    return run(load(workload), chip_, "large-first", "ping-pong")
+
+
+RESULTS: dict[str, Callable[[], Result]] = {
+    "sample": sample,
+    "two cores": lambda: real("zoo:resnet8", "cores=2"),
+    "two channels": lambda: real("zoo:resnet8", "dma.channels=2", "dma.arbitration=round robin"),
+    "branches": lambda: real("zoo:branchynet", "core_mhz=300"),
+    "loops": lambda: real("zoo:lstm_decoder", "core_mhz=333.3"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_rules_of_the_format(name: str) -> None:
+    found = events(RESULTS[name]())
+    for event in found:
+        assert REQUIRED[event["ph"]] <= event.keys()
+        assert all(type(event[key]) is int for key in ("pid", "tid"))
+        assert event["ts"] >= 0
+        assert event.get("dur", 0) >= 0
+        assert isinstance(event.get("args", {}), dict)
+    metadata = [event["ph"] == "M" for event in found]
+    assert metadata == sorted(metadata, reverse=True)
+    named = {e["tid"] for e in found if e["name"] == "thread_name"}
+    assert {e["tid"] for e in found if e["ph"] in "Xsf"} == named
+    assert len([e for e in found if e["name"] == "process_name"]) == len({e["pid"] for e in found}) == 1
+    assert_orderly(found)
+    assert_counters(found)
+    assert_flows(found)
+
+
+def assert_counters(found: list[dict[str, Any]]) -> None:
+    """Numbers alone, the same series each time, forwards in time."""
+    counters: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "C":
+            counters[event["name"]].append(event)
+    for samples in counters.values():
+        assert [e["ts"] for e in samples] == sorted(e["ts"] for e in samples)
+        assert len({tuple(e["args"]) for e in samples}) == 1
+        assert all(type(value) in (int, float) for e in samples for value in e["args"].values())
+
+
+def assert_flows(found: list[dict[str, Any]]) -> None:
+    """Each id begins once and ends once, not earlier, where slices of their threads begin."""
+    slices = {(e["tid"], e["ts"]) for e in found if e["ph"] == "X"}
+    starts = {e["id"]: e for e in found if e["ph"] == "s"}
+    ends = {e["id"]: e for e in found if e["ph"] == "f"}
+    assert len([e for e in found if e["ph"] in "sf"]) == 2 * len(starts) > 10
+    assert starts.keys() == ends.keys()
+    for number, start in starts.items():
+        end = ends[number]
+        assert (start["name"], start["cat"]) == (end["name"], end["cat"])
+        assert start["ts"] <= end["ts"]
+        assert {(start["tid"], start["ts"]), (end["tid"], end["ts"])} <= slices
+
+
+@pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7), Fraction(999_983, 1000)])
+def test_threads_run_forward_without_overlap_at_any_clock(mhz: Fraction) -> None:
+    result = large(200)
+    assert_orderly(events(replace(result, chip=replace(result.chip, core_mhz=mhz))))
+
+
+@given(mhz=st.fractions(Fraction(1, 100), 5000, max_denominator=10_000))
+def test_times_are_cycles_over_the_core_clock(mhz: Fraction) -> None:
+    result = sample()
+    found = events(replace(result, chip=replace(chip(), core_mhz=mhz)))
+    assert_orderly(found)
+    for event in (e for e in found if e["ph"] == "X"):
+        start = Fraction(event["args"]["start_cycle"]) / mhz
+        stop = start + Fraction(event["args"]["cycles"]) / mhz
+        for read in (nanoseconds_rounded, nanoseconds_truncated):
+            assert read(event["ts"]) == floor(start * 1000)
+            assert read(event["ts"]) + read(event["dur"]) == floor(stop * 1000)
+
+
+def test_names_of_process_and_threads() -> None:
+    names = {(e["name"], e["tid"]): e["args"] for e in events(sample()) if e["ph"] == "M"}
+    assert names["process_name", 0] == {"name": "kws-<i>demo</i> ü on Toy <chip> & friends"}
+    assert names["thread_name", 1] == {"name": "NPU"}
+    assert names["thread_name", 2] == {"name": "DMA"}
+
+
+def test_busy_and_stall_are_told_apart() -> None:
+    result = sample()
+    units: tuple[tuple[Unit, int], ...] = (("npu", 1), ("dma", 2))
+    for unit, thread in units:
+        busy = [e for e in events(result) if e["ph"] == "X" and e["tid"] == thread and e["cat"][:4] == "busy"]
+        assert sum(e["args"]["cycles"] for e in busy) == result.trace.busy(unit)
+    stalls = [e for e in events(result) if e.get("cat") == "stall,weights"]
+    assert sum(e["args"]["cycles"] for e in stalls) == result.trace.stalls("npu")["weights"]
+    assert all(e["args"]["cause"] == "weights" for e in stalls)
+
+
+def test_the_counter_shows_the_bytes_alive() -> None:
+    found = [e for e in events(sample()) if e["ph"] == "C"]
+    counters = [e for e in found if e["name"] == "SharedMemory bytes alive"]
+    assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
+    assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
+    assert counters[-1]["args"] == {"bytes": 0}
+
+
+@pytest.mark.parametrize("mhz", [Fraction(300), Fraction(500, 3), Fraction(1, 7)])
+def test_both_ends_of_an_arrow_lie_in_a_slice_of_their_thread(mhz: Fraction) -> None:
+    result = replace(sample(), chip=replace(chip(), core_mhz=mhz))
+    found = events(result)
+    slices: defaultdict[tuple[int, float], list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] == "X":
+            slices[event["tid"], event["ts"]].append(event)
+    starts = {e["id"]: e for e in found if e["ph"] == "s"}
+    ends = [e for e in found if e["ph"] == "f"]
+    assert len(starts) == len(ends) > 10
+    for end in ends:
+        start = starts[end["id"]]
+        (source,), (target,) = slices[start["tid"], start["ts"]], slices[end["tid"], end["ts"]]
+        assert (start["name"], start["cat"], end["bp"]) == (end["name"], end["cat"], "e")
+        assert source["cat"][:4] == target["cat"][:4] == "busy"
+        assert source["tid"] != target["tid"]
+        assert source["args"]["start_cycle"] + source["args"]["cycles"] <= target["args"]["start_cycle"]
+
+
+def test_arrows_lead_from_loads_to_steps_and_from_steps_to_stores() -> None:
+    found = events(sample())
+    names = {(e["tid"], e["ts"]): e["name"] for e in found if e["ph"] == "X"}
+    starts = {e["id"]: names[e["tid"], e["ts"]] for e in found if e["ph"] == "s"}
+    arrows = {(starts[e["id"]], names[e["tid"], e["ts"]]) for e in found if e["ph"] == "f"}
+    assert {("load audio", "stem"), ("load stem", "stem"), ("softmax", "store softmax")} <= arrows
+
+
+def test_the_bandwidth_counter_integrates_to_the_bytes_moved() -> None:
+    result = sample()
+    counters = [e for e in events(result) if e["ph"] == "C" and e["name"] == "Psram MB/s"]
+    assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
+    moved = dict.fromkeys(counters[0]["args"], 0.0)
+    for now, later in pairwise(counters):
+        for kind, rate in now["args"].items():
+            moved[kind] += rate * (later["ts"] - now["ts"])
+    assert not any(counters[-1]["args"].values())
+    wanted = {k: sum(e.bytes for e in result.trace.of("dma") if e.kind == k and not e.cause) for k in moved}
+    assert {k: pytest.approx(v, rel=1e-5) for k, v in wanted.items()} == moved

@@ -1,0 +1,91 @@
+"""What the reports say of several cores adds up, and is where a reader looks for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+
+from rich.console import Console
+
+from chipmodel.model.result import Result
+from chipmodel.pipeline.single_core import run
+from reports.compare.rows import unused_bytes
+from reports.run.chrome_trace import chrome_trace
+from reports.run.cores import core_of_ops, core_totals, cores_document, speed_up
+from reports.run.document import document
+from reports.run.figures import EVENTS, timeline
+from reports.run.memory_map import memory_map
+from reports.run.page import render_page
+from reports.run.summary import print_summary
+from tests.paths import WORKLOADS
+from tests.support import LUNA_LIKE
+from workloads.load import load
+
+EXAMPLE = WORKLOADS / "two_cores.yaml"
+
+
+@cache
+def result() -> Result:
+    return run(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong")
+
+
+def test_every_cycle_of_every_core_is_in_the_table() -> None:
+    for totals in core_totals(result()):
+        assert totals.compute_cycles + sum(totals.stalls.values()) == result().trace.cycles
+    assert sum(t.compute_cycles for t in core_totals(result())) == result().trace.busy("npu")
+    assert sum(t.ops for t in core_totals(result())) == 11
+
+
+def test_what_one_core_sends_another_receives() -> None:
+    totals = core_totals(result())
+    assert sum(t.sent_bytes for t in totals) == sum(t.received_bytes for t in totals) == 32
+    for each, plan in zip(totals, result().cores, strict=True):
+        assert each.unused == unused_bytes(plan.problem, plan.solved.plan)
+        assert each.peak == plan.solved.peak
+    assert result().solved.peak == max(t.peak for t in totals)
+
+
+def test_the_document_has_the_cores_and_one_core_has_none() -> None:
+    answer = document(result())
+    assert json.loads(json.dumps(answer["cores"])) == cores_document(result())["cores"]
+    assert answer["one_core_cycles"] == result().one_core_cycles
+    assert answer["compute_cycles"] + answer["stall_cycles"] == 2 * result().trace.cycles  # type: ignore[operator]
+    alone = run(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync")
+    assert cores_document(alone) == {}
+    assert core_totals(alone) == ()
+    assert set(core_of_ops(alone).values()) == {0}
+    assert speed_up(alone) == ""
+
+
+def test_every_core_has_rows_of_its_own() -> None:
+    chart = timeline(result())
+    rows = {row for trace in chart.figure["data"] for row in trace["y"]}  # type: ignore[attr-defined]
+    assert rows == {"NPU 0", "NPU 1", "DMA"}
+    assert [c.label for c in EVENTS if c.key == "core"] == ["waits for a core"]
+    events = chrome_trace(result())["traceEvents"]
+    names = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}  # type: ignore[attr-defined]
+    assert names == {"NPU 0": 1, "NPU 1": 2, "DMA": 3}
+    counters = {e["name"] for e in events if e["ph"] == "C"}  # type: ignore[attr-defined]
+    alive = {"SharedMemory bytes alive of core 0", "SharedMemory bytes alive of core 1"}
+    assert counters == {*alive, "Psram MB/s"}
+
+
+def test_the_memory_map_of_a_core_holds_its_buffers_alone() -> None:
+    for plan in result().cores:
+        chart = memory_map(result().on_core(plan.core))
+        assert chart.marks >= len([b for b in plan.problem.buffers if b.live])
+
+
+def test_the_page_and_the_summary_tell_of_the_cores() -> None:
+    page = render_page(result())
+    assert 'id="memory-0"' in page
+    assert 'id="memory-1"' in page
+    assert "What each core did" in page
+    assert "times as fast as one core" in page
+    text = StringIO()
+    print_summary(result(), Console(file=text, width=80))
+    assert "What each core does" in text.getvalue()
+    assert "2 cores are " in text.getvalue()
+    assert max(len(line.rstrip()) for line in text.getvalue().splitlines()) <= 80

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from chipmodel.model.plan import check
+from chipmodel.model.program import ops
+from chipmodel.model.result import Result
+from reports.run.digest import digest, op_runs
+from reports.run.document import document
+from tests.reports.sample import EVIL, MARKUP, UNICODE, large, sample
+
+
+def loaded(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(document(result)))
+    return found
+
+
+def test_the_sample_itself_is_a_sound_result() -> None:
+    for result in (sample(), sample(path="quiet"), large(40)):
+        assert result.trace.unaccounted() == ()
+        assert check(result.problem, result.solved.plan) == ()
+
+
+def test_keys_that_scripts_rely_on() -> None:
+    answer = loaded(sample())
+    expected = {
+        "workload": "kws-<i>demo</i> ü",
+        "chip": "toy",
+        "packer": "first-fit/large-first",
+        "streamer": "ping-pong",
+        "status": "feasible",
+        "fits": True,
+        "capacity_bytes": 65536,
+        "peak_bytes": 65280,
+        "peak_lower_bound_bytes": 61184,
+        "total_cycles": 287264,
+        "sync_cycles": 287264 + 12345,
+        "lower_bound_cycles": 287264 - 6789,
+        "path": {"refine": "3", "wake?": "loud"},
+        "striped": [UNICODE],
+        "spilled": [UNICODE],
+    }
+    assert {key: answer[key] for key in expected} == expected
+    assert answer["milliseconds"] == 287264 / 300_000
+    assert answer["attempts"][0] == {"budget_bytes": 65536, "peak_bytes": 67000, "lower_bound_bytes": 64000}
+
+
+def test_the_sums_add_up() -> None:
+    answer = loaded(sample())
+    assert answer["compute_cycles"] + answer["stall_cycles"] == answer["total_cycles"]
+    assert sum(answer["stalls"].values()) == answer["stall_cycles"]
+    assert answer["dma_cycles"] + sum(answer["dma_idle"].values()) == answer["total_cycles"]
+    listed = answer["ops"]
+    assert sum(o["compute_cycles"] for o in listed) == answer["compute_cycles"]
+    assert sum(o["stall_cycles"] for o in listed) == answer["stall_cycles"]
+    assert sum(o["loaded_bytes"] for o in listed) == answer["loaded_bytes"]
+    assert sum(o["stored_bytes"] for o in listed) == answer["stored_bytes"]
+    assert answer["loaded_bytes"] + answer["stored_bytes"] == sum(answer["moved_bytes"].values())
+
+
+def test_traffic_counts_every_trip_of_a_loop() -> None:
+    by_name = {o["name"]: o for o in loaded(sample())["ops"]}
+    # 576 B of weights and bias for refine.a: 32 x 16 int8 and 16 int32, once in each of three trips.
+    assert by_name["refine.a"]["loaded_bytes"] == 3 * 576
+    assert by_name["refine.a"]["compute_cycles"] == 3 * 2900
+    assert by_name["refine.a"]["macs"] == 16 * 16 * 32 * 16
+    assert by_name[UNICODE]["steps"] == 3
+    assert by_name[MARKUP]["kind"] == "dense"
+
+
+def test_runs_follow_the_path() -> None:
+    assert op_runs(sample())["refine.b"] == 3
+    assert op_runs(sample())["quiet.copy"] == 0
+    quiet = sample(path="quiet")
+    assert (op_runs(quiet)["quiet.copy"], op_runs(quiet)["loud.conv"]) == (1, 0)
+    fewer = replace(quiet, trace=replace(quiet.trace, path={"wake?": "quiet", "refine": "2"}))
+    assert op_runs(fewer)["refine.a"] == 2
+    assert digest(quiet).executed_macs == quiet.program.macs - 16 * 16 * 32 * 32 * 9
+
+
+def test_array_utilisation_leaves_out_cycles_that_the_user_gave() -> None:
+    result = large(10)
+    exact = sum(op.work.macs for op in ops(result.program.body)) / 64 / result.trace.busy("npu")
+    assert abs(digest(result).array_utilisation - exact) < 1e-12
+    given = tuple(replace(op, cycles=1) for op in ops(result.program.body))
+    assert digest(replace(result, program=replace(result.program, body=given))).array_utilisation == 0
+
+
+def test_same_result_same_bytes_and_no_seconds() -> None:
+    slower = sample()
+    slower = replace(slower, solved=replace(slower.solved, seconds=99.0))
+    assert json.dumps(document(sample())) == json.dumps(document(slower))
+
+
+def test_a_plan_that_does_not_fit_says_so() -> None:
+    assert loaded(sample(capacity=60000))["fits"] is False
+
+
+def test_names_come_through_unchanged() -> None:
+    assert EVIL in {o["name"] for o in loaded(sample())["ops"]}

@@ -1,0 +1,60 @@
+"""What all reports say of weights that come too late."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from rich.console import Console
+
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import Late
+from reports.run.document import document
+from reports.run.lateness import LateOp, late_ops
+from reports.run.page import MOST_LATE, render_page
+from reports.run.summary import print_summary
+from tests.reports.sample import sample
+
+
+def late_sample(*late: Late) -> Result:
+    result = sample()
+    return replace(result, schedule=replace(result.schedule, late=late))
+
+
+def summary(result: Result) -> str:
+    out = io.StringIO()
+    print_summary(result, Console(file=out, width=100))
+    return " ".join(out.getvalue().split())
+
+
+LATE = (Late("a", 0, 1000), Late("b", 1, 700), Late("b", 2, 800), Late("<c>", 3, 1))
+
+
+def test_slices_of_an_op_are_added_up_and_the_worst_comes_first() -> None:
+    late = late_ops(late_sample(*LATE).schedule)
+    assert late == (LateOp("b", 2, 1500), LateOp("a", 1, 1000), LateOp("<c>", 1, 1))
+    assert late_ops(sample().schedule) == ()
+
+
+def test_the_terminal_names_the_worst() -> None:
+    text = summary(late_sample(*LATE, Late("d", 4, 2), Late("e", 5, 3)))
+    assert "Weights too late (5 ops): b by 1,500 cycles, a by 1,000 cycles, e by 3 cycles, " in text
+    assert "d by 2 cycles and 1 more" in text
+    assert "too late" not in summary(sample())
+
+
+def test_the_document_has_every_step() -> None:
+    assert document(late_sample(*LATE[:2]))["late_weights"] == [
+        {"op": "a", "position": 0, "cycles": 1000},
+        {"op": "b", "position": 1, "cycles": 700},
+    ]
+    assert document(sample())["late_weights"] == []
+
+
+def test_the_page_has_a_table_of_them() -> None:
+    many = render_page(late_sample(*LATE, *(Late(f"o{i}", i, 5) for i in range(4, 4 + MOST_LATE))))
+    assert "Weights that come too late" in many
+    assert '<tr><td>b</td><td class="num">2</td><td class="num">1,500</td></tr>' in many
+    assert "3 more ops are late by fewer cycles." in many
+    assert "&lt;c&gt;" in render_page(late_sample(*LATE))
+    assert "come too late" not in render_page(sample())

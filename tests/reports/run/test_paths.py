@@ -1,0 +1,121 @@
+"""What all paths cost, in words, in JSON and on the page."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Sample
+from reports.run.document import document
+from reports.run.page import render_page
+from reports.run.paths import cycles, decided, method, part_lines, path_lines
+from reports.run.summary import print_summary
+from tests.reports.sample import sample
+
+HALF = Fraction(1, 2)
+PATHS = Paths(
+    best=Extreme(1000, {"gate": (("none", 1),), "decode": (("2", 1),)}),
+    worst=Extreme(4000, {"gate": (("face", 2), ("none", 1), ("face", 3)), "decode": (("6", 1),)}, 3200),
+    expected=Fraction(5001, 2),
+    count=12,
+    parts=(
+        PartCost("decode", None, Fraction(1), Fraction(4), Fraction(2000), 400, 600),
+        PartCost("gate", "face", HALF, Fraction(2), Fraction(1600), 700, 900),
+        PartCost("gate", "<none>", HALF, Fraction(0), Fraction(0), None, None),
+    ),
+)
+SAMPLED = replace(PATHS, sample=Sample(120, 7, 2400.4, 2600.6), count=COUNTED)
+
+
+def test_lines() -> None:
+    lines = {line.label: (line.cycles, line.remark) for line in path_lines(replace(sample(), paths=PATHS))}
+    assert lines["best"][0] == "1,000"
+    assert lines["best"][1].endswith("; gate=none, decode=2")
+    assert lines["expected"][0] == "2,500.5"
+    assert lines["expected"][1].endswith("; exact, over 12 paths")
+    assert lines["worst"][1].endswith("; gate=face x2 then none then face x3, decode=6")
+    assert lines["bound of worst"] == ("3,200", "no plan's worst is below; gap 25.0%")
+
+
+def test_a_sample_says_that_it_is_one() -> None:
+    lines = {line.label: line.remark for line in path_lines(replace(sample(), paths=SAMPLED))}
+    assert "seen: gate=none" in lines["best"]
+    assert "seen: gate=face" in lines["worst"]
+    assert method(SAMPLED) == (
+        "sampled: 120 of more than 10^15 paths, seed 7, 95% confidence 2,400 to 2,601 (Student's t)"
+    )
+    assert method(replace(PATHS, count=COUNTED)) == "exact, over more than 10^15 paths"
+
+
+def test_long_decisions_are_cut() -> None:
+    extreme = Extreme(1, {"g": (("a", 1), ("b", 2)) * 9})
+    assert decided(extreme) == "g=a then b x2 then a ..."
+    assert cycles(Fraction(12345)) == "12,345"
+
+
+def test_one_path_has_no_best_and_no_worst() -> None:
+    one = replace(PATHS, count=1)
+    assert path_lines(replace(sample(), paths=one)) == []
+    assert [line.arm for line in part_lines(one)] == ["each trip", "face", "<none>"]
+    assert [line.each for line in part_lines(one)] == ["500", "800", ""]
+    assert part_lines(one)[1].share == pytest.approx(3200 / 5001)
+
+
+def test_json() -> None:
+    found = json.loads(json.dumps(document(replace(sample(), paths=PATHS))))["paths"]
+    assert found["method"] == "exact"
+    assert found["count"] == 12
+    assert found["best"] == {
+        "cycles": 1000,
+        "path": {"gate": "none", "decode": "2"},
+        "decisions": {"gate": [["none", 1]], "decode": [["2", 1]]},
+    }
+    assert found["worst"]["path"] is None
+    assert found["worst"]["lower_bound_cycles"] == 3200
+    assert (found["expected_cycles"], found["expected_cycles_exact"]) == (2500.5, "5001/2")
+    assert found["sample"] is None
+    assert found["parts"][1] == {
+        "name": "gate",
+        "arm": "face",
+        "probability": 0.5,
+        "runs": 2.0,
+        "cycles": 1600.0,
+        "cycles_each": 800.0,
+        "least_cycles": 700,
+        "most_cycles": 900,
+        "share_of_expected": pytest.approx(3200 / 5001),
+    }
+    sampled = json.loads(json.dumps(document(replace(sample(), paths=SAMPLED))))["paths"]
+    assert sampled["count"] is None
+    assert sampled["expected_cycles_exact"] is None
+    assert sampled["sample"]["size"] == 120
+    assert sampled["sample"]["interval"] == "Student's t"
+
+
+def test_without_a_decision_nothing_is_said() -> None:
+    assert "paths" not in document(sample())
+    assert 'id="paths-title"' not in render_page(sample())
+
+
+def test_the_page_escapes_names() -> None:
+    page = render_page(replace(sample(), paths=PATHS))
+    assert 'id="paths-title"' in page
+    assert "&lt;none&gt;" in page
+    assert "exact, over 12 paths" in page
+
+
+def test_the_terminal() -> None:
+    from rich.console import Console
+
+    out = io.StringIO()
+    print_summary(replace(sample(), paths=PATHS), Console(file=out, width=80))
+    text = out.getvalue()
+    assert "\nPaths" in text
+    assert "exact, over 12 paths" in text
+    assert "each trip" in text
+    assert "64.0%" in text
+    assert max(len(line) for line in text.splitlines()) <= 80

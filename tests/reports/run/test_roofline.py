@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reports.run.bandwidth import peak_rate
+from reports.run.digest import Digest, OpTotals, digest
+from reports.run.roofline import points, roofline
+from tests.reports.run.test_figures import traces
+from tests.reports.sample import EVIL, sample
+
+
+def totals(name: str, macs: int, cycles: int, moved: int, waits: int = 0) -> OpTotals:
+    return OpTotals(name, "conv", macs, 1, 1, cycles, {"weights": waits} if waits else {}, moved, 0)
+
+
+def of(*ops: OpTotals) -> Digest:
+    return replace(digest(sample()), ops=ops)
+
+
+def test_known_points() -> None:
+    # The toy chip: 64 MACs a cycle at 300 MHz, 2 bytes a clock of 240 MHz: 19.2 GMAC/s and 480 MB/s.
+    found = points(sample(), of(totals("a", 6400, 100, 64, waits=100), totals("b", 640, 100, 640)))
+    assert [p.intensity for p in found] == [100, 1]
+    assert [p.speed for p in found] == pytest.approx([9.6, 1.92])
+    assert [p.ceiling for p in found] == pytest.approx([19.2, 0.48])
+    assert peak_rate(sample().chip) == 480
+
+
+def test_ops_are_sorted_by_what_limits_them() -> None:
+    sums = of(
+        totals("low", 640, 100, 640),
+        totals("ridge", 40, 100, 1),
+        totals("none", 640, 100, 0),
+        totals("pool", 0, 100, 10),
+    )
+    chart = roofline(sample(), sums)
+    names = {t["name"]: [c[0] for c in t["customdata"]] for t in traces(chart)[:-1]}
+    assert names == {
+        "the Psram's bus is the lower ceiling": ["low"],
+        "the array is the lower ceiling": ["ridge"],
+        "no Psram traffic (at the right edge)": ["none"],
+    }
+    assert chart.marks == 3
+    assert chart.remark == "One op without MACs is not shown."
+    symbols = [t["marker"]["symbol"] for t in traces(chart)[:-1]]
+    assert len(set(symbols)) == 3
+
+
+def test_the_ceilings_meet_at_the_ridge() -> None:
+    ceiling = traces(roofline(sample(), digest(sample())))[-1]
+    low, ridge, _ = ceiling["x"]
+    assert ridge == pytest.approx(40)
+    assert ceiling["y"] == [pytest.approx(low * 0.48), pytest.approx(19.2), pytest.approx(19.2)]
+
+
+def test_names_of_points_that_would_overlap_are_one() -> None:
+    close = [totals(f"op{index}", 6400 + index, 100, 64) for index in range(3)]
+    chart = roofline(sample(), of(*close, totals(EVIL, 6400, 5000, 64000)))
+    texts = [text for trace in traces(chart)[:-1] for text in trace["text"] if text]
+    assert sorted(texts) == [
+        "dw&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;amp;&lt;/b&gt;",
+        "op0 +2",
+    ]
+
+
+def test_an_op_that_took_longer_is_larger() -> None:
+    sums = of(totals("a", 64, 100, 1), totals("b", 64, 400, 1))
+    (trace, _) = traces(roofline(sample(), sums))
+    assert trace["marker"]["size"][0] < trace["marker"]["size"][1]
+
+
+def test_a_run_without_macs_has_ceilings_only() -> None:
+    chart = roofline(sample(), of(totals("pool", 0, 5, 5)))
+    assert chart.marks == 0
+    assert len(traces(chart)) == 1

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from chipmodel.model.result import Attempt, Result
+from reports.run.summary import print_summary
+from tests.reports.sample import large, sample
+
+
+def printed(result: Result, width: int = 80, colour: bool = False) -> str:
+    out = StringIO()
+    print_summary(result, Console(file=out, width=width, force_terminal=colour, no_color=not colour))
+    return out.getvalue()
+
+
+def line(text: str, start: str) -> str:
+    """The row that begins with ``start``, its blanks squeezed."""
+    return next(" ".join(row.split()) for row in text.splitlines() if row.strip().startswith(start))
+
+
+@pytest.mark.parametrize("result", [sample(), sample(capacity=60000), large(30)])
+def test_it_fits_80_columns_without_colour(result: Result) -> None:
+    text = printed(result)
+    assert max(len(row.rstrip()) for row in text.splitlines()) <= 80
+    assert "\x1b" not in text
+
+
+def test_the_figures_of_the_sample() -> None:
+    text = printed(sample())
+    assert "fits" in text.splitlines()[0]
+    assert line(text, "peak") == "peak 65,280 B 99.6% of 65,536 B"
+    assert line(text, "lower bound") == "lower bound 61,184 B gap 6.7% (feasible)"
+    assert line(text, "total") == "total 287,264 cycles 957.55 µs"
+    assert line(text, "waits for weights") == "waits for weights 12,820 cycles 4.5%"
+    assert line(text, "sync") == "sync 299,609 cycles ping-pong is 4.1% faster than sync"
+    assert line(text, "hidden by compute") == "hidden by compute 29,888 cycles 31.5% of DMA time"
+    assert line(text, "DMA busy") == "DMA busy 94,992 cycles 33.1%"
+
+
+def test_numbers_are_right_aligned() -> None:
+    rows = printed(sample()).splitlines()
+    ends = {
+        row.index(unit)
+        for row in rows
+        for unit in (" B  ", " cycles ")
+        if row.startswith("  ") and unit in row
+    }
+    assert len(ends) == 1
+
+
+def test_ops_that_stall_most_come_first_and_at_most_eight() -> None:
+    rows = printed(large(30)).splitlines()
+    assert sum("block" in row for row in rows) <= 8
+    table = printed(sample()).split("Where it stalls most")[1]
+    assert table.index("relu") < table.index("größe") < table.index("stem") < table.index("loud.conv")
+
+
+def test_markup_in_names_is_printed_not_obeyed() -> None:
+    text = printed(sample())
+    assert "[bold red]head[/]" in text
+    assert "softmax': opset 13 <b>assumed</b>" in text
+    assert "[/]" in printed(replace(sample(), program=replace(sample().program, name="[/]")))
+
+
+def test_a_plan_that_does_not_fit() -> None:
+    text = printed(sample(capacity=60000))
+    assert "does not fit" in text.splitlines()[0]
+    assert "108.8% of 60,000 B" in text
+
+
+def test_rounds_and_long_lists_are_shortened() -> None:
+    result = sample()
+    names = tuple(f"tensor{i}" for i in range(20))
+    attempts = tuple(Attempt(65536 - i, 70000, 60000) for i in range(9))
+    text = printed(replace(result, schedule=replace(result.schedule, spilled=names), attempts=attempts))
+    assert "Spilled (20): tensor0" in text
+    assert "and 14 more" in " ".join(text.split())
+    assert "Planned in 9 rounds" in text
+    assert "...;" in text
+    assert "Planned in" not in printed(large(3))
+
+
+def test_colour_only_adds_to_the_text() -> None:
+    assert "\x1b[" in printed(sample(), colour=True)

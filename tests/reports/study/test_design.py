@@ -1,0 +1,183 @@
+"""The design space: fronts, the smallest memory that is enough, and what the panels draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.study.chart import Chart
+from reports.study.data import Study
+from reports.study.design import (
+    CHIP,
+    MEMORY,
+    Design,
+    axes,
+    design_words,
+    designs,
+    enough,
+    front,
+    setting_words,
+)
+from reports.study.design_chart import legend, panels, series_names
+from tests.reports.study.test_charts import traces
+from tests.reports.study_sample import designs as sample
+from tests.reports.study_sample import network, small
+
+KIB = 1024
+
+
+def labels(chart: Chart) -> list[str]:
+    layout: Any = chart.figure["layout"]
+    return list(layout["xaxis"]["ticktext"])
+
+
+def _design(size: int, cycles: int) -> Design:
+    return Design("n", (), size, (network("n", cycles),))
+
+
+def test_axes_are_what_is_swept_memory_first() -> None:
+    assert axes(sample()) == (MEMORY, "psram.clock_mhz")
+    assert axes(small()) == ()
+    chips = (network("n", 10, 5, 100, chip="a"), network("n", 10, 5, 200, chip="b"))
+    assert axes(Study("chips", chips)) == (MEMORY, CHIP)
+
+
+def test_each_design_has_the_quickest_plan_that_fits_of_each_planner() -> None:
+    found = {(d.workload, d.value(MEMORY), d.value("psram.clock_mhz")): d for d in designs(sample())}
+    assert len(found) == 12
+    best = found["zoo:two", "256KiB", "200"]
+    assert best.bytes == 256 * KIB
+    assert [row.point.streamer for row in best.rows] == ["ping-pong", "sync"]
+    assert best.milliseconds == 20.4
+    none = found["zoo:one", "128KiB", "200"]
+    assert none.row is None
+    assert none.bytes == 128 * KIB
+
+
+def test_a_quicker_plan_that_does_not_fit_is_no_design() -> None:
+    slow = network("n", 30)
+    quick = replace(network("n", 10, packer="exact"), peak_bytes=262145)
+    (design,) = designs(Study("two", (quick, slow)))
+    assert design.rows == (slow,)
+
+
+def test_a_design_where_every_point_failed_still_has_its_bytes() -> None:
+    rows = [replace(row, capacity_bytes=None) if row.total_cycles is None else row for row in sample().rows]
+    found = designs(replace(sample(), rows=tuple(rows)))
+    assert {d.bytes for d in found} == {128 * KIB, 256 * KIB, 512 * KIB}
+    assert len(found) == 12
+
+
+def test_the_smallest_memory_that_is_enough() -> None:
+    one, two = enough(designs(sample()))
+    assert (one.smallest.bytes, one.least.bytes, one.best.bytes) == (512 * KIB, 256 * KIB, 512 * KIB)
+    assert (two.smallest.bytes, two.least.bytes, two.best.bytes) == (256 * KIB, 128 * KIB, 512 * KIB)
+    assert round(two.above, 6) == 0.02
+    assert setting_words(two.smallest, MEMORY) == "psram.clock_mhz 200"
+
+
+def test_memory_swept_on_several_chips_is_answered_for_each() -> None:
+    rows = [
+        network("n", cycles, 5, size * KIB, chip=chip, overrides=((MEMORY, f"{size}KiB"),))
+        for chip, times in (("slow", (900, 300)), ("quick", (10, 10)))
+        for size, cycles in zip((64, 128), times, strict=True)
+    ]
+    study = Study("chips", tuple(rows))
+    words = "The smallest memory within 5% of the best latency: 128 KiB for n on slow; 64 KiB for n on quick."
+    assert design_words(study) == words
+    # Chips as they are, each with a memory of its own, are designs of one space.
+    plain = (network("n", 30, 5, 64, chip="a"), network("n", 20, 5, 128, chip="b"))
+    (only,) = enough(designs(Study("plain", plain)))
+    assert (only.workload, only.smallest.bytes, only.least.bytes) == ("n", 128, 64)
+
+
+def test_of_many_workloads_the_memory_that_all_need_is_said() -> None:
+    rows = [
+        network(f"n{k}", 1000 if size >= need else 2000, 500, size * KIB, overrides=((MEMORY, f"{size}KiB"),))
+        for k, need in enumerate((64, 64, 128, 256))
+        for size in (64, 128, 256)
+    ]
+    words = (
+        "256 KiB of SharedMemory bring every workload within 5% of its best latency; 3 of the 4 need less."
+    )
+    assert design_words(Study("four", tuple(rows))) == words
+    only = Study("one", tuple(rows[:3]))
+    assert design_words(only) == "The smallest memory within 5% of the best latency of n0 is 64 KiB."
+    assert design_words(small()) == ""
+
+
+def test_the_front_by_hand() -> None:
+    found = [
+        _design(3, 50),
+        _design(1, 100),
+        _design(2, 100),
+        _design(4, 60),
+        _design(5, 40),
+        _design(1, 120),
+    ]
+    assert [(d.bytes, d.milliseconds) for d in front(found)] == [(1, 0.1), (3, 0.05), (5, 0.04)]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=30))
+def test_the_front_is_exactly_what_nothing_beats(pairs: list[tuple[int, int]]) -> None:
+    found = [_design(size, cycles) for size, cycles in pairs]
+    ours = {(d.bytes, d.milliseconds) for d in front(found)}
+    values = {(d.bytes, d.milliseconds) for d in found}
+    unbeaten = {a for a in values if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in values)}
+    assert ours == unbeaten
+
+
+def test_few_lines_are_drawn_by_planner_many_by_the_best() -> None:
+    study = sample()
+    found = designs(study)
+    assert series_names(study, MEMORY, found) == tuple(
+        f"psram.clock_mhz {mhz}, {streamer}" for mhz, streamer in product((100, 200), ("sync", "ping-pong"))
+    )
+    names = tuple(f"p{k}" for k in range(4))
+    rows = tuple(
+        network(
+            "n",
+            100 + 10 * k + size,
+            5,
+            size * KIB,
+            packer=name,
+            overrides=((MEMORY, f"{size}KiB"), ("dma.channels", c)),
+        )
+        for k, name in enumerate(names)
+        for size in (64, 128)
+        for c in ("1", "2")
+    )
+    many = Study("many", rows)
+    assert series_names(many, MEMORY, designs(many)) == ("dma.channels 1", "dma.channels 2")
+    ((_, chart),) = panels(many, MEMORY, designs(many))
+    first = traces(chart)[0]
+    assert first["y"] == [0.164, 0.228]
+    assert "p0" in first["text"][0]
+
+
+def test_panels_mark_the_front_and_say_where_nothing_fits() -> None:
+    study = sample()
+    (one, first), (two, second) = panels(study, MEMORY, designs(study))
+    assert (one, two) == ("zoo:one", "zoo:two")
+    assert first.remark == "no plan fits at 128 KiB"
+    assert second.remark == ""
+    *lines, marked = traces(second)
+    assert [len(line["x"]) for line in lines] == [3, 3, 3, 3]
+    assert marked["y"] == [40.0, 20.4, 20.0]
+    assert labels(second) == ["128 KiB", "256 KiB", "512 KiB"]
+    assert [mark.label for mark in legend(("a", "b"), True)] == ["a", "b", "Pareto front"]
+
+
+def test_words_are_categories_and_keep_the_studys_order() -> None:
+    rows = tuple(
+        network("n", cycles, 5, overrides=(("dma.arbitration", way),))
+        for way, cycles in (("round robin", 30), ("fixed", 20))
+    )
+    study = Study("ways", rows)
+    ((_, chart),) = panels(study, "dma.arbitration", designs(study))
+    assert labels(chart) == ["round robin", "fixed"]
+    assert traces(chart)[0]["mode"] == "markers"

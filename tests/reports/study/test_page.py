@@ -1,0 +1,118 @@
+"""The study page as text: one file, the same for the same rows, nothing run that was a name."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reports.study.data import Study
+from reports.study.page import FIRST_ROWS, render_study
+from tests.reports.study_sample import EVIL, designs, many, network, packing, small
+
+LARGEST = 12_000_000
+"""Bytes of a page of 300 points."""
+
+
+def data_of(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def visible(page: str) -> str:
+    """Without the scripts and the data."""
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("study", [small(), designs(), many(40)], ids=["small", "designs", "many"])
+def test_the_same_rows_make_the_same_page_and_it_asks_for_nothing(study: Study) -> None:
+    page = render_study(study)
+    assert page == render_study(study)
+    shown = visible(page)
+    assert not re.search(r'(?:src|href)="(?!#|data:)', shown)
+    assert "default-src 'none'" in shown
+    assert "{{" not in shown
+    ids = re.findall(r'\bid="([^"]+)"', shown)
+    assert len(ids) == len(set(ids))
+
+
+def test_three_hundred_points_stay_small() -> None:
+    assert len(render_study(many(300)).encode()) < LARGEST
+
+
+def test_a_hostile_name_is_text_everywhere() -> None:
+    page = render_study(small())
+    assert EVIL not in page
+    assert "&lt;script&gt;alert" in visible(page)
+    assert "<b>not so</b>" not in page
+    data = data_of(page)
+    assert EVIL in {cells[0] for cells in data["table"]["cells"]}
+
+
+def test_every_point_has_its_figures_and_its_command() -> None:
+    study = small()
+    data = data_of(render_study(study))
+    assert [point["key"] for point in data["points"]] == [row.key for row in study.rows]
+    facts = dict(data["points"][0]["facts"])
+    assert facts["Peak"] == "100 B"
+    assert facts["Peak gap"] == "0.0%"
+    assert data["points"][0]["command"] == "chipmodel pack a.csv --packer exact"
+    assert data["points"][0]["steps"][1] == ["20.0 ms", "120 B", "90 B"]
+    assert data["points"][-1]["error"] == "wrong\n  mend: <b>not so</b>"
+    cases = [point["case"] for point in data["points"]]
+    assert cases == [0, 1, 2, 3] * 3
+
+
+def test_the_table_has_what_varies_and_numbers_to_sort_by() -> None:
+    table = data_of(render_study(designs()))["table"]
+    assert [key for key, _, _ in table["columns"]] == [
+        "workload", "psram.clock_mhz", "shared_memory.bytes", "streamer", "status", "peak", "peak bound",
+        "peak gap", "cycles", "cycle bound", "cycle gap", "ms", "seconds",
+    ]  # fmt: skip
+    cycles = [key for key, _, _ in table["columns"]].index("cycles")
+    assert table["values"][cycles][:5] == [None, None, None, None, 33000]
+    assert table["cells"][4][cycles] == "33,000"
+    small_table = data_of(render_study(small()))["table"]
+    assert "cycles" not in [key for key, _, _ in small_table["columns"]]
+
+
+def test_sections_without_anything_to_show_are_not_there() -> None:
+    page = visible(render_study(small()))
+    assert "How much memory is enough" not in page
+    assert "Cycles of a run" not in page
+    assert "What failed" in page
+    met = visible(render_study(Study("met", (packing("a", "p", 5, 5, "optimal"),))))
+    assert "Every plan is at its bound" in met
+    assert "performance profile" not in met.lower()
+    assert "What failed" not in met
+    empty = visible(render_study(Study("none", (), points=4)))
+    assert "No point is answered yet." in empty
+    assert "0 points" in empty
+
+
+def test_the_memory_that_is_enough_is_a_table_with_links() -> None:
+    page = visible(render_study(designs()))
+    found = re.findall(r'<a href="#point-[0-9a-f]+">(zoo:\w+)</a></th><td class="num"><strong>([^<]+)', page)
+    assert found == [("zoo:one", "512 KiB"), ("zoo:two", "256 KiB")]
+
+
+def test_no_script_still_shows_the_first_rows() -> None:
+    row = packing("a", "p", 5, 4)
+    rows = tuple(replace(row, key=f"{k:x}") for k in range(FIRST_ROWS + 7))
+    page = visible(render_study(Study("large", rows)))
+    assert page.count('<th scope="row"><a href="#point-') == FIRST_ROWS
+
+
+def test_many_workloads_have_a_chart_each_up_to_a_number_that_is_said() -> None:
+    rows = tuple(
+        network(f"n{k}", 100 - size, 10, size * 1024, overrides=(("shared_memory.bytes", f"{size}KiB"),))
+        for k in range(15)
+        for size in (32, 64)
+    )
+    page = visible(render_study(Study("wide", rows)))
+    assert page.count("<figcaption>") == 12
+    assert "the table of points has 3 more" in page

@@ -1,0 +1,61 @@
+"""The study on the terminal: figures, width, and text that is not markup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
+
+from reports.study.data import Study
+from reports.study.terminal import print_answer, print_study
+from tests.reports.study_sample import designs, many, packing, small
+
+
+def printed(study: Study, width: int = 80) -> str:
+    text = StringIO()
+    print_answer(study, Console(file=text, width=width, no_color=True))
+    return text.getvalue()
+
+
+def lines_of(study: Study) -> dict[str, list[str]]:
+    return {words[0]: words[1:] for line in printed(study).splitlines() if (words := line.split())}
+
+
+def test_planners_with_their_gaps() -> None:
+    lines = lines_of(small())
+    assert lines["exact"] == ["3", "of", "4", "0.0%", "0.0%", "500.0", "ms"]
+    assert lines["best-fit"] == ["0", "of", "4", "10.0%", "25.0%", "500.0", "ms"]
+    assert lines["naive"] == ["0", "of", "4", "200.0%", "200.0%", "500.0", "ms"]
+    assert lines["failed:"][1] == "naive"
+    assert "wrong" in printed(small())
+
+
+def test_memory_where_it_is_swept() -> None:
+    lines = lines_of(designs())
+    assert lines["zoo:one"] == ["512", "KiB", "10.000", "10.000", "256", "KiB"]
+    assert lines["zoo:two"] == ["256", "KiB", "20.400", "20.000", "128", "KiB"]
+    assert lines["ping-pong"] == ["10", "of", "12", "520.0%", "1500.0%", "0.0%", "10.0", "ms"]
+
+
+def test_it_keeps_to_eighty_columns() -> None:
+    for study in (small(), designs(), many()):
+        assert all(len(line) <= 80 for line in printed(study).splitlines())
+
+
+def test_names_are_no_markup() -> None:
+    row = replace(packing("[bold]x[/]", "[red]p", 20, 10), status="failed", error="[/bad] tag")
+    text = printed(Study("[blink]", (row, packing("y", "[b]q", 11, 10))))
+    assert "[bold]x[/]" in text
+    assert "[red]p" in text
+    assert "[b]q" in text
+    assert "[/bad] tag" in text
+
+
+def test_print_study_takes_rows() -> None:
+    text = StringIO()
+    print_study(small().rows, Console(file=text, width=80, no_color=True), "mine", 13)
+    assert text.getvalue().startswith("mine: 12 points: 4 workloads by 3 packers.\n12 of 13 points")
+    empty = StringIO()
+    print_study((), Console(file=empty, width=80), "mine", 2)
+    assert empty.getvalue() == "mine: \nNo point is answered yet.\n"

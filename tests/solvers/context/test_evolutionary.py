@@ -1,0 +1,127 @@
+"""The genetic algorithm: crossover by hand, what it starts from, what it reaches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, check
+from solvers.context import evolutionary as module
+from solvers.context.evolutionary import EVALUATIONS, evolve, order_crossover
+from solvers.core.bounds import contention
+from solvers.core.decode import decoder
+from solvers.core.first_fit import ORDERS, first_fit
+from solvers.core.outcome import Limits
+from solvers.heuristics.best_fit import greedy_best_fit
+from tests.solvers.many_problems import any_problem, odd_problems, simple_problems
+from workloads.packing.guillotine import guillotine
+
+HARD = replace(guillotine(60, 2), capacity=None)
+
+
+class Cuts(Random):
+    """Cuts where it is told to."""
+
+    def __init__(self, *cuts: int) -> None:
+        self.cuts = list(cuts)
+        super().__init__(0)
+
+    def randrange(self, *_: int) -> int:  # type: ignore[override]  # pyright: ignore
+        return self.cuts.pop(0)
+
+
+def test_order_crossover_by_hand() -> None:
+    """1 2 and 3 are kept where they are; the rest comes as the other parent has it."""
+    assert order_crossover([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], Cuts(1, 3)) == [4, 1, 2, 3, 0]
+    assert order_crossover([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], Cuts(3, 1)) == [4, 1, 2, 3, 0]
+    assert order_crossover([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], Cuts(0, 0)) == [0, 4, 3, 2, 1]
+    assert order_crossover([0, 1, 2], [2, 0, 1], Cuts(0, 2)) == [0, 1, 2]
+
+
+@given(st.permutations(range(7)), st.permutations(range(7)), st.integers(0, 99))
+def test_a_child_has_every_gene_once(one: list[int], other: list[int], seed: int) -> None:
+    assert sorted(order_crossover(one, other, Random(seed))) == list(range(7))
+
+
+def test_decoding_is_what_the_heuristics_do() -> None:
+    for seed in range(200):
+        problem = any_problem(seed)
+        made = decoder(problem, 10**9)
+        assert made is not None
+        by_size = sorted(made.solid, key=lambda i: -problem.buffers[i].bytes)
+        lowest, tightest = made.ends(by_size, "lowest fit"), made.ends(by_size, "best fit")
+        assert lowest is not None
+        assert tightest is not None
+        assert made.plan(lowest) == first_fit(problem, ORDERS["large-first"]), seed
+        assert made.plan(tightest) == greedy_best_fit(problem), seed
+        peak = max(lowest, default=0)
+        assert made.ends(by_size, "lowest fit", peak) == lowest
+        assert peak == 0 or made.ends(by_size, "lowest fit", peak - 1) is None
+
+
+@given(simple_problems(), st.integers(0, 9))
+def test_never_above_its_seeds(problem: Problem, seed: int) -> None:
+    outcome = evolve(problem, Limits(nodes=10, seed=seed))
+    assert outcome.plan is not None
+    assert check(problem, outcome.plan) == ()
+    seeds = [first_fit(problem, key).peak(problem) for key in ORDERS.values()]
+    assert outcome.plan.peak(problem) <= min([*seeds, greedy_best_fit(problem).peak(problem)])
+
+
+@given(odd_problems())
+def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+    outcome = evolve(problem, Limits(nodes=30))
+    assert outcome.plan is not None
+    assert check(problem, outcome.plan) == ()
+
+
+def peak_after(children: int, seed: int = 0) -> int:
+    outcome = evolve(HARD, Limits(nodes=children, seed=seed))
+    assert outcome.plan is not None
+    assert outcome.nodes <= children
+    return outcome.plan.peak(HARD)
+
+
+def test_more_children_are_never_worse_and_make_it_better() -> None:
+    peaks = [peak_after(n) for n in (0, 10, 100, 400, 1600)]
+    assert peaks == sorted(peaks, reverse=True)
+    assert peaks[-1] < 0.97 * peaks[0]
+
+
+def test_selection_does_it_and_not_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many random orders, each a scattered seed, come nowhere near."""
+    bred = [peak_after(800, seed) for seed in range(3)]
+    monkeypatch.setattr(module, "POPULATION", 10**9)
+    scattered = [peak_after(800, seed) for seed in range(3)]
+    assert sum(bred) < sum(scattered)
+
+
+def test_it_stops_at_the_bound_and_within_a_capacity() -> None:
+    easy = replace(guillotine(20, 1), capacity=None)
+    outcome = evolve(easy, Limits(nodes=5000))
+    assert (outcome.status, outcome.lower_bound) == ("optimal", contention(easy))
+    assert outcome.nodes < 5000
+    bound = contention(HARD)
+    assert evolve(replace(HARD, capacity=2 * bound), Limits(nodes=50)).nodes == 0
+    assert evolve(replace(HARD, capacity=bound), Limits(nodes=5)).status == "unknown"
+    assert evolve(replace(HARD, capacity=bound - 1), Limits(nodes=5)).status == "infeasible"
+
+
+def test_without_limits_large_problems_have_fewer_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert evolve(HARD, Limits()).nodes == EVALUATIONS
+    monkeypatch.setattr(module, "WORK", 100_000)
+    assert 0 < evolve(HARD, Limits()).nodes < EVALUATIONS
+    monkeypatch.setattr(module, "WORK", 100)
+    outcome = evolve(HARD, Limits())
+    assert (outcome.nodes, outcome.status) == (0, "feasible")
+    assert "are not bred" in outcome.proof
+
+
+def test_sizes_beyond_64_bits() -> None:
+    problem = Problem((Buffer("a", 1 << 70, (Interval(0, 2),)), Buffer("b", 3, (Interval(1, 3),), 8)))
+    assert evolve(problem, Limits()).status == "optimal"

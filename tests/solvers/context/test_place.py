@@ -1,0 +1,139 @@
+"""S3's heuristic: what its source says of combinations, by hand; and what a look-ahead is good for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval, hull
+from chipmodel.model.plan import Buffer, Problem, check
+from solvers.context.live_blocks import Place, Request, alive, free_blocks, places, put, requests
+from solvers.context.place import context_fit, in_memory
+from solvers.core.bounds import contention
+from solvers.registry import solve
+from tests.solvers.many_problems import odd_problems, random_buffers, simple_problems, zoo_problems
+
+
+def buffers(*rows: tuple[str, int, int, int]) -> Problem:
+    return Problem(tuple(Buffer(name, size, (Interval(start, stop),)) for name, size, start, stop in rows))
+
+
+# Greedily c lands between b's place and the top, in the middle of the 4 bytes: d, of 2, then fits nowhere.
+NARROW = buffers(("a", 1, 0, 2), ("b", 1, 0, 1), ("c", 2, 1, 4), ("d", 2, 2, 3))
+
+
+def test_the_context_keeps_what_greed_scatters() -> None:
+    order = requests(NARROW)
+    assert in_memory(NARROW, order, 4, 0).peak(NARROW) == 5
+    assert in_memory(NARROW, order, 4, 2).peak(NARROW) == 4
+
+
+def test_a_reusing_buffer_gets_the_released_place() -> None:
+    """Claim 6 of S3: two that can reuse lie together, the later in the place that the earlier has
+    released."""
+    problem = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 4, 2, 5))
+    offsets = solve(problem, "context").plan.offsets
+    assert offsets["a"] == offsets["c"]
+    assert solve(problem, "context").status == "optimal"
+
+
+def test_places_by_hand() -> None:
+    """Bytes 0 to 3 and 5 to 10 are free in 12; what is taken leaves 8 - size free bytes."""
+    blocks = ((3, 5, 9), (10, 12, 9))
+    assert free_blocks(blocks, 12) == [(0, 3), (5, 10), (12, 12)]
+    request = Request(0, 3, 1, 0, 4)
+    assert places(blocks, 12, request) == [Place(0, 0), Place(5, 2), Place(7, 2)]
+    assert places(blocks, 12, request._replace(size=2)) == [
+        Place(0, 1),
+        Place(1, 1),
+        Place(5, 3),
+        Place(8, 3),
+    ]
+    assert places(blocks, 12, request._replace(size=5)) == [Place(5, 0)]
+    assert places(blocks, 12, request._replace(size=6)) == [Place(12, 3)]
+    assert places(blocks, 15, request._replace(size=2))[-2:] == [Place(12, 4), Place(13, 4)]
+    assert places(blocks, 12, request._replace(size=2, alignment=4)) == [Place(0, 1), Place(8, 3)]
+    assert places(blocks, 12, request._replace(size=3, alignment=8)) == [Place(0, 0)]
+    assert places(blocks, 12, request._replace(size=9, alignment=8)) == [Place(16, 7)]
+    assert put(blocks, request, 5) == ((3, 5, 9), (5, 8, 4), (10, 12, 9))
+    assert alive(put(blocks, request, 5), 4) == blocks
+
+
+def test_the_order_is_that_of_allocation_and_of_equals_the_longest_life_first() -> None:
+    problem = buffers(("late", 1, 5, 6), ("short", 2, 0, 1), ("long", 3, 0, 9), ("none", 0, 0, 9))
+    assert [problem.buffers[r.number].name for r in requests(problem)] == ["long", "short", "late"]
+    holed = Problem((Buffer("h", 1, (Interval(4, 5), Interval(1, 2), Interval(3, 3))),))
+    assert requests(holed) == [Request(0, 1, 1, 1, 5)]
+
+
+@given(simple_problems(), st.integers(0, 12), st.sampled_from((0, 2, 9)))
+def test_everybody_touches_a_neighbour_or_a_border(problem: Problem, context: int, more: int) -> None:
+    memory = contention(problem) + more
+    order = requests(problem)
+    plan = in_memory(problem, order, memory, context)
+    assert check(problem, plan) == ()
+    grown = memory
+    for number, request in enumerate(order):
+        low = plan.offsets[problem.buffers[request.number].name]
+        earlier = [r for r in order[:number] if r.stop > request.start]
+        starts = [plan.offsets[problem.buffers[r.number].name] for r in earlier]
+        ends = [start + r.size for start, r in zip(starts, earlier, strict=True)]
+        assert low in (0, *ends) or low + request.size in (grown, *starts)
+        grown = max(grown, low + request.size)
+
+
+@given(odd_problems(), st.integers(0, 9))
+def test_holes_alignments_and_nothing_at_all(problem: Problem, context: int) -> None:
+    plan = context_fit(problem, context)
+    assert check(problem, plan) == ()
+    assert plan.peak(problem) >= contention(problem)
+
+
+@given(simple_problems())
+def test_never_above_naive(problem: Problem) -> None:
+    assert context_fit(problem).peak(problem) <= sum(b.bytes for b in problem.buffers)
+
+
+@given(simple_problems(), st.integers(1, 12))
+def test_one_size_is_planned_as_low_as_any_plan(problem: Problem, size: int) -> None:
+    """Every free block is then a multiple of it, so nobody is left out while there are bytes."""
+    same = Problem(tuple(replace(b, bytes=size) for b in problem.buffers))
+    assert context_fit(same).peak(same) == contention(same)
+
+
+def test_a_capacity_is_tried_where_the_halving_would_pass_it_by() -> None:
+    """Whatever the capacity, the answer fits it if that of some memory between bound and peak does."""
+    for seed in range(15):
+        problem = random_buffers(seed, 60, horizon=30, longest=12)
+        free = context_fit(problem).peak(problem)
+        capped = replace(problem, capacity=free)
+        assert context_fit(capped).peak(capped) <= free, seed
+
+
+FEED_FORWARD = ("googlenet", "mobilenetv2", "resnet18", "resnet50", "shufflenetv1", "vgg16")
+
+
+def test_a_longer_context_is_better_on_networks_and_16_are_nearly_enough_for_the_bound() -> None:
+    problems = [zoo_problems()[name] for name in FEED_FORWARD]
+    gaps = {n: sum(solve(problem, f"context:{n}").gap for problem in problems) for n in (0, 4, 16)}
+    assert gaps[0] > gaps[4] > gaps[16]
+    assert gaps[16] < 0.001
+
+
+def test_the_setting_is_a_number_of_buffers() -> None:
+    assert solve(NARROW, "context:0").planner == "context:0"
+    for packer in ("context", "context-pool"):
+        for wrong in ("-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}", "9" * 10):
+            with pytest.raises(BadInput, match="is no number of buffers to look ahead"):
+                solve(NARROW, f"{packer}:{wrong}")
+
+
+def test_hulls_are_what_lives_are() -> None:
+    problem = random_buffers(3, 30, horizon=9, longest=5, parts=3)
+    solved = solve(problem, "context")
+    whole = Problem(tuple(replace(b, live=(hull(b.live),)) for b in problem.buffers))
+    assert check(whole, solved.plan) == ()

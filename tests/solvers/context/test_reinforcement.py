@@ -1,0 +1,196 @@
+"""The environment by hand and as its documentation shows it; the policy, and that it learns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from solvers.context.environment import FEATURES, MOST_PLACES, Box, Discrete, PackingEnvironment
+from solvers.context.reinforcement import INITIAL, POPULATION, CrossEntropy, learn, play
+from solvers.core.bounds import contention
+from solvers.core.outcome import Limits
+from tests.paths import ROOT
+from tests.solvers.many_problems import odd_problems, random_buffers, simple_problems
+from workloads.packing.guillotine import guillotine
+
+HARD = replace(guillotine(60, 1), capacity=None)
+
+
+def buffers(*rows: tuple[str, int, int, int]) -> Problem:
+    return Problem(tuple(Buffer(name, size, (Interval(start, stop),)) for name, size, start, stop in rows))
+
+
+SMALL = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 5, 2, 4))
+
+
+def test_an_episode_by_hand() -> None:
+    """b lives longest and is asked for first; below and above it 4 bytes are left, and c needs 5."""
+    environment = PackingEnvironment(SMALL)
+    assert environment.action_space == Discrete(MOST_PLACES)
+    assert environment.observation_space == Box(-np.inf, np.inf, (MOST_PLACES, len(FEATURES)), "float32")
+    observation, info = environment.reset()
+    assert (info["buffer"], info["memory"], info["offsets"], info["plan"]) == ("b", 11, (0, 5), None)
+    assert info["action_mask"].tolist() == [True, True] + [False] * (MOST_PLACES - 2)
+    assert observation.shape == environment.observation_space.shape
+    assert observation.dtype == np.float32
+    # b at 0: leaves 5 of 11, does not grow, scatters nothing; below is the border, above nothing; at 0 it
+    # is not high; of the two after it, of 4 and 5, both fit the 5 bytes that are left.
+    assert observation[0] == pytest.approx([0, 5 / 11, 0, 0, 1, 0, 0, 0])
+    assert observation[1] == pytest.approx([5 / 11, 5 / 11, 0, 0, 0, 1, 5 / 11, 0])
+    assert not observation[2:].any()
+    observation, reward, terminated, truncated, info = environment.step(1)
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert (info["buffer"], info["offsets"]) == ("a", (0, 1))
+    # a at 1 is under b, which outlives it by 3 of 5; it leaves a byte, and no room for c.
+    assert observation[1] == pytest.approx([1 / 11, 1 / 11, 0, 0, 0, 3 / 5, 1 / 11 * 2 / 5, 1])
+    observation, _, _, _, info = environment.step(0)
+    assert (info["buffer"], info["offsets"]) == ("c", (0,))
+    observation, reward, terminated, _, info = environment.step(0)
+    assert (reward, terminated, info["buffer"], info["offsets"]) == (0.0, True, "", ())
+    assert info["plan"] == Plan({"a": 0, "b": 5, "c": 0})
+    assert not observation.any()
+
+
+def test_growth_is_what_is_punished() -> None:
+    environment = PackingEnvironment(SMALL, memory=10)
+    environment.reset()
+    environment.step(0)
+    _, reward, _, _, info = environment.step(0)
+    assert (reward, info["memory"], info["offsets"]) == (0.0, 10, (6,))
+    observation, _ = environment.reset()
+    environment.step(0)
+    observation, reward, _, _, info = environment.step(0)
+    assert observation[0, 2] == pytest.approx(1 / 10)
+    _, reward, _, _, info = environment.step(0)
+    assert (reward, info["memory"]) == (-1 / 11, 11)
+
+
+def test_what_is_no_place_is_refused() -> None:
+    environment = PackingEnvironment(SMALL)
+    environment.reset()
+    for action in (2, MOST_PLACES, -1):
+        with pytest.raises(BadInput, match=f"action {action} is no place"):
+            environment.step(action)
+    with pytest.raises(BadInput, match="keeps no constraints"):
+        PackingEnvironment(replace(SMALL, memories=(Memory("m", 0, 20),)))
+    nothing = PackingEnvironment(Problem((Buffer("z", 0, (Interval(0, 1),)),)))
+    _, info = nothing.reset()
+    assert info["plan"] == Plan({"z": 0})
+    with pytest.raises(BadInput, match="action 0 is no place"):
+        nothing.step(0)
+
+
+@given(odd_problems(), st.data())
+def test_whatever_is_played_is_a_plan(problem: Problem, data: st.DataObject) -> None:
+    environment = PackingEnvironment(problem, context=data.draw(st.integers(0, 4)))
+    observation, info = environment.reset(data.draw(st.one_of(st.none(), st.integers(0, 99))))
+    total, steps = 0.0, 0
+    while info["plan"] is None:
+        assert int(info["action_mask"].sum()) == len(info["offsets"]) > 0
+        assert np.isfinite(observation).all()
+        action = data.draw(st.integers(0, len(info["offsets"]) - 1))
+        observation, reward, terminated, truncated, info = environment.step(action)
+        assert terminated == (info["plan"] is not None)
+        assert not truncated
+        total, steps = total + reward, steps + 1
+    plan = info["plan"]
+    assert steps == len(environment.requests)
+    assert check(problem, plan) == ()
+    bound = contention(problem)
+    assert total * max(1, bound) == pytest.approx(bound - info["memory"])
+    alive = replace(problem, buffers=tuple(b for b in problem.buffers if any(map(len, b.live))))
+    assert plan.peak(alive) <= info["memory"]
+
+
+def test_a_seed_shuffles_only_what_is_allocated_together() -> None:
+    problem = buffers(*((str(i), 1 + i, i // 5, 9 + i) for i in range(15)))
+    environment = PackingEnvironment(problem)
+
+    def order(seed: int | None) -> list[int]:
+        environment.reset(seed)
+        return [r.number for r in environment.requests]
+
+    assert order(None) == [4, 3, 2, 1, 0, 9, 8, 7, 6, 5, 14, 13, 12, 11, 10]
+    assert order(1) == order(1) != order(2)
+    assert [n // 5 for n in order(3)] == [n // 5 for n in order(None)]
+    assert order(None) == [4, 3, 2, 1, 0, 9, 8, 7, 6, 5, 14, 13, 12, 11, 10]
+
+
+def test_of_many_places_the_tightest_are_offered() -> None:
+    """Twenty free blocks of 10, 11, ... 29 bytes between what lives on."""
+    walls = [(f"w{i}", 1, 0, 9) for i in range(20)]
+    gaps = [(f"g{i}", 10 + i, 0, 1) for i in range(20)]
+    mixed = [row for pair in zip(gaps, walls, strict=True) for row in pair]
+    environment = PackingEnvironment(buffers(*mixed, ("x", 10, 1, 2)))
+    environment.requests = sorted(environment.requests, key=lambda r: (r.start, r.number))
+    environment._begin()  # pyright: ignore[reportPrivateUsage]
+    info = environment._info()  # pyright: ignore[reportPrivateUsage]
+    while info["buffer"] != "x":
+        *_, info = environment.step(0)
+    assert len(info["offsets"]) == MOST_PLACES
+    assert list(info["offsets"]) == sorted(info["offsets"])
+    assert info["offsets"][:3] == (0, 11, 12)
+    assert info["offsets"][-1] < sum(11 + i for i in range(9))
+
+
+def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = ROOT / "docs" / "planners.md"
+    example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    exec(example.group(1), {})
+    assert capsys.readouterr().out == "11\n"
+
+
+@given(simple_problems(), st.integers(0, 9))
+def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
+    first = play(PackingEnvironment(problem), np.array(INITIAL)).peak(problem)
+    outcome = learn(problem, Limits(nodes=3, seed=seed))
+    assert outcome.plan is not None
+    assert check(problem, outcome.plan) == ()
+    assert outcome.plan.peak(problem) <= first
+    untrained = learn(problem, Limits(nodes=0))
+    assert untrained.plan is not None
+    assert untrained.plan.peak(problem) == first
+
+
+def test_it_learns() -> None:
+    """The best plan of training is well below the first one, and so is what the mean policy makes."""
+    peaks: list[int] = []
+    for episodes in (0, 16, 64, 256):
+        outcome = learn(HARD, Limits(nodes=episodes))
+        assert outcome.plan is not None
+        assert outcome.nodes == episodes or outcome.status == "optimal"
+        peaks.append(outcome.plan.peak(HARD))
+    assert peaks == sorted(peaks, reverse=True)
+    assert peaks[-1] < 0.95 * peaks[0]
+
+
+def test_the_mean_policy_is_what_has_learned() -> None:
+    """Not only is the best of many tries low: from a bad start the mean comes down with them."""
+    problems = [random_buffers(seed, 60, horizon=30, longest=12) for seed in range(3)]
+    environments = [PackingEnvironment(problem) for problem in problems]
+
+    def cost(weights: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+        return sum(play(e, weights).peak(e.problem) / e.bound for e in environments)
+
+    policies = CrossEntropy([2.0] + [0.0] * (len(FEATURES) - 1), seed=1)
+    before = cost(policies.mean)
+    for _ in range(8 * POPULATION):
+        weights = policies.draw()
+        policies.learn(weights, cost(weights))
+    assert cost(policies.mean) < before - 0.05
+
+
+def test_it_stops_at_the_bound_and_within_a_capacity() -> None:
+    bound = contention(HARD)
+    assert learn(replace(HARD, capacity=2 * bound), Limits(nodes=50)).nodes == 0
+    assert learn(replace(HARD, capacity=bound - 1), Limits(nodes=2)).status == "infeasible"
+    assert learn(SMALL, Limits()).status == "optimal"

@@ -1,0 +1,102 @@
+"""What every packer with limits keeps: one seed and nodes, one plan; what it tells only improves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from chipmodel.model.plan import Problem, check
+from solvers.core.anytime import Anytime
+from solvers.core.first_fit import naive
+from solvers.core.outcome import Limits, Progress
+from solvers.registry import packers, solve
+from tests.solvers.many_problems import any_problem, random_buffers
+from workloads.packing.guillotine import guillotine
+
+ANYTIME = [name for name, packer in packers().items() if packer.search is not None]
+PROBLEMS = (
+    replace(guillotine(25, 3), capacity=None),
+    random_buffers(5, 30, horizon=20, longest=8, alignments=(1, 4)),
+    any_problem(12),
+)
+
+
+def test_all_of_them_are_here() -> None:
+    known = {"hill-climb", "exact", "search", "cp-sat", "context-evolutionary", "context-rl"}
+    assert known <= set(ANYTIME)
+
+
+@pytest.mark.parametrize("packer", ANYTIME)
+def test_the_same_seed_and_nodes_give_the_same_plan(packer: str) -> None:
+    for problem in PROBLEMS:
+        limits = Limits(nodes=60, seed=7, threads=1)
+        one, two = solve(problem, packer, limits), solve(problem, packer, limits)
+        assert (one.plan, one.status, one.nodes) == (two.plan, two.status, two.nodes)
+        told = [[(peak, bound) for _, peak, bound in solved.trajectory] for solved in (one, two)]
+        assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("packer", ANYTIME)
+def test_what_is_told_only_improves_and_ends_with_the_answer(packer: str) -> None:
+    for problem in PROBLEMS:
+        told: list[Progress] = []
+        solved = solve(problem, packer, Limits(nodes=60, seed=3, threads=1), told.append)
+        assert check(problem, solved.plan) == ()
+        assert told
+        for one, next_ in pairwise(told):
+            assert one.seconds <= next_.seconds
+            assert one.peak is None or (next_.peak is not None and next_.peak <= one.peak)
+            assert one.lower_bound <= next_.lower_bound
+        peaks = [point.peak for point in told if point.peak is not None]
+        assert not peaks or peaks[-1] == solved.peak
+        assert all(point.lower_bound <= solved.lower_bound <= solved.peak for point in told)
+        if packer not in ("search", "cp-sat"):
+            kept = [(peak, bound) for _, peak, bound in solved.trajectory]
+            assert kept == [(point.peak, point.lower_bound) for point in told]
+
+
+@pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])
+def test_no_more_nodes_than_asked_for_and_another_seed_is_another_way(packer: str) -> None:
+    problem = replace(guillotine(60, 1), capacity=None)
+    solved = [solve(problem, packer, Limits(nodes=150, seed=seed)) for seed in range(4)]
+    assert all(each.nodes <= 150 for each in solved)
+    assert len({tuple(each.plan.offsets.values()) for each in solved}) > 1
+
+
+@pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])
+def test_seconds_are_kept(packer: str) -> None:
+    problem = replace(guillotine(150, 2), capacity=None)
+    solved = solve(problem, packer, Limits(seconds=0.3))
+    assert solved.seconds < 3
+    assert solved.status == "feasible"
+
+
+def test_a_worse_plan_is_not_kept() -> None:
+    problem = PROBLEMS[0]
+    best = solve(problem, "exact", Limits(nodes=20_000)).plan
+    run = Anytime(problem, Limits(nodes=1), None, best)
+    run.offer(naive(problem))
+    assert run.plan == best
+    assert run.peak == best.peak(problem)
+    assert run.good_enough
+    assert run.done(100)
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes", "done"),
+    [
+        (Limits(), 9, False),
+        (Limits(), 10, True),
+        (Limits(nodes=3), 2, False),
+        (Limits(nodes=3), 3, True),
+        (Limits(seconds=1000.0), 10, False),
+        (Limits(seconds=0.0), 0, True),
+    ],
+)
+def test_when_to_stop(limits: Limits, nodes: int, done: bool) -> None:
+    problem: Problem = PROBLEMS[0]
+    run = Anytime(problem, limits, None, naive(problem))
+    run.nodes = nodes
+    assert run.done(10) == done

@@ -1,0 +1,112 @@
+"""The contention bound: by hand, and against the best of all plans."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from solvers.core.bounds import contention, largest_live_set
+from solvers.core.bounds_certified import best_bound, next_sum
+from tests.solvers.oracle import smallest_peak
+
+
+def buffer(name: str, size: int, *live: tuple[int, int]) -> Buffer:
+    return Buffer(name, size, tuple(Interval(*span) for span in live))
+
+
+def test_by_hand() -> None:
+    assert contention(Problem(())) == 0
+    assert contention(Problem((buffer("a", 7, (3, 4)),))) == 7
+    chain = (buffer("a", 10, (0, 2)), buffer("b", 30, (1, 3)), buffer("c", 20, (2, 5)))
+    assert contention(Problem(chain)) == 50  # b and c at 2, where a has ended
+
+
+def test_lifetimes_that_touch_are_never_alive_together() -> None:
+    assert contention(Problem((buffer("a", 10, (0, 2)), buffer("b", 30, (2, 4))))) == 30
+
+
+def test_a_buffer_counts_once_however_its_lifetime_is_written() -> None:
+    assert contention(Problem((buffer("a", 10, (0, 3), (2, 5), (5, 6)),))) == 10
+
+
+def test_a_hole_in_a_lifetime_is_free() -> None:
+    both = (buffer("a", 10, (0, 2), (4, 6)), buffer("b", 30, (2, 4)))
+    assert contention(Problem(both)) == 30
+
+
+def test_what_is_never_alive_counts_nothing() -> None:
+    assert contention(Problem((buffer("a", 10), buffer("b", 5, (2, 2)), buffer("c", 3, (0, 1))))) == 3
+
+
+def test_capacity_and_alignment_do_not_matter() -> None:
+    items = (Buffer("a", 10, (Interval(0, 2),), 64), Buffer("b", 3, (Interval(1, 2),), 64))
+    assert contention(Problem(items, 5)) == 13
+
+
+def test_of_colocated_buffers_only_the_largest_counts() -> None:
+    items = (buffer("a", 10, (0, 4)), buffer("b", 30, (2, 6)), buffer("c", 20, (0, 6)))
+    assert contention(Problem(items)) == 60
+    assert contention(Problem(items, colocated=(("a", "b"),))) == 50
+    assert contention(Problem(items, colocated=(("a", "b"), ("b", "c")))) == 30
+
+
+def test_alignment_rounds_all_but_the_topmost() -> None:
+    items = tuple(Buffer(name, 10, (Interval(0, 2),), 64) for name in "abc")
+    assert largest_live_set(Problem(items), 64) == LiveSet(138, 0, ("a", "b", "c"), 64)
+    assert best_bound(Problem(items)) == LiveSet(138, 0, ("a", "b", "c"), 64)
+
+
+def test_what_does_not_fit_below_a_pin_goes_above_it() -> None:
+    pinned = Buffer("p", 4, (Interval(0, 9),), pinned=3)
+    problem = Problem((pinned, buffer("a", 6, (0, 9))))
+    assert best_bound(problem) == Regions(13, 0, ("p", "a"))
+    assert smallest_peak(problem) == 13
+
+
+def test_the_bound_is_a_sum_of_sizes() -> None:
+    """Of 4, 4, 6 and 6 there is no 9, but 4 + 6; with a 1 there are also 9 and 11 and 13."""
+    sizes = (buffer("a", 4, (0, 2)), buffer("b", 4, (1, 3)), buffer("c", 6, (2, 5)), buffer("d", 6, (4, 9)))
+    floor = LiveSet(9, 0, ())  # as if some argument had proven 9
+    assert next_sum(Problem(sizes), floor) == Reachable(10, floor)
+    assert next_sum(Problem(sizes), LiveSet(10, 0, ())) is None
+    assert next_sum(Problem((*sizes, buffer("e", 1, (0, 9)))), LiveSet(11, 0, ())) is None
+
+
+def test_gaps_and_memories_leave_less_than_the_sum() -> None:
+    pinned = Buffer("p", 4, (Interval(0, 9),), pinned=6)
+    bound = best_bound(Problem((pinned, buffer("a", 5, (0, 9)), buffer("b", 5, (0, 9)))))
+    assert bound == Regions(15, 0, ("p", "a", "b"))
+    banks = (Memory("x", 0, 8), Memory("y", 8, 16))
+    three = tuple(buffer(name, 5, (0, 9)) for name in "abc")
+    assert best_bound(Problem(three, None, banks)).bytes is None
+
+
+def test_constraints_that_exclude_each_other() -> None:
+    clash = Problem(
+        (Buffer("p", 4, (Interval(0, 9),), pinned=3), Buffer("q", 4, (Interval(0, 9),), pinned=5))
+    )
+    assert best_bound(clash) == Contradiction(("p", "q"))
+
+
+spans = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda s: Interval(s[0], s[0] + s[1]))
+problems = st.lists(
+    st.tuples(st.integers(0, 3), st.lists(spans, min_size=1, max_size=2)), min_size=1, max_size=3
+)
+
+
+@settings(max_examples=150)
+@given(problems)
+def test_no_plan_at_all_is_below_it(items: list[tuple[int, list[Interval]]]) -> None:
+    """Every plan with offsets below 7 (no better one needs more), and for two buffers the best meets it."""
+    problem = Problem(tuple(Buffer(str(i), size, tuple(live)) for i, (size, live) in enumerate(items)))
+    names = [b.name for b in problem.buffers]
+    plans = (Plan(dict(zip(names, offsets, strict=True))) for offsets in product(range(7), repeat=len(names)))
+    best = min(plan.peak(problem) for plan in plans if not check(problem, plan))
+    assert contention(problem) <= best
+    if len(items) <= 2:
+        assert contention(problem) == best

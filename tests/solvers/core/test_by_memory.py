@@ -1,0 +1,193 @@
+"""Cores with private memories: each planned alone, put together, and held against exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.verify.certificate import verify_certificate
+from solvers.core.by_memory import by_memory
+from solvers.core.outcome import Limits, Progress
+from solvers.registry import packers, solve
+from tests.solvers.oracle import smallest_peak
+
+PLAIN = [name for name in packers() if name not in ("exact", "search", "cp-sat")]
+
+
+def buffer(name: str, size: int, start: int, stop: int, *memories: str, alignment: int = 1) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), alignment, None, memories)
+
+
+def cores(seed: int, most: int = 7) -> Problem:
+    """Two or three cores with memories of 4 to 9 bytes, some with a gap between; now and then a capacity."""
+    random = Random(seed)
+    memories: list[Memory] = []
+    start = random.choice((0, 0, 3))
+    for name in "xyz"[: random.randint(2, 3)]:
+        memories.append(Memory(name, start, start + random.randint(4, 9)))
+        start = memories[-1].stop + random.choice((0, 0, 2))
+    random.shuffle(memories)
+    buffers: list[Buffer] = []
+    for index in range(random.randint(0, most)):
+        first, size = random.randint(0, 5), random.choice((0, 1, 2, 3, 4, 5))
+        live = (Interval(first, first + random.randint(0, 4)),)
+        home = random.choice(memories).name
+        buffers.append(Buffer(str(index), size, live, random.choice((1, 1, 2, 4)), None, (home,)))
+    return Problem(tuple(buffers), random.choice((None, None, start - 1)), tuple(memories))
+
+
+# Core a: 4 + 4 bytes alive together in bytes 0 to 10; core b: three of 2 in bytes 10 to 16, two at a time.
+TWO = Problem(
+    (
+        buffer("p", 4, 0, 2, "a"),
+        buffer("u", 2, 0, 2, "b"),
+        buffer("q", 4, 1, 3, "a"),
+        buffer("v", 2, 1, 3, "b"),
+        buffer("w", 2, 2, 4, "b"),
+    ),
+    None,
+    (Memory("a", 0, 10), Memory("b", 10, 16)),
+)
+
+
+def test_two_cores_by_hand() -> None:
+    solved = solve(TWO, "sequential")
+    assert dict(solved.plan.offsets) == {"p": 0, "u": 10, "q": 4, "v": 12, "w": 10}
+    assert (solved.peak, solved.lower_bound, solved.status) == (14, 14, "optimal")
+    assert solved.certificate is not None
+    assert verify_certificate(TWO, solved.certificate) == ()
+
+
+def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
+    parts = by_memory(TWO)
+    assert parts is not None
+    assert [(p.memory.name, p.base, p.room, p.problem.capacity) for p in parts] == [
+        ("a", 0, 10, 10),
+        ("b", 10, 6, 6),
+    ]
+    assert [[b.name for b in p.problem.buffers] for p in parts] == [["p", "q"], ["u", "v", "w"]]
+    assert all(p.problem.plain for p in parts)
+    capped = by_memory(replace(TWO, capacity=15))
+    assert capped is not None
+    assert [p.room for p in capped] == [10, 5]
+
+
+def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
+    memories = (Memory("a", 0, 10), Memory("b", 10, 30))
+    problem = Problem((buffer("x", 1, 0, 1, "b", alignment=4), buffer("y", 1, 0, 1, "b")), None, memories)
+    parts = by_memory(problem)
+    assert parts is not None
+    assert [(p.base, p.room) for p in parts] == [(12, 18)]
+    assert check(problem, solve(problem, "naive").plan) == ()
+
+
+def test_one_memory_need_not_be_named() -> None:
+    problem = Problem((Buffer("x", 3, (Interval(0, 1),)),), None, (Memory("only", 5, 9),))
+    assert dict(solve(problem, "linear").plan.offsets) == {"x": 5}
+
+
+@pytest.mark.parametrize("packer", PLAIN)
+def test_other_constraints_are_refused_or_kept(packer: str) -> None:
+    either = replace(TWO.buffers[0], memories=("a", "b"))
+    for problem in (
+        replace(TWO, buffers=(either, *TWO.buffers[1:])),
+        replace(TWO, buffers=(replace(either, memories=()), *TWO.buffers[1:])),
+        replace(TWO, separated=(("p", "u"),)),
+        replace(TWO, buffers=(replace(TWO.buffers[0], pinned=0), *TWO.buffers[1:])),
+    ):
+        assert by_memory(problem) is None
+        if packer in ("sequential", "large-first", "short-first"):
+            assert check(problem, solve(problem, packer).plan) == ()
+        else:
+            with pytest.raises(BadInput, match="keeps no constraints"):
+                solve(problem, packer)
+
+
+def test_a_plan_that_overflows_its_memory_is_none() -> None:
+    """naive needs 6 bytes of b's 6; with one more buffer there it has no plan, though there is one."""
+    more = replace(TWO, buffers=(*TWO.buffers, buffer("x", 2, 5, 6, "b")))
+    solved = solve(more, "naive")
+    assert (dict(solved.plan.offsets), solved.status, solved.peak, solved.lower_bound) == (
+        {},
+        "unknown",
+        0,
+        14,
+    )
+    assert solved.proof == "the plan for memory 'b' ends 2 B beyond it"
+    assert (solve(more, "linear").status, solve(more, "linear").peak) == ("feasible", 16)
+    full = replace(TWO, buffers=(*TWO.buffers, buffer("x", 3, 1, 2, "a")))
+    for packer in ("naive", "pool", "hill-climb", "exact"):
+        assert solve(full, packer).status == "infeasible"
+
+
+@pytest.mark.parametrize("packer", PLAIN)
+def test_against_brute_force(packer: str) -> None:
+    """Every plan is correct, no bound is above the smallest peak, and no status claims what is not so."""
+    planned = 0
+    for seed in range(150):
+        problem = cores(seed)
+        smallest = smallest_peak(problem)
+        solved = solve(problem, packer, Limits(nodes=20))
+        planned += bool(solved.plan.offsets)
+        assert smallest is None or solved.lower_bound <= smallest, seed
+        assert solved.status != "infeasible" or smallest is None, seed
+        if solved.status in ("optimal", "feasible"):
+            assert check(problem, solved.plan) == (), seed
+            assert smallest is not None
+            assert solved.peak >= smallest, seed
+            assert solved.status == "feasible" or solved.peak == smallest, seed
+    assert planned > 50
+
+
+def test_against_exact_where_there_is_room_for_all() -> None:
+    for seed in range(60):
+        problem = cores(seed)
+        roomy = tuple(Memory(m.name, 100 * i, 100 * i + 99) for i, m in enumerate(problem.memories))
+        problem = replace(problem, memories=roomy, capacity=None)
+        best = solve(problem, "exact", Limits(nodes=10_000))
+        assert best.status == "optimal"
+        for packer in PLAIN:
+            solved = solve(problem, packer, Limits(nodes=20))
+            assert check(problem, solved.plan) == (), (seed, packer)
+            assert solved.peak >= best.peak >= solved.lower_bound, (seed, packer)
+
+
+@given(st.integers(0, 10_000))
+def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
+    problem = cores(seed, 12)
+    parts = by_memory(problem)
+    assert parts is not None
+    solved = solve(problem, "greedy-best-fit")
+    alone = [solve(part.problem, "greedy-best-fit") for part in parts]
+    fits = all(s.peak <= part.room for s, part in zip(alone, parts, strict=True))
+    if solved.plan.offsets:
+        for part, own in zip(parts, alone, strict=True):
+            assert own.plan == Plan({n: solved.plan.offsets[n] - part.base for n in own.plan.offsets})
+    elif any(b.bytes for b in problem.buffers):
+        assert not fits or solved.status in ("infeasible", "unknown")
+
+
+def test_limits_are_shared_and_progress_is_told() -> None:
+    random = Random(4)
+    memories = (Memory("a", 0, 400), Memory("b", 400, 800))
+    buffers: list[Buffer] = []
+    for i in range(80):
+        start = random.randint(0, 30)
+        buffers.append(
+            buffer(str(i), random.randint(1, 40), start, start + random.randint(1, 9), "ab"[i % 2])
+        )
+    problem = Problem(tuple(buffers), None, memories)
+    told: list[Progress] = []
+    solved = solve(problem, "hill-climb", Limits(nodes=30), told.append)
+    assert solved.nodes <= 30
+    assert [(p.peak, p.lower_bound) for p in told] == [(peak, bound) for _, peak, bound in solved.trajectory]
+    if solved.plan.offsets:
+        assert check(problem, solved.plan) == ()
+        assert told[-1].peak == solved.peak

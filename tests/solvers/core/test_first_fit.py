@@ -1,0 +1,121 @@
+"""Algorithm 1 by hand, and against a slow twin."""
+
+from __future__ import annotations
+
+from math import lcm
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem, check
+from solvers.core.bounds import contention
+from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit, naive
+from solvers.registry import packers, solve
+
+
+def buffer(name: str, size: int, start: int, stop: int, alignment: int = 1) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), alignment)
+
+
+CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
+
+
+def test_sequential_by_hand() -> None:
+    # c slides past b [10, 40) only if it must: below b there are 10 bytes, too few; so c is at 40.
+    assert first_fit(CHAIN, ORDERS["sequential"]).offsets == {"a": 0, "b": 10, "c": 40, "d": 0}
+
+
+def test_large_first_by_hand() -> None:
+    assert first_fit(CHAIN, ORDERS["large-first"]).offsets == {"a": 30, "b": 0, "c": 40, "d": 0}
+
+
+def test_short_first_by_hand() -> None:
+    assert first_fit(CHAIN, ORDERS["short-first"]).offsets == {"a": 0, "b": 10, "c": 40, "d": 0}
+
+
+def test_naive_is_the_sum_of_sizes() -> None:
+    assert naive(CHAIN).peak(CHAIN) == 100
+    assert solve(CHAIN, "naive").lower_bound == contention(CHAIN) == 60
+
+
+def test_status_says_what_is_known() -> None:
+    assert solve(CHAIN, "sequential").status == "optimal"
+    assert solve(Problem(CHAIN.buffers, 50), "sequential").status == "infeasible"
+    assert solve(Problem(CHAIN.buffers, 90), "naive").status == "unknown"
+    assert solve(CHAIN, "naive").status == "feasible"
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    count = draw(st.integers(0, 9))
+    result: list[Buffer] = []
+    for index in range(count):
+        live = draw(
+            st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1, max_size=2).map(
+                lambda pairs: tuple(Interval(s, s + n) for s, n in pairs)
+            )
+        )
+        size, alignment = draw(st.integers(0, 12)), draw(st.sampled_from((1, 2, 8)))
+        result.append(Buffer(str(index), size, live, alignment))
+    return Problem(tuple(result))
+
+
+def slow_first_fit(problem: Problem, name: str) -> Plan:
+    """The paper's sentence, literally: from 0 up, byte by byte, until nothing collides."""
+    offsets: dict[str, int] = {}
+    for item in sorted(problem.buffers, key=ORDERS[name]):
+        rivals = [b for b in problem.buffers if b.name in offsets and b.conflicts(item)]
+        offset = 0
+        while (
+            any(
+                max(offset, offsets[r.name]) < min(offset + item.bytes, offsets[r.name] + r.bytes)
+                for r in rivals
+            )
+            or offset % item.alignment
+        ):
+            offset += 1
+        offsets[item.name] = offset
+    return Plan(offsets)
+
+
+@settings(max_examples=150)
+@given(problems(), st.sampled_from(sorted(ORDERS)))
+def test_first_fit_equals_its_slow_twin(problem: Problem, name: str) -> None:
+    assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(1, 3))
+def test_short_stretches_of_time_lose_no_rival(problem: Problem, stretch: int) -> None:
+    """Of every buffer, once all are placed: the same rivals as by asking each pair."""
+    placed = PlacedByTime(problem, stretch)
+    for index in range(len(problem.buffers)):
+        placed.add(index, index * 100)
+    for index, item in enumerate(problem.buffers):
+        lows, highs = placed.rivals(index)
+        found = set(zip(lows.tolist(), highs.tolist(), strict=True))
+        others = [(i * 100, i * 100 + b.bytes) for i, b in enumerate(problem.buffers) if b.bytes]
+        expected = {at for at in others if problem.buffers[at[0] // 100].conflicts(item) and item.bytes}
+        assert found == expected
+
+
+def test_sizes_beyond_64_bits() -> None:
+    huge = Problem((buffer("a", 1 << 70, 0, 2), buffer("b", 3, 1, 3, 8)))
+    assert first_fit(huge, ORDERS["sequential"]).offsets == {"a": 0, "b": 1 << 70}
+
+
+@given(problems())
+def test_every_packer_is_correct_and_not_below_the_bound(problem: Problem) -> None:
+    step = lcm(*(b.alignment for b in problem.buffers))
+    for name in packers():
+        solved = solve(problem, name)
+        assert check(problem, solved.plan) == ()
+        assert solved.peak >= solved.lower_bound
+        assert solved.peak <= sum(b.bytes + step for b in problem.buffers)
+
+
+@given(problems())
+def test_contention_is_the_fullest_position(problem: Problem) -> None:
+    live = [sum(b.bytes for b in problem.buffers if any(p in i for i in b.live)) for p in range(15)]
+    assert contention(problem) == max(live)

@@ -1,0 +1,113 @@
+"""CP-SAT by hand, against every plan, and on what is too large or has no meaning for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from solvers.core.outcome import Limits, Progress
+from solvers.exact import cp_sat
+from tests.solvers.oracle import smallest_peak
+from tests.solvers.random_problems import random_problem
+
+ONE = Limits(threads=1)
+
+
+def buffer(name: str, size: int, start: int, stop: int, alignment: int = 1) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), alignment)
+
+
+# First fit by size needs 60 here; the largest live set, 50, can be met.
+CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
+
+
+def test_by_hand() -> None:
+    outcome = cp_sat.minimise(CHAIN, ONE)
+    assert (outcome.status, outcome.lower_bound) == ("optimal", 60)
+    assert outcome.plan is not None
+    assert check(replace(CHAIN, capacity=60), outcome.plan) == ()
+    assert cp_sat.fit(CHAIN, 60, ONE).status == "feasible"
+    refused = cp_sat.fit(CHAIN, 59, ONE)
+    assert (refused.status, refused.plan, refused.lower_bound) == ("infeasible", None, 60)
+
+
+def test_the_bounds_and_the_plan_that_it_is_given() -> None:
+    plan = Plan({"a": 30, "b": 0, "c": 40, "d": 0})
+    outcome = cp_sat.minimise(CHAIN, ONE, upper=plan, lower=60)
+    assert (outcome.status, outcome.lower_bound) == ("optimal", 60)
+
+
+def test_progress_is_reported_and_bounds_meet() -> None:
+    seen: list[Progress] = []
+    cp_sat.minimise(random_problem(8, 14, False), ONE, seen.append)
+    assert seen
+    assert all(p.peak is None or p.lower_bound <= p.peak for p in seen)
+
+
+@pytest.mark.parametrize("first", range(0, 150, 50))
+def test_every_status_and_peak_equals_that_of_all_plans(first: int) -> None:
+    for seed in range(first, first + 50):
+        problem = random_problem(seed)
+        best = smallest_peak(problem)
+        outcome = cp_sat.minimise(problem, ONE)
+        if best is None:
+            assert outcome.status == "infeasible", seed
+            continue
+        assert (outcome.status, outcome.lower_bound) == ("optimal", best), seed
+        assert outcome.plan is not None
+        assert check(problem, outcome.plan) == (), seed
+        assert cp_sat.fit(problem, best, ONE).status == "feasible", seed
+        if best:
+            assert cp_sat.fit(problem, best - 1, ONE).status == "infeasible", seed
+
+
+def test_the_same_nodes_and_seed_give_the_same_plan() -> None:
+    problem = random_problem(5, 14, False)
+    limits = Limits(nodes=50_000, seed=3)
+    assert cp_sat.minimise(problem, limits) == cp_sat.minimise(problem, limits)
+
+
+def test_a_limit_of_no_time_leaves_it_unknown() -> None:
+    outcome = cp_sat.fit(CHAIN, 60, Limits(seconds=0.0, threads=1))
+    assert outcome.status in ("unknown", "feasible")
+
+
+def test_sizes_of_a_tebibyte_are_scaled_and_primes_of_that_size_are_refused() -> None:
+    scaled = Problem(tuple(buffer(str(i), (i + 1) << 40, 0, 3) for i in range(4)))
+    assert cp_sat.minimise(scaled, ONE).lower_bound == 10 << 40
+    large = Problem(tuple(buffer(str(i), (1 << 60) + i, 0, 3) for i in range(4)))
+    outcome = cp_sat.minimise(large, ONE)
+    assert (outcome.status, outcome.plan) == ("unknown", None)
+    assert outcome.proof.startswith("CP-SAT was not asked: ends of up to")
+
+
+def test_too_many_buffers_are_refused_at_once() -> None:
+    many = Problem(tuple(buffer(str(i), 1, i, i + 200) for i in range(20_000)))
+    outcome = cp_sat.minimise(many, Limits(seconds=5.0))
+    assert outcome.status == "unknown"
+    assert "live sets of more than" in outcome.proof
+
+
+def test_nothing_at_all() -> None:
+    assert cp_sat.minimise(Problem(()), ONE) == replace(
+        cp_sat.minimise(Problem(()), ONE), status="optimal", plan=Plan({}), lower_bound=0
+    )
+    empty = Problem((buffer("a", 0, 0, 5), buffer("b", 3, 2, 2)))
+    assert cp_sat.minimise(empty, ONE).lower_bound == 3
+    assert cp_sat.fit(Problem((buffer("a", 0, 0, 5),)), 0, ONE).status == "feasible"
+
+
+def test_memories_apart_and_pins_together() -> None:
+    problem = Problem(
+        (buffer("a", 4, 0, 2), buffer("b", 4, 5, 6), replace(buffer("p", 3, 0, 9), pinned=10)),
+        memories=(Memory("x", 0, 8), Memory("y", 8, 20)),
+        apart=(("a", "b"),),
+        separated=(("b", "p"),),
+    )
+    outcome = cp_sat.minimise(problem, ONE)
+    assert outcome.lower_bound == 17  # one of the two must go above the pinned one
+    assert outcome.plan is not None
+    assert check(problem, outcome.plan) == ()

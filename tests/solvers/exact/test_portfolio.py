@@ -1,0 +1,211 @@
+"""The portfolio: known answers, degenerate problems, and every claim against all plans."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.certificate import excludes
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.verify.certificate import verify_certificate
+from solvers.core.outcome import Limits, Outcome, Progress
+from solvers.core.preprocess import components, part_of
+from solvers.exact import cp_sat
+from solvers.exact.portfolio import exact
+from solvers.registry import solve
+from solvers.search import complete as search
+from tests.solvers.oracle import smallest_peak
+from tests.solvers.random_problems import random_problem
+
+LIMITS = Limits(nodes=200_000, threads=1)
+
+
+def buffer(name: str, size: int, start: int = 0, stop: int = 9, alignment: int = 1) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),), alignment)
+
+
+def agree(seed: int, problem: Problem) -> Outcome:
+    """The outcome of minimising, after every claim in it was held against all plans."""
+    best = smallest_peak(problem)
+    for goal in ("fit", "minimise"):
+        outcome = exact(problem, LIMITS, goal=goal)
+        assert outcome.certificate is not None
+        assert verify_certificate(problem, outcome.certificate) == (), seed
+        if best is None:
+            assert outcome.status == "infeasible", seed
+            assert excludes(outcome.certificate, problem.capacity), seed
+            names = set(outcome.explanation)
+            part = part_of(problem, [b for b in problem.buffers if b.name in names])
+            assert smallest_peak(part) is None, seed
+            continue
+        assert outcome.plan is not None, seed
+        assert check(problem, outcome.plan) == (), seed
+        peak = outcome.plan.peak(problem)
+        assert outcome.lower_bound <= best, seed
+        if goal == "minimise" or problem.capacity is None or outcome.status == "optimal":
+            assert (outcome.status, peak, outcome.lower_bound) == ("optimal", best, best), seed
+        else:
+            assert outcome.status == "feasible", seed
+    return outcome
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_all_claims_about_random_problems_hold(first: int) -> None:
+    for seed in range(first, first + 100):
+        agree(seed, random_problem(seed))
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_parts_that_do_not_touch_are_planned_alone(first: int) -> None:
+    """Two problems one after the other: the optimum is the larger of the two."""
+    for seed in range(first, first + 20):
+        one = replace(random_problem(seed, 6, False), capacity=None)
+        two = replace(random_problem(seed + 1000, 6, False), capacity=None)
+        later = tuple(
+            replace(
+                b, name=f"later {b.name}", live=tuple(Interval(i.start + 50, i.stop + 50) for i in b.live)
+            )
+            for b in two.buffers
+        )
+        both = Problem(one.buffers + later)
+        peaks = [smallest_peak(one) or 0, smallest_peak(two) or 0]
+        outcome = exact(both, LIMITS)
+        assert (outcome.status, outcome.lower_bound) == ("optimal", max(peaks)), seed
+        assert len(components(both)) >= (2 if one.buffers and later else 1)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_the_two_exact_solvers_agree_on_up_to_14_buffers(first: int) -> None:
+    for seed in range(first, first + 20):
+        problem = random_problem(seed, 14)
+        one = search.minimise(problem, LIMITS)
+        other = cp_sat.minimise(problem, Limits(threads=1, seconds=20))
+        assert one.status == other.status, seed
+        if one.plan is not None and other.plan is not None:
+            assert one.plan.peak(problem) == other.plan.peak(problem), seed
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "peak"),
+    [
+        (Problem(()), "optimal", 0),
+        (Problem((), 0), "optimal", 0),
+        (Problem((buffer("a", 0),), 0), "optimal", 0),
+        (Problem((buffer("a", 1),), 0), "infeasible", None),
+        (Problem((buffer("a", 7, 3, 3), buffer("b", 5, 9, 2))), "optimal", 7),
+        (Problem((buffer("a", 1 << 40), buffer("b", (1 << 40) + 1))), "optimal", (1 << 41) + 1),
+        (Problem((buffer("a", 1 << 70), buffer("b", 3))), "optimal", (1 << 70) + 3),
+        (Problem((buffer("a", 8),), 7), "infeasible", None),
+        (Problem((replace(buffer("a", 4), pinned=6),), 9), "infeasible", None),
+        (Problem((replace(buffer("a", 4, alignment=4), pinned=6),)), "infeasible", None),
+        (Problem((replace(buffer("a", 4), pinned=-4),)), "infeasible", None),
+        (Problem((buffer("a", 4), buffer("b", 6)), colocated=(("a", "b"),)), "optimal", 6),
+        (
+            Problem((buffer("a", 4), buffer("b", 6)), colocated=(("a", "b"),), separated=(("a", "b"),)),
+            "optimal",
+            6,
+        ),
+        (Problem((buffer("a", 4, 0, 1), buffer("b", 6, 2, 3)), separated=(("a", "b"),)), "optimal", 10),
+        (Problem((buffer("a", 9),), memories=(Memory("x", 0, 8), Memory("y", 8, 16))), "infeasible", None),
+        (
+            Problem((buffer("a", 1), buffer("b", 1), buffer("c", 1)), colocated=(("a", "b"), ("b", "c"))),
+            "infeasible",
+            None,
+        ),
+    ],
+)
+def test_degenerate_problems_have_a_defined_answer(problem: Problem, status: str, peak: int | None) -> None:
+    outcome = exact(problem, LIMITS)
+    assert outcome.status == status
+    assert (None if outcome.plan is None else outcome.plan.peak(problem)) == peak
+    assert outcome.certificate is not None
+    assert verify_certificate(problem, outcome.certificate) == ()
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (Problem((buffer("a", 1), buffer("a", 2))), "two buffers are named 'a'"),
+        (Problem((buffer("a", -1),)), "buffer 'a' has -1 bytes"),
+        (Problem((buffer("a", 1, alignment=0),)), "buffer 'a' is aligned to 0"),
+        (Problem((buffer("a", 1),), separated=(("a", "x"),)), "separated: there is no 'x'"),
+        (Problem((), memories=(Memory("x", 0, 8), Memory("y", 7, 9))), "memories 'x' and 'y' overlap"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(problem: Problem, words: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        exact(problem, LIMITS)
+    assert refusal.value.what == words
+
+
+def test_minimising_under_a_capacity_goes_on_after_the_first_fit() -> None:
+    problem = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5)), 70)
+    assert exact(problem, LIMITS, goal="minimise").lower_bound == 50
+
+
+def test_the_same_seed_and_nodes_give_the_same_answer() -> None:
+    for seed in range(12):
+        problem = random_problem(seed, 14)
+        one, two = (exact(problem, LIMITS, goal="minimise") for _ in range(2))
+        assert replace(one, trajectory=()) == replace(two, trajectory=())
+
+
+def test_progress_never_goes_back() -> None:
+    for seed in range(40):
+        seen: list[Progress] = []
+        outcome = exact(random_problem(seed, 12), LIMITS, seen.append, "minimise")
+        assert list(outcome.trajectory) == seen
+        assert [p.lower_bound for p in seen] == sorted(p.lower_bound for p in seen)
+        peaks = [p.peak for p in seen if p.peak is not None]
+        assert peaks == sorted(peaks, reverse=True)
+        assert [p.seconds for p in seen] == sorted(p.seconds for p in seen)
+
+
+def many(count: int, longest: int) -> Problem:
+    random = Random(1)
+    starts = [random.randint(0, 2 * count) for _ in range(count)]
+    return Problem(
+        tuple(
+            buffer(str(i), random.randint(1, 4096), start, start + random.randint(1, longest))
+            for i, start in enumerate(starts)
+        )
+    )
+
+
+def test_ten_thousand_buffers_with_room_take_less_than_two_seconds() -> None:
+    problem = many(10_000, 200)
+    began = time.process_time()
+    outcome = exact(replace(problem, capacity=1 << 30), Limits(seconds=10))
+    assert outcome.status in ("feasible", "optimal")
+    assert time.process_time() - began < 2
+
+
+def test_the_registry_hands_everything_on() -> None:
+    problem = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5)), 49)
+    solved = solve(problem, "exact", LIMITS)
+    assert (solved.status, solved.explanation, solved.lower_bound) == ("infeasible", ("b", "c"), 50)
+    assert solved.certificate is not None
+    assert solved.plan.offsets
+    assert solved.trajectory
+    for packer in ("search", "cp-sat", "exact"):
+        fine = solve(replace(problem, capacity=50), packer, LIMITS)
+        assert (fine.status in ("optimal", "feasible"), fine.peak) == (True, 50)
+
+
+def test_minimalloc_instances_fit() -> None:
+    folder = os.environ.get("CHIPMODEL_MINIMALLOC")
+    if not folder:
+        pytest.skip("CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's instances")
+    for path in sorted(Path(folder).glob("[CK].1048576.csv")):
+        rows = [line.split(",") for line in path.read_text().split()[1:]]
+        buffers = tuple(buffer(n, int(size), int(low), int(high)) for n, low, high, size in rows)
+        outcome = exact(Problem(buffers, 1_048_576), Limits(seconds=30))
+        assert outcome.plan is not None, path.name
+        assert check(Problem(buffers, 1_048_576), outcome.plan) == ()

@@ -1,0 +1,66 @@
+"""The smallest gap by hand, against a slow twin, and what it guarantees."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem, check
+from solvers.core.first_fit import ORDERS, first_fit
+from solvers.heuristics.best_fit import greedy_best_fit
+from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+
+
+def alive(*rows: tuple[int, int, int]) -> Problem:
+    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+
+
+def test_the_smallest_gap_is_taken_where_first_fit_takes_the_lowest() -> None:
+    # Free beside the last are [0, 20) and [39, 54).
+    problem = alive((20, 0, 1), (19, 0, 9), (15, 0, 1), (14, 0, 9), (10, 1, 9))
+    assert list(greedy_best_fit(problem).offsets.values()) == [0, 20, 39, 54, 39]
+    assert list(first_fit(problem, ORDERS["large-first"]).offsets.values()) == [0, 20, 39, 54, 0]
+
+
+def slow(problem: Problem) -> Plan:
+    """Every aligned offset that is free, grouped into gaps; the smallest gap, the lowest of those."""
+    offsets: dict[str, int] = {}
+    for item in sorted(problem.buffers, key=lambda b: -b.bytes):
+        rivals = [b for b in problem.buffers if b.name in offsets and b.bytes and b.conflicts(item)]
+        taken = sorted((offsets[r.name], offsets[r.name] + r.bytes) for r in rivals)
+        gaps: list[tuple[int, int]] = []
+        end = 0
+        for low, high in taken:
+            start = -(-end // item.alignment) * item.alignment
+            if low - start >= item.bytes:
+                gaps.append((low - start, start))
+            end = max(end, high)
+        above = -(-end // item.alignment) * item.alignment
+        offsets[item.name] = min(gaps)[1] if gaps and item.bytes else above if item.bytes else 0
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
+@settings(max_examples=200)
+@given(odd_problems())
+def test_it_equals_its_slow_twin_and_is_correct(problem: Problem) -> None:
+    plan = greedy_best_fit(problem)
+    assert plan.offsets == slow(problem).offsets
+    assert check(problem, plan) == ()
+
+
+@given(simple_problems())
+def test_every_buffer_rests_on_another_and_none_is_above_naive(problem: Problem) -> None:
+    plan = greedy_best_fit(problem)
+    for b in problem.buffers:
+        ends = {0} | {plan.offsets[o.name] + o.bytes for o in problem.buffers if o.conflicts(b)}
+        assert plan.offsets[b.name] in ends
+    assert plan.peak(problem) <= naive_sum(problem)
+
+
+def test_first_fit_by_size_is_another_planner() -> None:
+    from tests.solvers.many_problems import random_buffers
+
+    problems = [random_buffers(seed, 40, horizon=20, longest=8) for seed in range(20)]
+    peaks = [(greedy_best_fit(p).peak(p), first_fit(p, ORDERS["large-first"]).peak(p)) for p in problems]
+    assert any(best < first for best, first in peaks)
+    assert any(best > first for best, first in peaks)

@@ -1,0 +1,69 @@
+"""S0's published example, its rules by hand, and what it guarantees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, check
+from solvers.core.bounds import contention
+from solvers.heuristics.free_list import free_list
+from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+
+
+def buffers(*rows: tuple[int, int, int]) -> Problem:
+    """Of (bytes, first position, last position), as S0 writes them."""
+    return Problem(tuple(Buffer(str(n), size, (Interval(a, b + 1),)) for n, (size, a, b) in enumerate(rows)))
+
+
+def offsets(problem: Problem) -> list[int]:
+    return list(free_list(problem).offsets.values())
+
+
+def test_the_example_of_the_source_document() -> None:
+    problem = buffers((2048, 0, 2), (2048, 1, 4), (1024, 2, 3), (2048, 3, 4), (1024, 4, 5), (4096, 5, 5))
+    assert offsets(problem) == [0, 2048, 4096, 0, 4096, 0]
+    assert free_list(problem).peak(problem) == 5120
+
+
+def test_the_smallest_free_block_that_is_large_enough_is_taken() -> None:
+    # Free at 3: [0, 30) and [40, 50) around what lives on; 9 bytes go into the smaller one.
+    problem = buffers((30, 0, 2), (10, 0, 9), (10, 0, 2), (10, 0, 9), (9, 3, 9), (25, 3, 9), (5, 4, 9))
+    assert offsets(problem) == [0, 30, 40, 50, 40, 0, 25]
+
+
+def test_neighbouring_free_blocks_are_one() -> None:
+    assert offsets(buffers((10, 0, 1), (20, 0, 0), (30, 0, 0), (60, 2, 2))) == [0, 10, 30, 0]
+
+
+def test_the_largest_free_block_is_stretched_and_what_lies_beyond_moves() -> None:
+    # Free at 1: [0, 10) and [15, 35); 28 bytes stretch the second one by 8.
+    rows = (10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2)
+    assert offsets(buffers(*rows[:5])) == [0, 10, 15, 43, 15]
+    # At 2 only [0, 10) is free: 12 bytes stretch it by 2, and all the rest moves up once more.
+    problem = buffers(*rows)
+    assert offsets(problem) == [0, 12, 17, 45, 17, 0]
+    assert free_list(problem).peak(problem) == 52
+
+
+@given(simple_problems())
+def test_never_above_the_sum_of_sizes(problem: Problem) -> None:
+    assert free_list(problem).peak(problem) <= naive_sum(problem)
+
+
+@given(simple_problems())
+def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
+    same = replace(problem, buffers=tuple(replace(b, bytes=8, alignment=4) for b in problem.buffers))
+    assert free_list(same).peak(same) == contention(same)
+
+
+@given(odd_problems())
+def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+    assert check(problem, free_list(problem)) == ()
+
+
+def test_sizes_beyond_64_bits() -> None:
+    problem = buffers((1 << 70, 0, 0), (3, 0, 2), (1 << 71, 1, 2))
+    assert offsets(problem) == [0, 1 << 71, 0]

@@ -1,0 +1,54 @@
+"""The stack by hand, against a slow twin, and what it guarantees."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, check
+from solvers.core.first_fit import naive
+from solvers.heuristics.linear import linear
+from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+
+
+def alive(*rows: tuple[int, int, int]) -> Problem:
+    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+
+
+def test_only_the_top_is_given_back() -> None:
+    # At 2 the lowest one is dead, but under one that lives; at 4 the top two are.
+    problem = alive((10, 0, 2), (20, 0, 9), (30, 1, 4), (5, 2, 4), (7, 4, 9))
+    assert list(linear(problem).offsets.values()) == [0, 10, 30, 60, 30]
+
+
+def test_one_buffer_that_lives_throughout_keeps_all_below_it() -> None:
+    assert list(linear(alive((10, 0, 1), (1, 0, 9), (10, 1, 2), (10, 2, 3))).offsets.values()) == [
+        0,
+        10,
+        11,
+        11,
+    ]
+
+
+@given(simple_problems())
+def test_it_is_a_stack(problem: Problem) -> None:
+    """By rising start: each lies on the highest of those still alive, whatever there is below."""
+    offsets = linear(problem).offsets
+    before: list[Buffer] = []
+    for buffer in sorted(problem.buffers, key=lambda b: b.live[0].start):
+        living = [b for b in before if b.live[0].stop > buffer.live[0].start]
+        assert offsets[buffer.name] == max((offsets[b.name] + b.bytes for b in living), default=0)
+        before.append(buffer)
+    assert linear(problem).peak(problem) <= naive_sum(problem)
+
+
+@given(simple_problems())
+def test_without_an_end_of_any_life_it_is_naive(problem: Problem) -> None:
+    """Vela's LinearAlloc, which gives nothing back, is naive in execution order."""
+    together = tuple(Buffer(b.name, b.bytes, (Interval(0, 1),)) for b in problem.buffers)
+    assert linear(Problem(together)).offsets == naive(Problem(together)).offsets
+
+
+@given(odd_problems())
+def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+    assert check(problem, linear(problem)) == ()

@@ -1,0 +1,91 @@
+"""The pool's published example (S4), its rules by hand, and what it guarantees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.program import Program, ops
+from solvers.core.bounds import contention
+from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
+from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
+from workloads.zoo import build
+
+MIB = 1 << 20
+
+
+def feature_maps(program: Program) -> Problem:
+    """The outputs of all ops but the last, which are no feature maps: an op's output lives until its last
+    reader is done (S2, eq. 1). The network's input is the caller's; activations are in place, so that the
+    zoo's networks have none of their own."""
+    steps = list(ops(program.body))
+    born = {name: at for at, op in enumerate(steps) for name in op.outputs}
+    dies = dict(born)
+    for at, op in enumerate(steps):
+        dies |= {name: at for name in op.inputs if name in born}
+    kept = [name for name in born if name not in program.outputs]
+    return Problem(
+        tuple(Buffer(n, program.tensors[n].bytes, (Interval(born[n], dies[n] + 1),)) for n in kept)
+    )
+
+
+@pytest.fixture(scope="module")
+def resnet18() -> Problem:
+    return feature_maps(build("resnet18", {"input": "448"}, dtype="float32"))
+
+
+def test_resnet18_as_the_source_document_says(resnet18: Problem) -> None:
+    nodes = pool_nodes(resnet18, 0)
+    assert [round(size / MIB, 2) for size in nodes.sizes] == [12.25, 3.06, 3.06]
+    assert pool(resnet18, 0).peak(resnet18) == sum(nodes.sizes) == 19_267_584
+    assert check(resnet18, pool(resnet18, 0)) == ()
+
+
+@pytest.mark.parametrize(("threshold", "nodes"), [(0.25, 8), (REUSE_THRESHOLD, 14)])
+def test_resnet18_with_the_thresholds_that_are_in_use(
+    resnet18: Problem, threshold: float, nodes: int
+) -> None:
+    assert len(pool_nodes(resnet18, threshold).sizes) == nodes
+
+
+def alive(*rows: tuple[int, int, int]) -> Problem:
+    return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
+
+
+def test_the_first_free_node_that_will_do_is_taken_and_not_the_best() -> None:
+    # Freed first is the node of 100, then that of 80; 70 bytes are more than half of both.
+    problem = alive((100, 0, 1), (80, 0, 2), (70, 2, 3))
+    assert pool_nodes(problem, 0.5).node_of == (0, 1, 0)
+    assert pool_nodes(problem, 0.75).node_of == (0, 1, 1)
+    assert pool_nodes(problem, 0.9).node_of == (0, 1, 2)
+
+
+def test_the_threshold_is_to_be_exceeded() -> None:
+    assert pool_nodes(alive((40, 0, 1), (30, 1, 2)), 0.75).sizes == (40, 30)
+    assert pool_nodes(alive((40, 0, 1), (31, 1, 2)), 0.75).sizes == (40,)
+
+
+@given(simple_problems(), st.sampled_from((0, 0.25, 0.75, 0.99)))
+def test_the_peak_is_the_sum_of_the_nodes(problem: Problem, threshold: float) -> None:
+    nodes, plan = pool_nodes(problem, threshold), pool(problem, threshold)
+    assert plan.peak(problem) == sum(nodes.sizes) <= naive_sum(problem)
+    for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
+        assert node is not None
+        assert threshold * nodes.sizes[node] < buffer.bytes <= nodes.sizes[node]
+        assert plan.offsets[buffer.name] == sum(nodes.sizes[:node])
+
+
+@given(simple_problems())
+def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) -> None:
+    same = replace(problem, buffers=tuple(replace(b, bytes=8) for b in problem.buffers))
+    assert pool(same).peak(same) == contention(same)
+
+
+@given(odd_problems())
+def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+    assert check(problem, pool(problem)) == ()

@@ -1,0 +1,204 @@
+"""The specialised search: brute force agrees, rules change nothing, seeds decide, odd input is answered."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench.search_soundness import differences
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from solvers.core.outcome import Limits, Progress
+from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise, warm
+from solvers.search.fuse import fused
+from solvers.search.model import Contradiction, model_of
+from tests.solvers.brute_force import MOST, optimum, random_problem
+from workloads.packing.guillotine import guillotine
+
+QUICK = Limits(nodes=200_000, threads=1)
+
+
+def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
+    return Buffer(name, size, (Interval(start, stop),))
+
+
+TIGHT = Problem(
+    (
+        buffer("a", 2, 1, 4),
+        Buffer("b", 4, (Interval(0, 4), Interval(6, 7))),
+        buffer("c", 4, 5, 9),
+        buffer("d", 4, 2, 6),
+        buffer("e", 4, 4, 5),
+        buffer("f", 1, 2, 3),
+    )
+)
+"""Never more than 11 bytes are alive, yet it needs 12: found by ``optimum`` among random problems."""
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_brute_force_agrees(seed: int) -> None:
+    wrong, _ = differences(20_000 + seed, 6)
+    assert not wrong
+
+
+@pytest.mark.parametrize("rules", range(ALL_RULES + 1))
+def test_every_rule_may_be_off(rules: int) -> None:
+    for seed in range(40_000, 40_006):
+        problem = random_problem(Random(seed), 5)
+        best = optimum(problem, MOST)
+        for capacity in range(MOST + 1):
+            outcome = fit(problem, capacity, QUICK, rules=rules)
+            fits = best is not None and capacity >= best
+            assert outcome.status == ("feasible" if fits else "infeasible") or outcome.proof == LEFT_OUT
+
+
+def test_proves_more_than_the_live_bytes() -> None:
+    assert (model_of(TIGHT).bound(), optimum(TIGHT, MOST)) == (11, 12)
+    outcome = fit(TIGHT, 11, QUICK)
+    assert (outcome.status, outcome.proof) == ("infeasible", "search exhausted")
+    lowest = minimise(TIGHT, QUICK)
+    assert (lowest.status, lowest.lower_bound) == ("optimal", 12)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_same_seed_same_plan(threads: int) -> None:
+    problem = guillotine(120, seed=3)
+    limits = Limits(nodes=400_000, seed=5, threads=threads)
+    first, second = (fit(problem, problem.capacity or 0, limits) for _ in range(2))
+    assert first.status == "feasible"
+    assert (first.plan, first.nodes) == (second.plan, second.nodes)
+
+
+def test_every_seed_finds_a_plan() -> None:
+    problem = guillotine(60, seed=1)
+    plans = [fit(problem, problem.capacity or 0, Limits(nodes=400_000, seed=seed)).plan for seed in range(8)]
+    assert all(plan is not None and not check(problem, plan) for plan in plans)
+
+
+@pytest.mark.parametrize("n", [50, 100, 150, 200])
+def test_packs_without_waste(n: int) -> None:
+    problem = guillotine(n, seed=0)
+    outcome = fit(problem, problem.capacity or 0, Limits(nodes=2_000_000))
+    assert outcome.plan is not None
+    assert not check(problem, outcome.plan)
+    assert fit(problem, (problem.capacity or 0) - 1, QUICK).proof == "contention"
+
+
+def test_limits_end_the_search() -> None:
+    problem = replace(guillotine(300, seed=3), capacity=None)
+    outcome = fit(problem, 1 << 20, Limits(nodes=50, threads=1))
+    assert outcome.status == "unknown"
+    assert outcome.nodes <= 50
+    assert fit(problem, 1 << 20, Limits(seconds=0.0)).status in ("unknown", "feasible")
+
+
+def test_minimise_keeps_what_it_was_given() -> None:
+    problem = replace(guillotine(300, seed=3), capacity=None)
+    offsets, end = dict[str, int](), 0
+    for b in problem.buffers:
+        offsets[b.name], end = end, end + b.bytes
+    outcome = minimise(problem, Limits(nodes=20, threads=1), upper=Plan(offsets))
+    assert outcome.status == "feasible"
+    assert outcome.plan is not None
+    assert outcome.lower_bound <= 1 << 20 < outcome.plan.peak(problem) <= end
+
+
+def test_minimise_reports_ever_better() -> None:
+    seen: list[Progress] = []
+    problem = replace(guillotine(80, seed=2), capacity=None)
+    outcome = minimise(problem, Limits(nodes=2_000_000), report=seen.append)
+    assert outcome.status == "optimal"
+    assert outcome.lower_bound == 1 << 20
+    peaks = [p.peak for p in seen if p.peak is not None]
+    assert peaks == sorted(peaks, reverse=True)
+    bounds = [p.lower_bound for p in seen]
+    assert bounds == sorted(bounds)
+
+
+def test_minimise_takes_a_bound_for_granted() -> None:
+    problem = Problem((buffer("a", 4, 0, 2), buffer("b", 4, 3, 5)))
+    plan = Plan({"a": 0, "b": 0})
+    outcome = minimise(problem, QUICK, upper=plan, lower=4)
+    assert (outcome.status, outcome.plan, outcome.nodes) == ("optimal", plan, 0)
+
+
+def test_minimise_with_too_little_capacity() -> None:
+    outcome = minimise(replace(TIGHT, capacity=11), QUICK)
+    assert (outcome.status, outcome.plan) == ("infeasible", None)
+
+
+def test_contention_names_those_alive() -> None:
+    problem = Problem((buffer("a", 3, 0, 2), buffer("b", 3, 1, 3), buffer("c", 3, 2, 4)))
+    outcome = fit(problem, 5, QUICK)
+    assert outcome.status == "infeasible"
+    assert set(outcome.explanation) in ({"a", "b"}, {"b", "c"})
+
+
+def test_huge_sizes() -> None:
+    big = 1 << 40
+    problem = Problem((buffer("a", big, 0, 2), buffer("b", 3 * big, 1, 3), buffer("c", big, 2, 4)))
+    assert fit(problem, 4 * big, QUICK).status == "feasible"
+    assert fit(problem, 4 * big - 1, QUICK).status == "infeasible"
+    odd = Problem((buffer("a", (1 << 62) + 1, 0, 2), buffer("b", (1 << 62) + 3, 1, 3)))
+    for outcome in (fit(odd, 1 << 62, QUICK), minimise(odd, QUICK)):
+        assert outcome.status == "unknown"
+        assert outcome.proof.startswith("not searched")
+
+
+def test_nothing_at_all() -> None:
+    assert fit(Problem(()), 0, QUICK).status == "feasible"
+    assert minimise(Problem(()), QUICK).status == "optimal"
+    empty = Problem((buffer("a", 0, 0, 3), Buffer("b", 5, ()), buffer("c", 2, 4, 4)))
+    assert fit(empty, 5, QUICK).status == "feasible"
+    assert fit(empty, 4, QUICK).status == "infeasible"
+    assert fit(Problem((buffer("a", 0, 0, 3),)), 0, QUICK).status == "feasible"
+
+
+def test_constraints_that_clash_are_named() -> None:
+    a, b = buffer("a", 2, 0, 3), buffer("b", 2, 1, 4)
+    pinned = (replace(a, pinned=0), replace(b, pinned=2))
+    assert fit(Problem(pinned, colocated=(("a", "b"),)), 9, QUICK).explanation == ("a", "b")
+    misaligned = Problem((replace(a, pinned=3, alignment=2),))
+    assert fit(misaligned, 9, QUICK).status == "infeasible"
+    homeless = Problem((replace(a, bytes=5),), memories=(Memory("m", 0, 4),))
+    assert minimise(homeless, QUICK).explanation == ("a",)
+
+
+def test_full_sections_make_two_buffers_one() -> None:
+    problem = Problem((buffer("x", 3, 0, 4), buffer("a", 2, 0, 2), buffer("b", 2, 2, 4)))
+    groups = fused(model_of(problem), 5).groups
+    assert sorted(tuple(b.name for b in group.members) for group in groups) == [("a", "b"), ("x",)]
+    assert len(fused(model_of(problem), 6).groups) == 3
+
+
+def test_full_sections_may_leave_two_buffers_one_place() -> None:
+    """b is where a is and c is where b is, but a and c are alive together."""
+    a, c = (Buffer(n, 2, (Interval(t, t + 1 + (n == "c")), Interval(4, 5))) for n, t in (("a", 0), ("c", 3)))
+    problem = Problem((buffer("x", 2, 0, 2), a, buffer("b", 2, 1, 3), buffer("y", 2, 2, 4), c))
+    with pytest.raises(Contradiction, match="one place"):
+        fused(model_of(problem), 4)
+    assert optimum(problem, 4) is None
+    assert fit(problem, 4, QUICK).status == "infeasible"
+
+
+def test_warm_says_how_long_it_took() -> None:
+    assert 0 <= warm() < 120
+
+
+def minimalloc() -> list[Path]:
+    folder = os.environ.get("CHIPMODEL_MINIMALLOC")
+    return sorted(Path(folder).glob("*.csv")) if folder else []
+
+
+@pytest.mark.skipif(not minimalloc(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
+def test_minimalloc_instances_fit() -> None:
+    for path in minimalloc():
+        rows = [line.split(",") for line in path.read_text().split()[1:]]
+        problem = Problem(tuple(buffer(r[0], int(r[3]), int(r[1]), int(r[2])) for r in rows))
+        outcome = fit(problem, 1_048_576, Limits(nodes=3_000_000))
+        assert outcome.plan is not None
+        assert not check(replace(problem, capacity=1_048_576), outcome.plan)

@@ -1,0 +1,104 @@
+"""S1 as a packer: the initial rule in one memory, and its search for a smaller one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem, check
+from solvers.core.bounds import contention
+from solvers.core.outcome import Limits, Progress
+from solvers.registry import packers, solve
+from solvers.tiers.packer import state_search
+from tests.solvers.brute_force import optimum
+from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems
+
+
+def test_it_is_a_packer_that_decides_about_tiers_too() -> None:
+    assert packers()["state-search"].tiers
+    assert not packers()["large-first"].tiers
+
+
+def test_in_a_memory_with_an_end_blocks_lie_at_both_borders() -> None:
+    """What the initial rule does to a chain: its halves take turns, and no byte is lost."""
+    chain = Problem(tuple(Buffer(str(i), 40 + i, (Interval(i, i + 2),)) for i in range(9)), 95)
+    solved = solve(chain, "state-search", Limits(nodes=0))
+    assert check(chain, solved.plan) == ()
+    assert [solved.plan.offsets[str(i)] for i in range(4)] == [0, 54, 0, 52]
+
+
+def test_the_search_finds_a_place_where_the_rule_finds_none() -> None:
+    found = [seed for seed in range(60) if improved(any_problem(seed))]
+    assert len(found) >= 5
+
+
+def improved(problem: Problem) -> bool:
+    rule, searched = (state_search(problem, Limits(nodes=n)) for n in (0, 500))
+    assert rule.plan is not None
+    assert searched.plan is not None
+    return searched.plan.peak(problem) < rule.plan.peak(problem)
+
+
+def test_more_nodes_are_never_worse_and_the_same_nodes_give_the_same_plan() -> None:
+    for seed in range(12):
+        problem = any_problem(seed)
+        plans = [state_search(problem, Limits(nodes=n)).plan for n in (0, 5, 60, 60, 400)]
+        assert plans[2] == plans[3]
+        peaks = [plan.peak(problem) for plan in plans if plan is not None]
+        assert max(peaks) == peaks[0]
+        assert peaks[0] <= naive_sum(problem) + 6 * len(problem.buffers)
+
+
+@given(simple_problems())
+def test_no_lower_than_the_optimum_and_optimal_only_where_it_is(problem: Problem) -> None:
+    solved = solve(problem, "state-search")
+    assert check(problem, solved.plan) == ()
+    if len(problem.buffers) <= 5:
+        least = optimum(problem, solved.peak)
+        assert least is not None
+        assert solved.status != "optimal" or solved.peak == least
+        assert solved.lower_bound <= least
+
+
+@given(odd_problems())
+def test_holes_and_alignments(problem: Problem) -> None:
+    """A place is free for others in the holes of a life."""
+    solved = solve(problem, "state-search", Limits(nodes=50))
+    assert check(problem, solved.plan) == ()
+
+
+def test_a_hole_is_used() -> None:
+    around = Buffer("around", 10, (Interval(0, 2), Interval(6, 8)))
+    within = Buffer("within", 10, (Interval(3, 5),))
+    both = Problem((around, within))
+    assert solve(both, "state-search").peak == 10
+    across = replace(within, live=(Interval(3, 7),))
+    assert solve(Problem((around, across)), "state-search").peak == 20
+
+
+def test_a_capacity_is_enough_and_what_is_known_is_said() -> None:
+    buffers = tuple(Buffer(str(i), 10, (Interval(i, i + 3),)) for i in range(6))
+    assert solve(Problem(buffers, 60), "state-search").status in ("feasible", "optimal")
+    assert solve(Problem(buffers, 30), "state-search").status == "optimal"
+    assert solve(Problem(buffers, 29), "state-search").status == "infeasible"
+    assert contention(Problem(buffers)) == 30
+
+
+def test_the_trajectory_falls_and_is_reported() -> None:
+    told: list[Progress] = []
+    outcome = state_search(any_problem(7), Limits(nodes=200), told.append)
+    assert tuple(told) == outcome.trajectory
+    peaks = [point.peak for point in told if point.peak is not None]
+    assert peaks == sorted(peaks, reverse=True)
+
+
+def test_constraints_are_refused() -> None:
+    pinned = Problem((Buffer("a", 4, (Interval(0, 1),), pinned=3),))
+    with pytest.raises(BadInput, match="keeps no constraints"):
+        state_search(pinned, Limits())
+    with pytest.raises(BadInput, match="state-search"):
+        solve(pinned, "state-search")

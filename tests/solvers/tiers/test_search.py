@@ -1,0 +1,402 @@
+"""S1: each sentence of its initial rule by hand, its costs, and its search against brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput, DoesNotFit
+from solvers.core.outcome import Limits
+from solvers.tiers.placement import Run
+from solvers.tiers.problem import Block, State, Step, Task, Tier, TierProblem, line, tier
+from solvers.tiers.search import Found, initial_state, search
+from solvers.tiers.tables import Tables
+from tests.solvers.tiers.oracle import Oracle, cost_of
+
+
+def two_tiers(capacity: int) -> tuple[Tier, Tier]:
+    """A byte takes a cycle in the fast tier and eight in the slow one, which has a latency of 100."""
+    fast = tier("fast", capacity, line(0, 1), line(0, 1))
+    return fast, tier("slow", None, line(100, Fraction(1, 8)), line(100, Fraction(1, 8)))
+
+
+def problem(capacity: int, *blocks: Block, reads: dict[int, list[int]] | None = None) -> TierProblem:
+    """Each block is written at its first step; ``reads`` says by which steps what else is read."""
+    steps = [
+        Step(
+            (
+                *(Task(i, True) for i, b in enumerate(blocks) if b.start == at and b.home is None),
+                *(Task(i, False) for i in (reads or {}).get(at, ())),
+            )
+        )
+        for at in range(max(b.stop for b in blocks))
+    ]
+    return TierProblem(two_tiers(capacity), blocks, tuple(steps))
+
+
+def where(asked: TierProblem, state: State, name: str) -> tuple[str, int]:
+    """Tier and offset of a block's first stay."""
+    index = [b.name for b in asked.blocks].index(name)
+    stay = state.stays[index][0]
+    return asked.tiers[stay.tier].name, stay.offset
+
+
+# -- the initial rule --------------------------------------------------------------------------
+
+
+def test_tiers_are_tried_from_fast_to_slow() -> None:
+    asked = problem(10, Block("a", 6, 0, 3), Block("b", 6, 1, 3), Block("c", 4, 2, 3))
+    state = initial_state(asked)
+    assert where(asked, state, "a") == ("fast", 0)
+    assert where(asked, state, "b") == ("slow", 0)
+    assert where(asked, state, "c")[0] == "fast"
+
+
+def test_a_pinned_block_goes_where_it_is_pinned_to() -> None:
+    asked = problem(10, Block("a", 6, 0, 2, pinned=1))
+    assert where(asked, initial_state(asked), "a") == ("slow", 0)
+    full = problem(5, Block("a", 6, 0, 2, pinned=0))
+    with pytest.raises(DoesNotFit, match="'a' finds no place"):
+        initial_state(full)
+
+
+def test_free_spaces_are_tried_from_small_to_large() -> None:
+    blocks = (Block("a", 4, 0, 2), Block("b", 5, 0, 1), Block("wall", 2, 0, 4), Block("new", 3, 2, 4))
+    asked = problem(20, *blocks)
+    state = initial_state(asked)
+    assert where(asked, state, "wall") == ("fast", 4), "then [0, 4) and [6, 20) are free"
+    assert where(asked, state, "new") == ("fast", 0)
+
+
+def test_neighbouring_free_spaces_are_one_at_once() -> None:
+    asked = problem(
+        12,
+        Block("a", 4, 0, 1),
+        Block("b", 4, 0, 2),
+        Block("c", 4, 0, 2),
+        Block("d", 8, 2, 3),
+        Block("e", 4, 2, 3),
+    )
+    state = initial_state(asked)
+    assert {where(asked, state, n)[0] for n in "abcde"} == {"fast"}
+    assert state.busy(asked, 0, 2) == (("d", 0, 8), ("e", 8, 4))
+
+
+@pytest.mark.parametrize(("below", "above", "offset"), [(9, 5, 4), (5, 9, 13)])
+def test_a_block_lies_against_the_neighbour_that_dies_later(below: int, above: int, offset: int) -> None:
+    asked = problem(20, Block("below", 4, 0, below), Block("above", 4, 0, above), Block("new", 3, 1, 3))
+    state = initial_state(asked)
+    assert where(asked, state, "above") == ("fast", 16)
+    assert where(asked, state, "new") == ("fast", offset)
+
+
+@pytest.mark.parametrize(("below", "above", "offset"), [(4, 6, 4), (6, 4, 13)])
+def test_where_both_die_together_it_lies_towards_the_tiers_border(
+    below: int, above: int, offset: int
+) -> None:
+    asked = problem(20, Block("below", below, 0, 5), Block("above", above, 0, 5), Block("new", 3, 1, 3))
+    assert where(asked, initial_state(asked), "new") == ("fast", offset)
+
+
+def test_an_output_and_scratch_may_lie_on_a_dying_input_and_an_output_on_scratch() -> None:
+    blocks = (
+        Block("in", 8, 0, 2),
+        Block("scratch", 6, 1, 2, overwrites=(0,)),
+        Block("out", 5, 1, 3, overwrites=(1, 0)),
+        Block("late", 3, 2, 3),
+    )
+    asked = problem(8, *blocks, reads={1: [0]})
+    state = initial_state(asked)
+    assert [where(asked, state, n) for n in ("in", "scratch", "out", "late")] == [("fast", 0)] * 3 + [
+        ("fast", 5)
+    ]
+    assert state.under == (None, 0, 1, None)
+
+
+def test_what_is_not_overwritten_is_freed_only_when_the_op_ends() -> None:
+    blocks = (Block("in", 8, 0, 2), Block("out", 5, 1, 3, overwrites=(0,)), Block("more", 3, 1, 3))
+    asked = problem(8, *blocks, reads={1: [0]})
+    state = initial_state(asked)
+    assert where(asked, state, "more")[0] == "slow", "the input's other 3 bytes are still its own"
+    later = problem(8, *blocks[:2], replace(blocks[2], start=2), reads={1: [0]})
+    assert where(later, initial_state(later), "more") == ("fast", 5)
+
+
+def test_an_op_that_is_cut_overwrites_nothing_while_something_passes_through() -> None:
+    blocks = (Block("in", 4, 0, 2), Block("big", 9, 0, 2), Block("out", 4, 1, 3, overwrites=(0,)))
+    asked = problem(8, *blocks, reads={1: [0, 1]})
+    assert initial_state(asked).under[2] == 0
+    cut = replace(asked, steps=tuple(replace(step, cuts=True) for step in asked.steps))
+    assert initial_state(cut).under[2] is None
+
+
+def test_an_op_keeps_its_reserve_and_room_for_what_passes_through() -> None:
+    blocks = (Block("a", 6, 0, 2), Block("b", 9, 1, 3, pinned=1))
+    tasks = (Step((Task(0, True),)), Step((Task(0, False, 1), Task(1, True, 2)), reserve=2), Step(()))
+    fits = TierProblem(two_tiers(10), blocks, tasks)
+    assert where(fits, initial_state(fits), "a") == ("fast", 0)
+    tight = replace(fits, tiers=two_tiers(9))
+    assert where(tight, initial_state(tight), "a")[0] == "slow"
+    with pytest.raises(DoesNotFit, match="needs 5 B of fast to run from slow, of 4 B"):
+        initial_state(replace(fits, tiers=two_tiers(4)))
+
+
+# -- costs -------------------------------------------------------------------------------------
+
+
+def test_the_cost_is_latency_and_bytes_by_bandwidth_of_every_task() -> None:
+    fast = tier("fast", 4, out=line(2, 3), into=line(1, 2))
+    slow = tier("slow", None, out=line(10, 1), into=line(20, Fraction(1, 2)))
+    blocks = (Block("a", 4, 0, 2), Block("b", 5, 0, 2))
+    steps = (Step((Task(0, True), Task(1, True))), Step((Task(0, False), Task(1, False)), times=3))
+    state = initial_state(TierProblem((fast, slow), blocks, steps))
+    write = (1 + Fraction(4, 2)) + (20 + 10)
+    assert state.cycles == write + 3 * ((2 + Fraction(4, 3)) + (10 + 5))
+
+
+def test_a_constants_first_load_is_not_counted_and_an_inputs_is() -> None:
+    block = Block("weights", 4, 0, 2, home=1, constant=True)
+    asked = problem(4, block, reads={0: [0], 1: [0]})
+    assert initial_state(asked).cycles == 4 + 4
+    brought = (100 + 8 * 4) + 4
+    given_as_input = replace(asked, blocks=(replace(block, constant=False),))
+    assert initial_state(given_as_input).cycles == 4 + 4 + brought
+
+
+def test_an_output_is_brought_to_where_it_must_end() -> None:
+    asked = problem(4, Block("out", 4, 0, 1, ends=1))
+    assert initial_state(asked).cycles == 4 + 4 + (100 + 8 * 4)
+
+
+def test_a_copy_that_is_still_valid_is_not_written_again() -> None:
+    # "x" must make way for "wide" twice; the second time its copy in the slow tier is still there.
+    blocks = (Block("x", 4, 0, 5), Block("wide", 9, 1, 2), Block("wider", 9, 3, 4))
+    reads = {1: [1] * 20, 2: [0] * 90, 3: [2] * 20, 4: [0] * 90}
+    asked = problem(10, *blocks, reads=reads)
+    found = search(asked, segment=5)
+    stays = [asked.tiers[stay.tier].name for stay in found.state.stays[0]]
+    assert stays == ["fast", "slow", "fast", "slow", "fast"]
+    out, back = 4 + (100 + 32), (100 + 32) + 4
+    own = 4 + 90 * 4 + 90 * 4
+    assert found.state.cycles == own + 2 * (9 + 20 * 9) + out + 2 * back
+
+
+# -- the search --------------------------------------------------------------------------------
+
+
+def test_a_swap_makes_room_for_what_is_read_more_often() -> None:
+    """A skip connection: what only lives through the wide op leaves for that while."""
+    blocks = (Block("skip", 6, 0, 4), Block("wide", 8, 1, 3))
+    asked = problem(10, *blocks, reads={2: [1] * 5, 3: [0]})
+    found = search(asked)
+    assert where(asked, initial_state(asked), "wide")[0] == "slow"
+    assert found.state.tier_at(1, 1) == 0
+    assert found.state.tier_at(0, 1) == 1
+    assert found.state.cycles < found.initial_cycles
+    assert found.trajectory[0][2] == found.initial_cycles
+    assert found.trajectory[-1][2] == found.state.cycles
+
+
+def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
+    found = search(problem(20, Block("a", 6, 0, 3), Block("b", 6, 1, 3), reads={2: [0, 1]}))
+    assert found.nodes == 3
+    assert found.saved == 0
+
+
+def test_a_longer_segment_finds_what_no_single_step_shows() -> None:
+    """Random problems of which one step at a time leaves money on the table."""
+    longer = [search(asked, segment=9).state.cycles for asked in map(random_problem, range(25))]
+    greedy = [search(asked, segment=1).state.cycles for asked in map(random_problem, range(25))]
+    assert any(a < b for a, b in zip(longer, greedy, strict=True))
+
+
+def test_limits_stop_the_search_and_nodes_make_it_repeatable() -> None:
+    asked = next(p for p in (random_problem(seed, 12) for seed in range(99)) if search(p).nodes > 60)
+    assert search(asked, Limits(nodes=0)).state == initial_state(asked)
+    assert search(asked, Limits(seconds=0.0)).state == initial_state(asked)
+    assert search(asked).finished
+    some = search(asked, Limits(nodes=40))
+    assert (some.state, some.nodes, some.finished) == (search(asked, Limits(nodes=40)).state, 40, False)
+    costs = [search(asked, Limits(nodes=n)).state.cycles for n in range(0, 70, 6)]
+    assert costs == sorted(costs, reverse=True)
+
+
+def random_problem(seed: int, count: int = 5, horizon: int = 5) -> TierProblem:
+    random = Random(seed)
+    return tier_problem(random.randint, random.choice, count, horizon)
+
+
+def tier_problem(
+    number: Callable[[int, int], int], pick: Callable[[Sequence[Any]], Any], count: int, horizon: int
+) -> TierProblem:
+    """``number(low, high)`` and ``pick(values)`` draw; few blocks fit the fast tier together."""
+    blocks: list[Block] = []
+    for index in range(count):
+        start = number(0, horizon - 1)
+        stop = number(start + 1, horizon)
+        home = pick((None, None, None, 1))
+        blocks.append(
+            Block(
+                str(index),
+                number(1, 5),
+                start,
+                stop,
+                home=home,
+                constant=home is not None and pick((False, True)),
+                pinned=pick((None, None, None, None, None, None, 1)),
+                ends=pick((None, None, None, 1)),
+                swaps=pick((True, True, True, False)),
+            )
+        )
+    for index, block in enumerate(blocks):
+        dying = tuple(i for i, b in enumerate(blocks) if i != index and b.stop == block.start + 1)
+        earlier = tuple(i for i in dying if (blocks[i].start, i) < (block.start, index))
+        if earlier and pick((False, True)):
+            blocks[index] = replace(block, overwrites=earlier[:2])
+    steps: list[Step] = []
+    for at in range(horizon):
+        tasks = [
+            Task(i, True, number(0, 1)) for i, b in enumerate(blocks) if b.start == at and b.home is None
+        ]
+        for index, block in enumerate(blocks):
+            read = block.start < at < block.stop or (block.start == at and block.home is not None)
+            tasks += [Task(index, pick((False, False, False, True)))] * (pick((0, 1, 1, 3)) if read else 0)
+        steps.append(Step(tuple(tasks), pick((1, 1, 2)), pick((0, 0, 1)), str(at), pick((False, True))))
+    fast = Tier(
+        "fast", number(5, 9), line(0, 2), line(1, 3), line(0, 4), line(2, 1), copies=pick((True, False))
+    )
+    slow = Tier("slow", None, line(5, 1), line(3, Fraction(1, 2)), line(4, 1), line(3, 1))
+    middle = Tier("middle", number(1, 6), line(1, 1), line(2, 1), line(1, 2), line(1, 1))
+    tiers = (fast, slow) if pick((True, True, False)) else (fast, middle, slow)
+    if len(tiers) == 3:
+        blocks = [replace(b, home=b.home and 2, ends=b.ends and 2, pinned=b.pinned) for b in blocks]
+        blocks = [b if b.pinned is None else replace(b, pinned=2) for b in blocks]
+    return TierProblem(tiers, tuple(blocks), tuple(steps))
+
+
+@st.composite
+def tier_problems(draw: st.DrawFn) -> TierProblem:
+    def number(low: int, high: int) -> int:
+        return draw(st.integers(low, high))
+
+    def pick(values: Sequence[Any]) -> Any:
+        return draw(st.sampled_from(values))
+
+    return tier_problem(number, pick, number(1, 5), number(1, 5))
+
+
+def possible(asked: TierProblem) -> Found | None:
+    try:
+        return search(asked)
+    except DoesNotFit:
+        return None
+
+
+@given(tier_problems(), st.integers(1, 2))
+@settings(max_examples=120, deadline=None)
+def test_over_the_whole_program_the_search_is_brute_force(asked: TierProblem, changes: int) -> None:
+    if possible(asked) is None:
+        return
+    found = search(asked, Limits(), segment=len(asked.steps), changes=changes)
+    oracle = Oracle(asked)
+    assert found.initial_cycles == oracle.initial()
+    assert found.state.cycles == oracle.cheapest(changes)
+
+
+@given(tier_problems(), st.integers(1, 4), st.integers(0, 3))
+@settings(max_examples=100, deadline=None)
+def test_never_dearer_than_the_initial_state_and_every_state_holds(
+    asked: TierProblem, segment: int, changes: int
+) -> None:
+    if possible(asked) is None:
+        return
+    found = search(asked, segment=segment, changes=changes)
+    assert found.state.cycles <= found.initial_cycles == initial_state(asked).cycles
+    costs = [cycles for _, _, cycles in found.trajectory]
+    assert costs == sorted(costs, reverse=True)
+    assert cost_of(asked, found.state) == found.state.cycles
+    assert_sound(asked, found.state)
+
+
+def test_two_states_are_the_same_only_where_all_that_follows_is() -> None:
+    """Then the kept state's costs are taken over instead of running the rule on."""
+    run = Run(Tables(problem(9, Block("a", 4, 0, 3), Block("b", 9, 1, 3))))
+    run.advance(0)
+    changes: tuple[Callable[[Run], object], ...] = (
+        lambda other: other.copied.add(0),
+        lambda other: other.stuck.add(0),
+        lambda other: other.busy[0].clear(),
+        lambda other: other.where.update({0: 1}),
+    )
+    for differs in changes:
+        other = run.copy()
+        assert run.same(other)
+        differs(other)
+        assert not run.same(other)
+
+
+def test_what_is_said_of_a_state_is_what_it_costs() -> None:
+    """Larger problems, where a new state soon goes on like the one before it."""
+    for seed in range(150):
+        asked = random_problem(seed, count=10, horizon=12)
+        found = search(asked)
+        assert cost_of(asked, found.state) == found.state.cycles, seed
+        assert_sound(asked, found.state)
+
+
+def assert_sound(asked: TierProblem, state: State) -> None:
+    """Every block has a place at every step of its life, which nobody else has but what it overwrites."""
+    for index, (block, stays) in enumerate(zip(asked.blocks, state.stays, strict=True)):
+        assert [stay.start for stay in stays] == [block.start, *(stay.stop for stay in stays[:-1])]
+        assert stays[-1].stop == block.stop
+        assert block.pinned is None or {stay.tier for stay in stays} == {block.pinned}
+        assert may_move(asked, state, index) or len(stays) == 1
+        for stay in stays:
+            capacity = asked.tiers[stay.tier].capacity
+            assert stay.offset >= 0
+            assert capacity is None or stay.offset + block.bytes <= capacity
+        assert state.under[index] is None or state.under[index] in block.overwrites
+    for step in range(len(asked.steps)):
+        for where_ in range(len(asked.tiers)):
+            rows = state.busy(asked, where_, step)
+            for a, (name, offset, size) in enumerate(rows):
+                for other, start, length in rows[:a]:
+                    if start < offset + size and offset < start + length:
+                        assert overwrites(asked, state, name, other) or overwrites(asked, state, other, name)
+
+
+def may_move(asked: TierProblem, state: State, index: int) -> bool:
+    under = state.under[index]
+    return asked.blocks[index].swaps and (under is None or may_move(asked, state, under))
+
+
+def overwrites(asked: TierProblem, state: State, name: str, other: str) -> bool:
+    names = [b.name for b in asked.blocks]
+    under = state.under[names.index(name)]
+    return under is not None and (
+        asked.blocks[under].name == other or overwrites(asked, state, asked.blocks[under].name, other)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tiers": two_tiers(4)[:1]}, "last tier has a capacity"),
+        ({"tiers": (two_tiers(4)[1], two_tiers(4)[1])}, "'slow' has no capacity"),
+        ({"blocks": (Block("a", 4, 0, 3),)}, r"lives in \[0, 3\) of 2 steps"),
+        ({"blocks": (Block("a", 4, 0, 2, home=2),)}, "names tier 2"),
+        ({"blocks": (Block("a", 4, 0, 2), Block("b", 4, 0, 2, overwrites=(0,)))}, "may overwrite 'a'"),
+        ({"blocks": (Block("a", 4, 1, 2),)}, "not alive then"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: dict[str, object], words: str) -> None:
+    asked = problem(4, Block("a", 4, 0, 2))
+    with pytest.raises(BadInput, match=words):
+        replace(asked, **change)  # type: ignore[arg-type]

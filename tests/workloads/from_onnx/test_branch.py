@@ -1,0 +1,169 @@
+"""ONNX If as arms of the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import If, ops
+from tests.workloads.from_onnx.support_bodies import (
+    BOOL,
+    NO,
+    SCALAR,
+    YES,
+    branch,
+    graph,
+    inside,
+    only,
+)
+from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.tree_values import outputs
+
+
+def test_a_branch_reads_what_stands_around_it_and_its_results_become_one_tensor(tmp_path: Path) -> None:
+    then = graph([node("Exp", "x", "t")], "t")
+    other = graph([node("Add", "x a", "t")], "t")  # the sibling's names again
+    made = model(
+        [node("Abs", "x", "a"), branch("c", "y", then, other), node("Mul", "y x", "z")],
+        {"x": [4], "c": []},
+        "z",
+        types=SCALAR,
+    )
+    program = load(tmp_path, made, strict=True)
+    gate = only(program, If)
+    assert (gate.condition, [arm.name for arm in gate.arms]) == ("c", ["then", "else"])
+    assert inside(gate.arms[0].body) == [("exp", ("x",), ("y",))]
+    assert inside(gate.arms[1].body) == [("add", ("x", "a"), ("y",))]
+    assert [arm.probability for arm in gate.arms] == [None, None]
+    assert not program.notes
+
+
+def test_outer_tensors_and_constants_are_copied_into_the_result(tmp_path: Path) -> None:
+    weights = [numpy_helper.from_array(numpy.ones(4, numpy.float32), "w")]
+    then, other = graph([], "a"), graph([], "w", constants=weights)
+    made = model(
+        [node("Abs", "x", "a"), branch("c", "y", then, other), node("Add", "y a", "z")],
+        {"x": [4], "c": []},
+        "z",
+        types=SCALAR,
+    )
+    program = load(tmp_path, made)
+    gate = only(program, If)
+    assert inside(gate.arms[0].body) == [("copy", ("a",), ("y",))]
+    (brought,) = ops(gate.arms[1].body)
+    assert (brought.kind, brought.weights, brought.outputs) == ("copy", ("w",), ("y",))
+    given = {"x": numpy.array([-1.0, 2, 3, 4]), "c": NO}
+    assert outputs(program, given, {"w": numpy.ones(4)})["z"].tolist() == [2, 3, 4, 5]
+
+
+def test_a_condition_that_is_known_leaves_one_arm_at_any_depth(tmp_path: Path) -> None:
+    inner = branch(
+        "yes", "u", graph([node("Exp", "x", "e")], "e"), graph([node("Log", "x", "l")], "l"), "inner"
+    )
+    then = graph([inner, node("Neg", "u", "t")], "t")
+    made = model(
+        [branch("c", "y", then, graph([node("Abs", "x", "o")], "o"))],
+        {"x": [4], "c": []},
+        "y",
+        {"yes": YES},
+        types=SCALAR,
+    )
+    program = load(tmp_path, made, strict=True)
+    assert [inside(arm.body) for arm in only(program, If).arms] == [
+        [("exp", ("x",), ("e",)), ("neg", ("e",), ("y",))],
+        [("abs", ("x",), ("y",))],
+    ]
+
+
+def test_nested_branches_read_from_all_around(tmp_path: Path) -> None:
+    inner = branch(
+        "d", "u", graph([node("Add", "a t", "p")], "p"), graph([node("Mul", "x t", "q")], "q"), "inner"
+    )
+    then = graph([node("Exp", "x", "t"), inner], "u")
+    made = model(
+        [node("Abs", "x", "a"), branch("c", "y", then, graph([], "a"))],
+        {"x": [4], "c": [], "d": []},
+        "y",
+        types={"c": BOOL, "d": BOOL},
+    )
+    program = load(tmp_path, made, strict=True)
+    outer = program.body[1]
+    assert isinstance(outer, If)
+    gate = outer.arms[0].body[1]
+    assert isinstance(gate, If)
+    assert (gate.condition, [inside(arm.body) for arm in gate.arms]) == (
+        "d",
+        [[("add", ("a", "t"), ("y",))], [("mul", ("x", "t"), ("y",))]],
+    )
+
+
+def test_layers_are_fused_inside_a_branch_as_outside(tmp_path: Path) -> None:
+    layers = [
+        node("Conv", "x w b", "u"),
+        node("BatchNormalization", "u s s s s", "v"),
+        node("Relu", "v", "t"),
+    ]
+    made = model(
+        [branch("c", "y", graph(layers, "t"), graph([node("MaxPool", "x", "o", kernel_shape=[1, 1])], "o"))],
+        {"x": [1, 8, 6, 6], "c": []},
+        "y",
+        {"w": (8, 8, 1, 1), "b": (8,), "s": (8,)},
+        types=SCALAR,
+    )
+    program = load(tmp_path, made, strict=True)
+    assert kinds(program) == ["conv", "max_pool"]
+    assert (program.macs, program.parameters) == (36 * 64, 72)
+
+
+def test_an_early_exit_is_a_branch_around_the_rest(tmp_path: Path) -> None:
+    """BranchyNet's shape: the exit's scores are the network's, or the rest of the network runs."""
+    first = [
+        node("Gemm", "x w0", "h"),
+        node("Gemm", "h w1", "early"),
+        node("ReduceMax", "early", "top", keepdims=0),
+    ]
+    sure = node("Greater", "top limit", "sure")
+    rest = graph([node("Gemm", "h w0", "h2"), node("Gemm", "h2 w1", "late")], "late")
+    made = model(
+        [*first, sure, branch("sure", "scores", graph([node("Identity", "early", "same")], "same"), rest)],
+        {"x": [1, 16]},
+        "scores",
+        {"w0": (16, 16), "w1": (16, 10), "limit": numpy.array(0.9, numpy.float32)},
+    )
+    program = load(tmp_path, made, strict=True)
+    gate = only(program, If)
+    assert gate.condition == "sure"
+    assert [[op.kind for op in ops(arm.body)] for arm in gate.arms] == [["copy"], ["dense", "dense"]]
+    assert program.outputs == ("scores",)
+    assert program.parameters == 16 * 16 + 16 * 10  # the weights are the same ones
+
+
+def test_branches_of_two_shapes_take_the_larger(tmp_path: Path) -> None:
+    larger = graph([node("Concat", "x x", "t", axis=0)], "t")
+    made = model(
+        [branch("c", "y", larger, graph([node("Exp", "x", "o")], "o")), node("Abs", "y", "z")],
+        {"x": [4], "c": []},
+        "z",
+        types=SCALAR,
+    )
+    program = load(tmp_path, made)
+    assert program.tensors["y"].shape == (8,)
+    assert "'gate' (If): its branches give the shapes [8] and [4]" in program.notes[0]
+    assert [op.kind for op in ops(only(program, If).arms[1].body)] == ["exp", "copy"]
+    with pytest.raises(BadInput, match=r"'gate' \(If\)(?s:.)*--strict"):
+        load(tmp_path, made, strict=True)
+
+
+def test_what_nobody_reads_of_a_branch_is_left_out(tmp_path: Path) -> None:
+    then = graph([node("Exp", "x", "t"), node("Log", "big", "u")], "t u")
+    other = graph([node("Abs", "x", "v"), node("Neg", "big", "w")], "v w")
+    made = model(
+        [node("Concat", "x x", "big", axis=0), branch("c", "y unread", then, other)],
+        {"x": [4], "c": []},
+        "y",
+        types=SCALAR,
+    )
+    assert kinds(load(tmp_path, made)) == ["exp", "abs"]

@@ -1,0 +1,298 @@
+"""Broken files: every one an error with the file's name and a mend, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, onnx
+from workloads.from_onnx.lower import MICROSOFT
+from workloads.from_onnx.program import load_onnx
+
+EXP = node("Exp", "x", "y")
+
+
+def _network() -> Any:
+    nodes = [
+        node("Conv", "x w b", "c", name="first", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", "c s b m v", "n"),
+        node("Relu", "n", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Shape", "p", "shape"),
+        node("Gather", "shape zero", "batch"),
+        node("Concat", "batch minus", "flat", axis=0),
+        node("Reshape", "p flat", "f"),
+        node("Gemm", "f d e", "g", transB=1),
+        node("Softmax", "g", "y"),
+    ]
+    constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,), "minus": ints(-1)}
+    constants |= {"zero": ints(0)} | dict.fromkeys("bsmv", (4,))
+    return model(nodes, {"x": ["N", 3, 8, 8]}, "y", constants)
+
+
+BYTES = _network().SerializeToString()
+
+
+# -- files that are no model -------------------------------------------------------------------
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "the file is empty"),
+    "random": (bytes(range(256)) * 20, "not an ONNX model"),
+    "text": (b"name: net\nops:\n  - {op: relu}\n", "not an ONNX model"),
+    "zeros": (bytes(1000), "not an ONNX model"),
+    "truncated in the middle": (BYTES[: len(BYTES) // 2], "not an ONNX model"),
+    "truncated by one": (BYTES[:-1], "not an ONNX model"),
+    "a name that is not UTF-8": (BYTES.replace(b"first", b"f\xff\xfe\xfdt"), "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), FILES.values(), ids=FILES)
+def test_a_file_that_is_no_model(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match=rf"bad\.onnx: .*{message}(?s:.)*mend: "):
+        load_onnx(path)
+
+
+@pytest.mark.parametrize("name", ["missing.onnx", "", "no/such/folder/net.onnx", "a\0b.onnx"])
+def test_a_path_that_is_no_file(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot read the model(?s:.)*mend: "):
+        load_onnx(tmp_path / name)
+
+
+def test_a_file_larger_than_protobuf_takes(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 31)
+    with pytest.raises(BadInput, match=r"2147483648 bytes(?s:.)*external data"):
+        load_onnx(path)
+
+
+# -- graphs that are wrong ---------------------------------------------------------------------
+
+
+def _changed(change: Callable[[Any], object]) -> Any:
+    made = _network()
+    change(made)
+    return made
+
+
+def _one(op: str, operands: str, shapes: dict[str, list[Any]], **attributes: Any) -> Any:
+    constants: dict[str, Any] = attributes.pop("constants", {})
+    return model([node(op, operands, "y", name="bad", **attributes)], shapes, "y", constants)
+
+
+def _set(made: Any, index: int, name: str, value: object) -> None:
+    target = made.graph.node[index]
+    kept = [a for a in target.attribute if a.name != name]
+    del target.attribute[:]
+    target.attribute.extend([*kept, helper.make_attribute(name, value)])
+
+
+IMAGE = {"x": [1, 4, 8, 8]}
+WEIGHT = {"w": (8, 4, 3, 3)}
+SELF = helper.make_function(
+    "f", "F", ["a"], ["b"], [helper.make_node("F", ["a"], ["b"], domain="f")], [helper.make_opsetid("f", 1)]
+)
+
+GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
+    "no nodes": (lambda: _changed(lambda m: m.graph.ClearField("node")), "it has no node"),
+    "no operator set": (lambda: _changed(lambda m: m.ClearField("opset_import")), "it has no operator set"),
+    "no outputs": (lambda: _changed(lambda m: m.graph.ClearField("output")), "has no output"),
+    "output nobody makes": (
+        lambda: model([EXP], {"x": [2]}, "y elsewhere"),
+        "output 'elsewhere' is produced by no node",
+    ),
+    "operand nobody makes": (lambda: model([node("Exp", "ghost", "y")], {"x": [2]}, "y"), "'ghost'"),
+    "cycle": (
+        lambda: model(
+            [node("Add", "x b", "a"), node("Exp", "a", "b"), node("Log", "b", "y")], {"x": [2]}, "y"
+        ),
+        "cycle",
+    ),
+    "reads itself": (lambda: model([node("Add", "x y", "y")], {"x": [2]}, "y"), "cycle"),
+    "tensor made twice": (lambda: model([EXP, node("Log", "x", "y")], {"x": [2]}, "y"), "exists already"),
+    "tensor named as an input": (lambda: model([node("Log", "x", "x")], {"x": [2]}, "x"), "exists already"),
+    "initializer twice": (
+        lambda: _changed(lambda m: m.graph.initializer.append(m.graph.initializer[0])),
+        "defined twice",
+    ),
+    "input twice": (lambda: _changed(lambda m: m.graph.input.append(m.graph.input[0])), "listed twice"),
+    "input without a type": (lambda: _changed(lambda m: m.graph.input[0].ClearField("type")), "no tensor"),
+    "input is a sequence": (
+        lambda: _changed(lambda m: m.graph.input[0].type.sequence_type.elem_type.tensor_type.SetInParent()),
+        "no tensor",
+    ),
+    "negative size of an input": (lambda: model([EXP], {"x": [1, -4]}, "y"), r"\[1, -4\](?s:.)*--shape"),
+    "size 0 of an input": (lambda: model([EXP], {"x": [1, 0]}, "y"), "not fixed(?s:.)*--shape"),
+    "negative size of a constant": (
+        lambda: _changed(lambda m: m.graph.initializer[0].dims.__setitem__(0, -4)),
+        "negative dimension",
+    ),
+    "constant with too few bytes": (
+        lambda: _changed(lambda m: setattr(m.graph.initializer[0], "raw_data", b"123")),
+        "needs 432 bytes and has 3",
+    ),
+    "constant of unknown type": (
+        lambda: _changed(lambda m: setattr(m.graph.initializer[0], "data_type", 99)),
+        "unknown element type 99",
+    ),
+    "external data file missing": (
+        lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin")),
+        "data file 'gone.bin' of the constant 'w' is missing",
+    ),
+    "external data outside the folder": (
+        lambda: _changed(lambda m: _external(m.graph.initializer[0], "../../etc/passwd")),
+        "is missing",
+    ),
+    "external data offset": (
+        lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin", "-5")),
+        "offset '-5'",
+    ),
+    "attribute of a wrong type": (
+        lambda: _changed(lambda m: _set(m, 0, "strides", "two")),
+        "'first'.*strides",
+    ),
+    "attribute without a value": (
+        lambda: _changed(lambda m: m.graph.node[0].attribute.append(onnx.AttributeProto(name="group"))),
+        "'first'",
+    ),
+    "attribute that is foreign": (lambda: _changed(lambda m: _set(m, 0, "shape", 3)), "'first'.*shape"),
+    "kernel of size 0": (lambda: _changed(lambda m: _set(m, 0, "kernel_shape", [0, 3])), "kernel_shape is"),
+    "stride 0": (lambda: _changed(lambda m: _set(m, 3, "strides", [0, 2])), "strides is"),
+    "no groups": (lambda: _changed(lambda m: _set(m, 0, "group", 0)), "group is 0"),
+    "groups that do not divide": (lambda: _changed(lambda m: _set(m, 0, "group", 2)), "in 2 groups"),
+    "kernel unlike its weight": (
+        lambda: _one("Conv", "x w", IMAGE, kernel_shape=[5, 5], constants=WEIGHT),
+        r"'bad'.*\[5, 5\]",
+    ),
+    "pads of a wrong length": (lambda: _changed(lambda m: _set(m, 0, "pads", [1, 1, 1])), "'first'.*pads"),
+    "kernel larger than its input": (
+        lambda: _one("Conv", "x w", IMAGE, constants={"w": (8, 4, 11, 11)}),
+        r"'bad'.*the shape \[1, 8, -2, -2\]",
+    ),
+    "convolution of a matrix": (lambda: _one("Conv", "x w", {"x": [3, 3]}, constants=WEIGHT), "'bad'"),
+    "channels that differ": (lambda: _one("Conv", "x w", {"x": [1, 3, 8, 8]}, constants=WEIGHT), "'bad'"),
+    "too few operands": (lambda: _one("Conv", "x", IMAGE), "'bad'"),
+    "too many operands": (lambda: _one("Relu", "x x x", IMAGE), "'bad'"),
+    "block size of which the square overflows": (
+        lambda: _one("DepthToSpace", "x", IMAGE, blocksize=1 << 40),
+        "blocksize is 1099511627776",
+    ),
+    "weight with another number of axes": (
+        lambda: _one("Conv", "x w", IMAGE, constants={"w": (8, 4, 3, 3, 3)}),
+        "as many axes",
+    ),
+    "equation of another number of axes": (
+        lambda: _one("Einsum", "x x", {"x": [2, 3]}, equation="abc,abd->cd"),
+        "'abc,abd->cd' does not fit",
+    ),
+    "unknown operator of ONNX": (lambda: _one("Fnord", "x", IMAGE), "'bad'.*(?s:.)*value_info"),
+    "matrices that do not fit": (
+        lambda: _one("MatMul", "x w", {"x": [2, 3]}, constants={"w": (4, 5)}),
+        "'bad'",
+    ),
+    "reshape that does not fit": (
+        lambda: _one("Reshape", "x s", IMAGE, constants={"s": ints(3, 5)}),
+        "'bad'",
+    ),
+    "axis out of range": (lambda: _one("Concat", "x x", IMAGE, axis=9), "'bad'"),
+    "permutation of a wrong length": (lambda: _one("Transpose", "x", IMAGE, perm=[0, 1]), "'bad'"),
+    "recurrent weights that do not fit": (
+        lambda: _one(
+            "LSTM", "x w r", {"x": [5, 1, 4]}, hidden_size=8, constants={"w": (1, 30, 4), "r": (1, 32, 8)}
+        ),
+        r"'bad'.*\[1, 30, 4\]",
+    ),
+    "constant of a negative shape": (
+        lambda: _one("ConstantOfShape", "s", {"x": [2]}, constants={"s": ints(2, -3)}),
+        r"'bad'.*negative shape \[2, -3\]",
+    ),
+    "strings": (
+        lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}),
+        "strings",
+    ),
+    "filler of a type that does not exist": (
+        lambda: _one(
+            "ConstantOfShape",
+            "s",
+            {"x": [2]},
+            constants={"s": ints(2)},
+            value=onnx.TensorProto(data_type=119),
+        ),
+        "attribute value cannot be read",
+    ),
+    "element type that does not exist": (
+        lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}),
+        "58",
+    ),
+    "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
+    "foreign operator without operands": (
+        lambda: _one("MultiHeadAttention", "x", {"x": [2, 3]}, domain=MICROSOFT, num_heads=4),
+        "'bad'",
+    ),
+    "branches unlike their If": (lambda: _if_without_branches(), "'bad'"),
+    "nothing computed": (
+        lambda: _one("Identity", "w", {"x": [2]}, constants={"w": (2,)}),
+        "no output depends",
+    ),
+}
+
+
+def _external(tensor: Any, location: str, offset: str = "0") -> None:
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", offset)):
+        tensor.external_data.add(key=key, value=value)
+
+
+def _recursive() -> Any:
+    made = model([node("F", "x", "y", domain="f")], {"x": [2]}, "y")
+    made.functions.append(SELF)
+    return made
+
+
+def _if_without_branches() -> Any:
+    return _one("If", "c", {"x": [2]}, constants={"c": numpy.array(True)})
+
+
+@pytest.mark.parametrize(("make", "message"), GRAPHS.values(), ids=GRAPHS)
+def test_a_graph_that_is_wrong(make: Callable[[], Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        load(tmp_path, make())
+    assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")
+    assert "\n  mend: " in str(caught.value)
+
+
+def test_a_data_file_that_is_too_short(tmp_path: Path) -> None:
+    (tmp_path / "weights.bin").write_bytes(bytes(10))
+    made = _changed(lambda m: _external(m.graph.initializer[0], "weights.bin"))
+    with pytest.raises(BadInput, match="holds 10 of 432 bytes"):
+        load(tmp_path, made)
+
+
+def test_an_unknown_dtype(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="'int7'"):
+        load(tmp_path, _network(), dtype="int7")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.lists(st.tuples(st.integers(0, len(BYTES) - 1), st.integers(0, 255)), min_size=1, max_size=4)
+)
+def test_flipped_bytes_never_raise_anything_else(changes: list[tuple[int, int]], tmp_path: Path) -> None:
+    data = bytearray(BYTES)
+    for position, byte in changes:
+        data[position] = byte
+    path = tmp_path / "net.onnx"
+    path.write_bytes(bytes(data))
+    with suppress(BadInput):
+        assert load_onnx(path).body

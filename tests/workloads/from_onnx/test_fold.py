@@ -1,0 +1,192 @@
+"""Constants, views and shape arithmetic: what leaves no op behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.workloads.from_onnx.support_models import (
+    helper,
+    ints,
+    kinds,
+    load,
+    model,
+    node,
+    numpy_helper,
+    onnx,
+    operations,
+)
+from workloads.from_onnx.program import load_onnx
+
+
+def _attention_by_hand() -> Any:
+    """Self-attention as PyTorch exports it: head count by Shape, Gather, Concat and Reshape."""
+    nodes = [node("MatMul", "x w", "mixed"), node("Add", "mixed b", "qkv"), node("Shape", "qkv", "shape")]
+    nodes += [
+        node("Gather", "shape zero", "batch", axis=0),
+        node("Gather", "shape one", "length", axis=0),
+        node("Unsqueeze", "batch first", "batch1"),
+        node("Unsqueeze", "length first", "length1"),
+        node("Concat", "batch1 length1 heads size", "split_shape", axis=0),
+        node("Concat", "batch1 length1 minus", "join_shape", axis=0),
+        node("Split", "qkv", "q k v", axis=2),
+    ]
+    for name, perm in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        nodes.append(node("Reshape", f"{name} split_shape", f"{name}4"))
+        nodes.append(node("Transpose", f"{name}4", f"{name}t", perm=perm))
+    nodes += [
+        node("MatMul", "qt kt", "scores"),
+        node("Div", "scores root", "scaled"),
+        node("Softmax", "scaled", "chances", axis=-1),
+        node("MatMul", "chances vt", "heads_out"),
+        node("Transpose", "heads_out", "back", perm=[0, 2, 1, 3]),
+        node("Reshape", "back join_shape", "joined"),
+        node("MatMul", "joined wo", "y"),
+    ]
+    constants: dict[str, Any] = {"w": (64, 192), "b": (192,), "wo": (64, 64)}
+    constants |= {"zero": numpy.array(0), "one": numpy.array(1), "first": ints(0), "minus": ints(64)}
+    constants |= {"heads": ints(4), "size": ints(16), "root": numpy.array(4, "f")}
+    return model(nodes, {"x": ["batch", "tokens", 64]}, "y", constants)
+
+
+def test_attention_with_a_dynamic_reshape_chain(tmp_path: Path) -> None:
+    program = load(tmp_path, _attention_by_hand(), shapes={"x": (2, 10, 64)}, strict=True)
+    names = ["dense", "split", *["transpose"] * 3, "matmul", "softmax", "matmul", "transpose", "dense"]
+    assert kinds(program) == names
+    assert program.macs == 2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16) + 2 * 10 * 64 * 64
+    assert program.parameters == 64 * 192 + 192 + 64 * 64
+    assert program.tensors["y"].shape == (2, 10, 64)
+
+
+def test_initializers_listed_as_inputs_are_weights(tmp_path: Path) -> None:
+    made = model([node("MatMul", "x w", "y")], {"x": [2, 4], "w": [4, 3]}, "y", {"w": (4, 3)}, opset=9)
+    program = load(tmp_path, made)
+    assert (program.inputs, program.parameters) == (("x",), 12)
+
+
+def test_weights_of_constant_nodes_and_constant_of_shape(tmp_path: Path) -> None:
+    value = numpy_helper.from_array(numpy.ones((3,), "f"))
+    nodes = [
+        node("ConstantOfShape", "size", "w"),
+        helper.make_node("Constant", [], ["b"], value=value),
+        node("Gemm", "x w b", "y"),
+    ]
+    program = load(tmp_path, model(nodes, {"x": [2, 4]}, "y", {"size": ints(4, 3)}))
+    assert {w.name: w.elements for w in program.weights.values()} == {"w": 12, "b": 3}
+
+
+def test_gigabytes_of_constant_of_shape_are_not_made(tmp_path: Path) -> None:
+    nodes = [
+        node("ConstantOfShape", "size", "w"),
+        node("Transpose", "w", "wt", perm=[1, 0]),
+        node("MatMul", "x wt", "y"),
+    ]
+    program = load(tmp_path, model(nodes, {"x": [1, 100_000]}, "y", {"size": ints(100_000, 100_000)}))
+    assert program.parameters == 10**10
+
+
+@pytest.mark.parametrize("attribute", [{"value_float": 2.0}, {"value_floats": [2.0]}, {"value_int": 2}])
+def test_constant_nodes_of_plain_numbers(attribute: dict[str, object], tmp_path: Path) -> None:
+    nodes = [helper.make_node("Constant", [], ["c"], **attribute), node("Cast", "c", "f", to=1)]
+    program = load(tmp_path, model([*nodes, node("Mul", "x f", "y")], {"x": [2, 3]}, "y"))
+    assert (kinds(program), program.parameters) == (["mul"], 0)
+
+
+def test_a_weight_used_twice_is_declared_once(tmp_path: Path) -> None:
+    """An embedding table that is also the classifier, transposed on the way."""
+    nodes = [
+        node("Gather", "table ids", "rows"),
+        node("Transpose", "table", "turned", perm=[1, 0]),
+        node("MatMul", "rows turned", "y"),
+    ]
+    made = model(nodes, {"ids": [1, 6]}, "y", {"table": (1000, 16)}, types={"ids": 7})
+    program = load(tmp_path, made)
+    gather, dense = operations(program)
+    assert gather.weights == dense.weights == ("table",)
+    assert program.parameters == 16_000
+    assert gather.gathers
+    assert program.block_bytes(gather) == 6 * 16
+    assert program.block_bytes(dense) == 16_000
+
+
+def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> None:
+    nodes = [node("CastLike", "one x", "c"), node("Max", "x c", "y")]
+    made = model(nodes, {"x": [2, 3]}, "y", {"one": numpy.array(1.0)}, opset=18)
+    assert kinds(load(tmp_path, made, strict=True)) == ["max"]
+
+
+def test_views_move_no_bytes(tmp_path: Path) -> None:
+    nodes = [
+        node("Reshape", "x flat", "a"),
+        node("Unsqueeze", "a axes", "b"),
+        node("Squeeze", "b axes", "c"),
+        node("Identity", "c", "d"),
+        node("Dropout", "d", "e"),
+        node("Flatten", "e", "f"),
+        node("Cast", "f", "g", to=10),
+        node("Exp", "g", "y"),
+    ]
+    program = load(tmp_path, model(nodes, {"x": [2, 3, 4]}, "y", {"flat": ints(2, 12), "axes": ints(1)}))
+    (op,) = operations(program)
+    assert op.inputs == ("x",)
+    assert program.tensors["y"].shape == (2, 12)
+
+
+def test_a_branch_whose_condition_is_known_is_taken(tmp_path: Path) -> None:
+    """PyTorch exports squeeze(1) as an If on the size of that axis."""
+    squeeze = helper.make_node("Squeeze", ["x", "axis"], ["then_out"])
+    keep = helper.make_node("Identity", ["x"], ["else_out"])
+    info = [helper.make_tensor_value_info(name, 1, None) for name in ("then_out", "else_out")]
+    branches = [
+        helper.make_graph([n], n.op_type, [], [i]) for n, i in zip((squeeze, keep), info, strict=True)
+    ]
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Gather", "shape axis", "size"),
+        node("Equal", "size axis", "is_one"),
+        helper.make_node("If", ["is_one"], ["z"], then_branch=branches[0], else_branch=branches[1]),
+        node("Exp", "z", "y"),
+    ]
+    constants = {"axis": ints(1)}
+    for size, shape in ((1, (2, 3)), (5, (2, 5, 3))):
+        program = load(tmp_path, model(nodes, {"x": [2, size, 3]}, "y", constants), strict=True)
+        assert kinds(program) == ["exp"]
+        assert program.tensors["y"].shape == shape
+
+
+def test_an_empty_cache_is_nothing(tmp_path: Path) -> None:
+    made = model(
+        [node("Concat", "past x", "z", axis=1), node("Exp", "z", "y")],
+        {"past": [1, "n", 4], "x": [1, 3, 4]},
+        "y",
+    )
+    assert kinds(load(tmp_path, made, shapes={"past": (1, 0, 4)})) == ["exp"]
+    assert kinds(load(tmp_path, made, shapes={"past": (1, 7, 4)})) == ["concat", "exp"]
+
+
+def test_local_functions_are_inlined(tmp_path: Path) -> None:
+    body = [helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Exp", ["b"], ["c"])]
+    opsets = [helper.make_opsetid("", 17)]
+    function = helper.make_function("mine", "Twice", ["a"], ["c"], body, opsets)
+    made = model([node("Twice", "x", "y", domain="mine")], {"x": [2, 3]}, "y")
+    made.functions.append(function)
+    assert kinds(load(tmp_path, made)) == ["relu", "exp"]
+
+
+def test_unsorted_nodes_are_sorted_and_the_rest_keeps_its_order(tmp_path: Path) -> None:
+    nodes = [node("Exp", "b", "y"), node("Log", "x", "a"), node("Sqrt", "x", "c"), node("Abs", "a", "b")]
+    made = model([*nodes, node("Add", "y c", "z")], {"x": [2, 3]}, "z")
+    assert kinds(load(tmp_path, made)) == ["log", "sqrt", "abs", "exp", "add"]
+
+
+def test_external_weights_are_not_read(tmp_path: Path) -> None:
+    made = model([node("MatMul", "x w", "y")], {"x": [1, 512]}, "y", {"w": (512, 512)})
+    path = tmp_path / "net.onnx"
+    onnx.save(made, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert load_onnx(path).parameters == 512 * 512
+    data = tmp_path / "weights.bin"
+    data.write_bytes(bytes(data.stat().st_size))
+    assert load_onnx(path).parameters == 512 * 512

@@ -1,0 +1,175 @@
+"""What an op takes in of the nodes after it, and what it must leave alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from chipmodel.model.program import Program
+from tests.workloads.from_onnx.support_models import kinds, load, model, node, operations
+
+NORM: dict[str, Any] = {"s": (8,), "b": (8,), "m": (8,), "v": (8,)}
+CONV = node("Conv", "x w", "c", kernel_shape=[1, 1])
+DENSE = node("MatMul", "x w", "c")
+
+
+def _conv(tmp_path: Path, *nodes: Any, outputs: str = "y", **constants: Any) -> Program:
+    known = {"w": (8, 4, 1, 1), **constants}
+    return load(tmp_path, model([CONV, *nodes], {"x": [1, 4, 5, 5]}, outputs, known))
+
+
+def test_batch_norm_and_relu_become_part_of_the_convolution(tmp_path: Path) -> None:
+    norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "n", "y")
+    program = _conv(tmp_path, norm, relu, **NORM)
+    (op,) = operations(program)
+    assert (op.kind, op.outputs, op.weights) == ("conv", ("y",), ("w", "b"))
+    assert program.parameters == 32 + 8
+    assert program.weights["b"].bytes == 8 * 4
+    assert list(program.tensors) == ["x", "y"]
+
+
+def test_a_bias_of_its_own_takes_the_batch_norms(tmp_path: Path) -> None:
+    biased = node("Conv", "x w own", "c", kernel_shape=[1, 1])
+    norm = node("BatchNormalization", "c s b m v", "y")
+    made = model([biased, norm], {"x": [1, 4, 5, 5]}, "y", {"w": (8, 4, 1, 1), "own": (8,), **NORM})
+    program = load(tmp_path, made)
+    assert operations(program)[0].weights == ("w", "own")
+    assert program.parameters == 40
+
+
+def test_caffes_batch_norm_scale_and_shift_fold_together(tmp_path: Path) -> None:
+    nodes = [
+        node("BatchNormalization", "c s b m v", "n"),
+        node("Mul", "n gamma", "g"),
+        node("Add", "g beta", "a"),
+        node("Relu", "a", "y"),
+    ]
+    program = _conv(tmp_path, *nodes, **NORM, gamma=(8, 1, 1), beta=(8, 1, 1))
+    assert kinds(program) == ["conv"]
+    assert program.parameters == 40
+
+
+ACTIVATIONS = {
+    "relu": [node("Relu", "c", "y")],
+    "relu6": [node("Clip", "c lo hi", "y")],
+    "leaky": [node("LeakyRelu", "c", "y")],
+    "sigmoid": [node("Sigmoid", "c", "y")],
+    "hard swish in pieces": [
+        node("Add", "c three", "p"),
+        node("Clip", "p lo hi", "q"),
+        node("Mul", "c q", "r"),
+        node("Div", "r six", "y"),
+    ],
+    "silu": [node("Sigmoid", "c", "p"), node("Mul", "c p", "y")],
+    "gelu in pieces": [
+        node("Div", "c root", "p"),
+        node("Erf", "p", "q"),
+        node("Add", "q one", "r"),
+        node("Mul", "c r", "s"),
+        node("Mul", "s half", "y"),
+    ],
+    "mish in pieces": [node("Softplus", "c", "p"), node("Tanh", "p", "q"), node("Mul", "c q", "y")],
+}
+SCALARS: dict[str, Any] = {
+    name: numpy.array(value, "f")
+    for name, value in {"lo": 0, "hi": 6, "three": 3, "six": 6, "root": 1.4, "one": 1, "half": 0.5}.items()
+}
+
+
+@pytest.mark.parametrize("nodes", ACTIVATIONS.values(), ids=ACTIVATIONS)
+def test_activation_of_any_number_of_nodes_is_taken_in(nodes: list[Any], tmp_path: Path) -> None:
+    program = _conv(tmp_path, *nodes, **SCALARS)
+    (op,) = operations(program)
+    assert op.outputs == ("y",)
+    assert program.parameters == 32
+
+
+@pytest.mark.parametrize("nodes", ACTIVATIONS.values(), ids=ACTIVATIONS)
+def test_an_activation_whose_input_has_another_reader_stays_an_op(nodes: list[Any], tmp_path: Path) -> None:
+    other = node("MaxPool", "c", "z", kernel_shape=[5, 5])
+    program = _conv(tmp_path, *nodes, other, outputs="y z", **SCALARS)
+    convolution, *others = operations(program)
+    assert convolution.outputs == ("c",)
+    assert any("c" in op.inputs and op.kind != "max_pool" for op in others)
+
+
+def test_an_activation_whose_input_is_an_output_stays_an_op(tmp_path: Path) -> None:
+    program = _conv(tmp_path, node("Relu", "c", "y"), outputs="c y")
+    assert kinds(program) == ["conv", "relu"]
+    assert program.outputs == ("c", "y")
+
+
+def test_prelu_brings_its_slopes_along(tmp_path: Path) -> None:
+    program = _conv(tmp_path, node("PRelu", "c slope", "y"), slope=(8, 1, 1))
+    (op,) = operations(program)
+    assert op.weights == ("w", "slope")
+
+
+def test_a_scale_per_channel_after_the_activation_stays_an_op(tmp_path: Path) -> None:
+    program = _conv(tmp_path, node("Relu", "c", "r"), node("Mul", "r g", "y"), g=(8, 1, 1))
+    assert kinds(program) == ["conv", "mul"]
+
+
+def test_batch_norm_of_a_tensor_with_two_readers_stays_an_op(tmp_path: Path) -> None:
+    norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "c", "z")
+    program = _conv(tmp_path, norm, relu, outputs="n z", **NORM)
+    assert kinds(program) == ["conv", "batch_norm", "relu"]
+    assert program.parameters == 32 + 16
+
+
+def test_batch_norm_in_training_is_not_folded(tmp_path: Path) -> None:
+    norm = node("BatchNormalization", "c s b m v", "y mean var", training_mode=1)
+    program = _conv(tmp_path, norm, **NORM)
+    assert kinds(program) == ["conv", "batch_norm"]
+    assert "statistics are computed" in program.notes[0]
+
+
+def test_bias_and_batch_norm_of_a_dense_layer(tmp_path: Path) -> None:
+    nodes = [
+        DENSE,
+        node("Add", "c bias", "a"),
+        node("BatchNormalization", "a s b m v", "n"),
+        node("Tanh", "n", "y"),
+    ]
+    program = load(tmp_path, model(nodes, {"x": [3, 4]}, "y", {"w": (4, 8), "bias": (8,), **NORM}))
+    (op,) = operations(program)
+    assert (op.kind, op.weights) == ("dense", ("w", "bias"))
+    assert program.parameters == 40
+
+
+def test_scores_of_attention_take_in_their_scale(tmp_path: Path) -> None:
+    nodes = [node("MatMul", "a b", "c"), node("Div", "c root", "y")]
+    made = model(nodes, {"a": [1, 2, 5, 8], "b": [1, 2, 8, 5]}, "y", {"root": SCALARS["root"]})
+    assert kinds(load(tmp_path, made)) == ["matmul"]
+
+
+def test_no_weights_no_scale_per_channel(tmp_path: Path) -> None:
+    nodes = [node("MatMul", "a b", "c"), node("Mul", "c g", "y")]
+    made = model(nodes, {"a": [5, 8], "b": [8, 5]}, "y", {"g": (5,)})
+    assert kinds(load(tmp_path, made)) == ["matmul", "mul"]
+
+
+def test_a_sum_of_activations_takes_in_its_relu(tmp_path: Path) -> None:
+    nodes = [node("Add", "a b", "c"), node("Relu", "c", "y")]
+    program = load(tmp_path, model(nodes, {"a": [1, 4, 5, 5], "b": [1, 4, 5, 5]}, "y"))
+    assert kinds(program) == ["add"]
+
+
+def test_a_widening_constant_is_no_activation(tmp_path: Path) -> None:
+    program = _conv(tmp_path, node("Mul", "c g", "y"), g=numpy.ones((2, 1, 1, 1, 1), "f")[:1])
+    assert program.tensors["y"].shape == (1, 1, 8, 5, 5)
+    assert kinds(program) == ["conv", "mul"]
+
+
+def test_an_activation_behind_views_is_taken_in(tmp_path: Path) -> None:
+    nodes = [node("Identity", "c", "i"), node("Dropout", "i", "d"), node("Relu", "d", "y")]
+    assert kinds(_conv(tmp_path, *nodes)) == ["conv"]
+
+
+def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) -> None:
+    nodes = [node("Relu", "c", "r"), node("Identity", "r", "y")]
+    program = _conv(tmp_path, *nodes)
+    assert program.outputs == ("r",)

@@ -1,0 +1,379 @@
+"""Shapes of inputs, operator sets, quantised models, foreign operators, attention as one node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from chipmodel.errors import BadInput
+from tests.workloads.from_onnx.support_models import (
+    helper,
+    ints,
+    kinds,
+    load,
+    model,
+    node,
+    onnx,
+    operations,
+    reference_shapes,
+)
+from workloads.from_onnx.lower import MICROSOFT
+
+NEWEST: int = onnx.defs.onnx_opset_version()
+since_23 = pytest.mark.skipif(NEWEST < 23, reason="this onnx package has no operator set 23")
+EXP = node("Exp", "x", "y")
+
+
+# -- symbolic sizes ----------------------------------------------------------------------------
+
+
+def test_a_symbolic_batch_alone_is_one_with_a_note(tmp_path: Path) -> None:
+    program = load(tmp_path, model([EXP], {"x": ["N", 3, 8, 8]}, "y"))
+    assert program.tensors["y"].shape == (1, 3, 8, 8)
+    assert program.notes == ("input 'x': the batch size 'N' is taken as 1",)
+
+
+@pytest.mark.parametrize("shape", [["N", "C", 8], [1, "height", 8], ["N", 3, None], None])
+def test_other_symbolic_sizes_must_be_given(shape: Any, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"input 'x' is not fixed(?s:.)*--shape x="):
+        load(tmp_path, model([EXP], {"x": shape}, "y"))
+    program = load(tmp_path, model([EXP], {"x": shape}, "y"), shapes={"x": (1, 3, 8)})
+    assert (program.tensors["y"].shape, program.notes) == ((1, 3, 8), ())
+
+
+def test_one_input_binds_the_symbols_of_another(tmp_path: Path) -> None:
+    made = model([node("Add", "x z", "y")], {"x": ["n", "t", 4], "z": ["n", "t", 4]}, "y")
+    assert load(tmp_path, made, shapes={"x": (2, 7, 4)}).tensors["z"].shape == (2, 7, 4)
+    with pytest.raises(BadInput, match=r"'t' to 7 and to 8"):
+        load(tmp_path, made, shapes={"x": (2, 7, 4), "z": (2, 8, 4)})
+
+
+def test_a_fixed_size_can_be_replaced(tmp_path: Path) -> None:
+    program = load(tmp_path, model([EXP], {"x": [1, 3, 8, 8]}, "y"), shapes={"x": (1, 3, 16, 8)})
+    assert program.tensors["y"].shape == (1, 3, 16, 8)
+    assert program.notes == ("input 'x': --shape replaces the model's size 8 by 16",)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"z": (1,)}, r"--shape names 'z'(?s:.)*its inputs are x\[N, 3\]"),
+        ({"w": (1,)}, r"--shape names 'w'"),
+        ({"x": (1, 2, 3)}, r"the shape \[1, 2, 3\]; the model has \[N, 3\](?s:.)*--shape x=1,3"),
+        ({"x": (-1, 3)}, r"the shape \[-1, 3\]"),
+    ],
+)
+def test_a_wrong_shape_option(shapes: dict[str, tuple[int, ...]], message: str, tmp_path: Path) -> None:
+    made = model([node("MatMul", "x w", "y")], {"x": ["N", 3]}, "y", {"w": (3, 2)})
+    with pytest.raises(BadInput, match=message):
+        load(tmp_path, made, shapes=shapes)
+
+
+def test_a_shape_that_depends_on_data_is_an_error_unless_the_file_tells_it(tmp_path: Path) -> None:
+    nodes = [node("NonZero", "x", "z"), node("Cast", "z", "y", to=1)]
+    with pytest.raises(
+        BadInput, match=r"'NonZero_0' \(NonZero\): the shape of its output 'z'(?s:.)*value_info"
+    ):
+        load(tmp_path, model(nodes, {"x": [3, 4]}, "y"))
+    told = model(nodes, {"x": [3, 4]}, "y", told={"z": [2, 6]}, types={"z": 7})
+    assert load(tmp_path, told).tensors["y"].shape == (2, 6)
+
+
+# -- operator sets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("opset", range(9, NEWEST + 1))
+def test_every_operator_set_since_9(opset: int, tmp_path: Path) -> None:
+    nodes = [
+        node("Conv", "x w b", "c", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", "c s b m v", "n"),
+        node("Relu", "n", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", "p", "f"),
+        node("Gemm", "f d e", "g", transB=1),
+        node("Softmax", "g", "y", axis=1),
+    ]
+    constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,)}
+    constants |= dict.fromkeys("bsmv", (4,))
+    program = load(tmp_path, model(nodes, {"x": [1, 3, 8, 8]}, "y", constants, opset=opset), strict=True)
+    assert kinds(program) == ["conv", "max_pool", "dense", "softmax"]
+    assert (program.macs, program.notes) == (64 * 4 * 27 + 640, ())
+
+
+def test_an_older_operator_set_is_read_with_a_note(tmp_path: Path) -> None:
+    program = load(tmp_path, model([EXP], {"x": [2, 3]}, "y", opset=8))
+    assert "operator set 8 is older than 9" in program.notes[0]
+
+
+@pytest.mark.parametrize("opset", [0, -1, 999])
+def test_an_unknown_operator_set(opset: int, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=rf"operator set {opset} is unknown(?s:.)*update the onnx package"):
+        load(tmp_path, model([EXP], {"x": [2, 3]}, "y", opset=opset))
+
+
+# -- element types and quantised models --------------------------------------------------------
+
+
+def test_integers_keep_their_own_type(tmp_path: Path) -> None:
+    nodes = [node("Gather", "table ids", "rows"), node("ArgMax", "rows", "y", axis=-1)]
+    made = model(nodes, {"ids": [1, 6]}, "y", {"table": (50, 8)}, types={"ids": 7})
+    program = load(tmp_path, made, dtype="float16")
+    dtypes = {name: tensor.dtype for name, tensor in program.tensors.items()}
+    assert dtypes == {"ids": "int64", "rows": "float16", "y": "int64"}
+    assert program.tensors["ids"].bytes == 48
+
+
+def _quantised(*, per_channel: bool = False) -> Any:
+    """Convolution and Relu between QuantizeLinear and DequantizeLinear, as ONNX Runtime writes it."""
+    pairs: list[Any] = []
+    for name in ("x", "r"):
+        pairs.append(node("QuantizeLinear", f"{name} scale zero", f"{name}q"))
+        pairs.append(node("DequantizeLinear", f"{name}q scale zero", f"{name}d"))
+    scales = "wscale wzero" if per_channel else "scale zero"
+    weight = node("DequantizeLinear", f"w {scales}", "wd", axis=0)
+    bias = node("DequantizeLinear", "b bscale", "bd")
+    conv = node("Conv", "xd wd bd", "c", kernel_shape=[1, 1])
+    pool = node("MaxPool", "rd", "y", kernel_shape=[2, 2])
+    constants: dict[str, Any] = {
+        "w": numpy.zeros((8, 4, 1, 1), numpy.int8),
+        "b": numpy.zeros(8, numpy.int32),
+        "scale": numpy.array(0.1, "f"),
+        "bscale": numpy.array(0.01, "f"),
+        "zero": numpy.array(0, numpy.int8),
+        "wscale": numpy.ones(8, "f"),
+        "wzero": numpy.zeros(8, numpy.int8),
+    }
+    nodes = [*pairs[:2], weight, bias, conv, node("Relu", "c", "r"), *pairs[2:], pool]
+    return model(nodes, {"x": [1, 4, 5, 5]}, "y", constants)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_quantise_and_dequantise_vanish(per_channel: bool, tmp_path: Path) -> None:
+    program = load(tmp_path, _quantised(per_channel=per_channel), strict=True)
+    assert kinds(program) == ["conv", "max_pool"]
+    assert operations(program)[0].outputs == ("r",)
+    assert {w.name: (w.elements, w.bytes) for w in program.weights.values()} == {"w": (32, 32), "b": (8, 32)}
+
+
+def test_integer_weights_of_a_float_network_keep_their_size(tmp_path: Path) -> None:
+    program = load(tmp_path, _quantised(), dtype="float32")
+    assert kinds(program) == ["conv", "max_pool"]
+    assert program.weights["w"].bytes == 32
+    assert program.tensors["x"].bytes == 4 * 100
+
+
+def test_four_bit_weights(tmp_path: Path) -> None:
+    weight = helper.make_tensor("w", onnx.TensorProto.INT4, [64, 32], [0] * 2048)
+    nodes = [node("DequantizeLinear", "w s", "wd"), node("MatMul", "x wd", "y")]
+    made = model(nodes, {"x": [1, 64]}, "y", {"s": numpy.array(0.1, "f")}, opset=21)
+    made.graph.initializer.append(weight)
+    program = load(tmp_path, made, dtype="float16")
+    assert (program.parameters, program.weight_bytes) == (2048, 1024)
+
+
+def test_quantised_operators_are_their_plain_ones(tmp_path: Path) -> None:
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("QLinearConv", "q s z w s z s z b", "c", kernel_shape=[1, 1]),
+        node("QLinearAdd", "c s z q2 s z s z", "a", domain=MICROSOFT),
+        node("QLinearGlobalAveragePool", "a s z s z", "p", domain=MICROSOFT),
+        node("Reshape", "p flat", "f"),
+        node("QLinearMatMul", "f s z d s z s z", "m"),
+        node("DequantizeLinear", "m s z", "y"),
+    ]
+    constants: dict[str, Any] = {
+        "w": numpy.zeros((8, 4, 1, 1), numpy.uint8),
+        "b": numpy.zeros(8, numpy.int32),
+        "d": numpy.zeros((8, 10), numpy.uint8),
+        "s": numpy.array(0.1, "f"),
+        "z": numpy.array(0, numpy.uint8),
+        "flat": ints(1, 8),
+    }
+    inputs = {"x": [1, 4, 5, 5], "q2": [1, 8, 5, 5]}
+    program = load(tmp_path, model(nodes, inputs, "y", constants, types={"q2": 2}), strict=True)
+    assert kinds(program) == ["conv", "add", "average_pool", "dense"]
+    assert program.macs == 25 * 32 + 80
+    assert program.parameters == 32 + 8 + 80
+
+
+def test_integer_product_takes_in_its_cast_and_scale(tmp_path: Path) -> None:
+    nodes = [
+        node("MatMulInteger", "x w", "m"),
+        node("Cast", "m", "c", to=1),
+        node("Mul", "c s", "y"),
+    ]
+    constants = {"w": numpy.zeros((4, 3), numpy.int8), "s": numpy.array(0.1, "f")}
+    program = load(tmp_path, model(nodes, {"x": [2, 4]}, "y", constants, types={"x": 3}))
+    assert kinds(program) == ["dense"]
+    assert program.tensors["y"].bytes == 6
+
+
+# -- operators that are not known --------------------------------------------------------------
+
+
+def _foreign() -> Any:
+    nodes = [node("Swirl", "x", "s", name="sw", domain="art"), node("Exp", "s", "y")]
+    return model(nodes, {"x": [2, 8]}, "y", told={"s": [2, 4]})
+
+
+def test_an_unknown_operator_is_costed_by_its_bytes(tmp_path: Path) -> None:
+    program = load(tmp_path, _foreign())
+    swirl = operations(program)[0]
+    assert (swirl.kind, swirl.work.macs) == ("swirl", 0)
+    assert getattr(swirl.work, "in_bytes", 0) == 16
+    assert getattr(swirl.work, "out_bytes", 0) == 8
+    assert "'sw' (art.Swirl)" in program.notes[0]
+
+
+def test_strict_names_the_unknown_operator(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"net.onnx: node 'sw' \(art.Swirl\)(?s:.)*domain 'art'"):
+        load(tmp_path, _foreign(), strict=True)
+
+
+def test_a_foreign_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Add", ["c", "outer"], ["c2"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", 7, []),
+            helper.make_tensor_value_info("go", 9, []),
+            helper.make_tensor_value_info("c", 1, [4]),
+        ],
+        [helper.make_tensor_value_info("go2", 9, []), helper.make_tensor_value_info("c2", 1, [4])],
+    )
+    nodes = [node("Exp", "x", "outer"), node("Repeat", "n _ outer", "y", domain="art", body=body)]
+    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)}, told={"y": [4]})
+    program = load(tmp_path, made)
+    assert kinds(program) == ["exp", "repeat"]
+    assert "(art.Repeat)" in program.notes[0]
+    assert "without what its sub-graphs compute" in program.notes[0]
+    assert set(operations(program)[1].inputs) == {"outer"}
+
+
+# -- attention as one node, and ONNX Runtime's operators ---------------------------------------
+
+
+@since_23
+@pytest.mark.parametrize("cached", [False, True])
+def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
+    """Eight query heads over two heads of keys and values, of size 16."""
+    inputs: dict[str, tuple[int, ...]] = {"q": (1, 5, 128), "k": (1, 5, 32), "v": (1, 5, 32)}
+    operands, outputs, past = "q k v", "y", 0
+    if cached:
+        past = 7
+        inputs |= {"pk": (1, 2, 7, 16), "pv": (1, 2, 7, 16)}
+        operands, outputs = "q k v _ pk pv", "y nk nv"
+    attention = node("Attention", operands, outputs, q_num_heads=8, kv_num_heads=2)
+    made = model([attention], inputs, outputs, opset=23)
+    program = load(tmp_path, made, strict=True)
+    assert program.macs == 2 * 8 * 5 * (5 + past) * 16
+    assert kinds(program) == [*["concat"] * (2 if cached else 0), "matmul", "softmax", "matmul"]
+    assert [program.tensors[t].shape for t in program.outputs] == reference_shapes(made, inputs)
+
+
+@since_23
+@pytest.mark.parametrize("mode", [0, 3])
+def test_attention_gives_out_its_scores(mode: int, tmp_path: Path) -> None:
+    inputs = dict.fromkeys("qkv", (1, 2, 5, 8))
+    attention = node("Attention", "q k v", "y _ _ s", qk_matmul_output_mode=mode)
+    program = load(tmp_path, model([attention, node("Exp", "s", "z")], inputs, "y s z", opset=23))
+    assert program.tensors["s"].shape == (1, 2, 5, 5)
+    assert operations(program)[1 if mode else 0].outputs == ("s",)
+
+
+def test_packed_attention_of_onnx_runtime(tmp_path: Path) -> None:
+    made = model(
+        [node("Attention", "x w b", "y", domain=MICROSOFT, num_heads=4)],
+        {"x": [2, 10, 64]},
+        "y",
+        {"w": (64, 192), "b": (192,)},
+    )
+    program = load(tmp_path, made, strict=True)
+    assert kinds(program) == ["dense", "matmul", "softmax", "matmul"]
+    assert program.macs == 2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16)
+    assert (program.parameters, program.tensors["y"].shape) == (64 * 192 + 192, (2, 10, 64))
+
+
+CONTRIB: dict[str, tuple[Any, dict[str, Any], dict[str, Any], list[str], int, tuple[int, ...]]] = {
+    "multi-head attention": (
+        node("MultiHeadAttention", "q k v", "y", domain=MICROSOFT, num_heads=4),
+        {"q": [2, 5, 64], "k": [2, 9, 64], "v": [2, 9, 32]},
+        {},
+        ["matmul", "softmax", "matmul"],
+        2 * 4 * 5 * 9 * (16 + 8),
+        (2, 5, 32),
+    ),
+    "grouped query attention": (
+        node("GroupQueryAttention", "q k v", "y", domain=MICROSOFT, num_heads=4, kv_num_heads=2),
+        {"q": [1, 5, 64], "k": [1, 5, 32], "v": [1, 5, 32]},
+        {},
+        ["matmul", "softmax", "matmul"],
+        2 * 4 * 25 * 16,
+        (1, 5, 64),
+    ),
+    "fused matmul": (
+        node("FusedMatMul", "a b", "y", domain=MICROSOFT, transB=1, alpha=0.5),
+        {"a": [2, 5, 8], "b": [2, 6, 8]},
+        {},
+        ["matmul"],
+        2 * 5 * 6 * 8,
+        (2, 5, 6),
+    ),
+    "fused conv": (
+        node("FusedConv", "x w b", "y", domain=MICROSOFT, kernel_shape=[1, 1], activation="Relu"),
+        {"x": [1, 4, 5, 5]},
+        {"w": (8, 4, 1, 1), "b": (8,)},
+        ["conv"],
+        800,
+        (1, 8, 5, 5),
+    ),
+    "fused conv with residual": (
+        node("FusedConv", "x w b r", "y", domain=MICROSOFT, kernel_shape=[1, 1], activation="Relu"),
+        {"x": [1, 4, 5, 5], "r": [1, 8, 5, 5]},
+        {"w": (8, 4, 1, 1), "b": (8,)},
+        ["conv"],
+        800,
+        (1, 8, 5, 5),
+    ),
+    "skip layer norm": (
+        node("SkipLayerNormalization", "a b g h", "y", domain=MICROSOFT),
+        {"a": [2, 5, 8], "b": [2, 5, 8]},
+        {"g": (8,), "h": (8,)},
+        ["layer_norm"],
+        0,
+        (2, 5, 8),
+    ),
+    "gelu": (node("Gelu", "x", "y", domain=MICROSOFT), {"x": [2, 8]}, {}, ["gelu"], 0, (2, 8)),
+    "blocked weights": (
+        node("MatMulNBits", "x w s", "y", domain=MICROSOFT, K=64, N=32, bits=4, block_size=32),
+        {"x": [3, 64]},
+        {"w": numpy.zeros((32, 2, 16), numpy.uint8), "s": (64,)},
+        ["dense"],
+        3 * 64 * 32,
+        (3, 32),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONTRIB.values(), ids=CONTRIB)
+def test_operators_of_onnx_runtime(case: Any, tmp_path: Path) -> None:
+    made, inputs, constants, names, macs, shape = case
+    program = load(tmp_path, model([made], inputs, "y", constants), strict=True)
+    assert (kinds(program), program.macs) == (names, macs)
+    assert program.tensors["y"].shape == shape
+
+
+def test_blocked_weights_have_the_bytes_of_the_file(tmp_path: Path) -> None:
+    made, inputs, constants, *_ = CONTRIB["blocked weights"]
+    program = load(tmp_path, model([made], inputs, "y", constants))
+    assert program.weights["w"].bytes == 64 * 32 // 2
+    assert program.weights["w"].elements == 64 * 32
+
+
+def test_a_foreign_operator_with_too_few_operands(tmp_path: Path) -> None:
+    made = model([node("FusedMatMul", "a", "y", name="fm", domain=MICROSOFT)], {"a": [2, 3]}, "y")
+    with pytest.raises(BadInput, match="'fm'"):
+        load(tmp_path, made)

@@ -1,0 +1,253 @@
+"""ONNX Loop and Scan as loops of the tree."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import Loop, Op, ops
+from tests.workloads.from_onnx.support_bodies import (
+    BOOL,
+    FLOAT,
+    GO_ON,
+    INT64,
+    NO,
+    SCALAR,
+    YES,
+    body,
+    branch,
+    graph,
+    info,
+    inside,
+    looped,
+    only,
+    scanned,
+)
+from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.tree_values import outputs
+from workloads.from_onnx.control_infer import ASSUMED_TRIPS
+
+
+def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h a", "n"), node("Mul", "n n", "p")], "still n p", "h")
+    made = model(
+        [node("Abs", "x", "a"), node("Exp", "x", "h0"), looped("m _ h0", "last piled", inner)],
+        {"x": [4]},
+        "last piled",
+        {"m": numpy.array(5)},
+    )
+    program = load(tmp_path, made, strict=True)
+    around = only(program, Loop)
+    assert (around.trips, around.chances, around.carried) == (5, (), ("last", "piled"))
+    assert inside(around.body) == [
+        ("add", ("last", "a"), ("last",)),
+        ("mul", ("last", "last"), ("p",)),
+        ("collect", ("p", "piled"), ("piled",)),
+    ]
+    assert program.tensors["piled"].shape == (5, 4)
+    assert [op.kind for op in program.body if isinstance(op, Op)] == ["abs", "exp", "copy", "allocate"]
+    assert not program.notes
+
+
+def test_the_first_value_is_carried_itself_where_nothing_else_needs_it(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
+    nodes = [node("Exp", "x", "h0"), looped("m _ h0", "last", inner), node("Abs", "last", "y")]
+    program = load(tmp_path, model(nodes, {"x": [4]}, "y", {"m": numpy.array(5)}))
+    assert only(program, Loop).carried == ("h0",)
+    assert kinds(program) == ["exp", "add", "abs"]
+    again = model([*nodes, node("Neg", "h0", "z")], {"x": [4]}, "y z", {"m": numpy.array(5)})
+    assert sorted(kinds(load(tmp_path, again))) == ["abs", "add", "copy", "exp", "neg"]
+
+
+def test_carried_tensors_change_places(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "a b", "sum")], "still b a sum", "a b")
+    made = model(
+        [looped("m yes x y", "p q piled", inner)],
+        {"x": [2], "y": [2]},
+        "p q piled",
+        {"m": numpy.array(3), "yes": YES},
+    )
+    program = load(tmp_path, made, strict=True)
+    given = {"x": numpy.array([1.0, 2]), "y": numpy.array([10.0, 20])}
+    assert {name: value.tolist() for name, value in outputs(program, given, {}).items()} == {
+        "p": [10, 20],
+        "q": [1, 2],
+        "piled": [11, 22] * 3,
+    }
+    copies = [op for op in ops(only(program, Loop).body) if op.kind == "copy"]
+    assert len(copies) == 3  # one of the two is saved
+
+
+def test_what_never_changes_is_not_carried(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h w", "n")], "still n w", "h w")
+    made = model([looped("m _ x c", "p q", inner)], {"x": [4]}, "p", {"m": numpy.array(3), "c": (4,)})
+    program = load(tmp_path, made)
+    (add,) = ops(only(program, Loop).body)
+    assert (add.inputs, add.weights) == (("p",), ("c",))
+    assert only(program, Loop).carried == ("p",)
+
+
+def test_a_loop_of_no_trips_gives_what_it_got(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h h", "n"), node("Exp", "n", "p")], "still n p", "h")
+    for limit, going in ((0, YES), (3, NO)):
+        made = model(
+            [node("Abs", "x", "h0"), looped("m go h0", "last piled", inner), node("Neg", "last", "y")],
+            {"x": [4]},
+            "y piled",
+            {"m": numpy.array(limit), "go": going},
+        )
+        program = load(tmp_path, made, strict=True)
+        assert kinds(program) == ["abs"] or kinds(program) == ["abs", "neg"]
+        assert program.outputs == ("y",)
+
+
+def test_a_condition_that_ends_at_once_makes_one_trip(tmp_path: Path) -> None:
+    inner = body([node("Identity", "never", "still"), node("Add", "h x", "n")], "still n", "h")
+    made = model([looped("_ _ x", "y", inner)], {"x": [4]}, "y", {"never": NO})
+    assert only(load(tmp_path, made, strict=True), Loop).trips == 1
+
+
+def _ends_by_data(limit: str = "m") -> Any:
+    nodes = [
+        node("ReduceSum", "h", "all", keepdims=0),
+        node("Less", "all limit", "still"),
+        node("Add", "h x", "n"),
+    ]
+    inner = body(nodes, "still n", "h")
+    constants = {"m": numpy.array(4), "limit": numpy.array(99, numpy.float32)}
+    return model([looped(f"{limit} _ x", "y", inner)], {"x": [4]}, "y", constants)
+
+
+def test_data_that_decide_are_chances_and_a_note(tmp_path: Path) -> None:
+    program = load(tmp_path, _ends_by_data())
+    around = only(program, Loop)
+    assert (around.trips, around.chances) == (4, tuple((trips, Fraction(1, 4)) for trips in (1, 2, 3, 4)))
+    assert "node 'around' (Loop): data decide" in program.notes[0]
+    assert "--trips around=N" in program.notes[0]
+    known = only(load(tmp_path, _ends_by_data(), trips={"around": 3}), Loop)
+    assert (known.trips, known.chances) == (3, ())
+    with pytest.raises(BadInput, match="at most 4 trips, not 5"):
+        load(tmp_path, _ends_by_data(), trips={"around": 5})
+
+
+def test_without_a_limit_trips_are_assumed(tmp_path: Path) -> None:
+    program = load(tmp_path, _ends_by_data("_"))
+    assert only(program, Loop).trips == ASSUMED_TRIPS
+    assert f"{ASSUMED_TRIPS} are assumed (--trips around=N sets it)" in program.notes[0]
+    with pytest.raises(BadInput, match=r"--trips names 'abound', which is no loop(?s:.)*'around'"):
+        load(tmp_path, _ends_by_data("_"), trips={"abound": 5})
+
+
+def test_a_limit_that_is_none_is_no_limit(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
+    made = model([looped("m _ x", "y", inner)], {"x": [4]}, "y", {"m": numpy.array((1 << 63) - 1)})
+    assert only(load(tmp_path, made), Loop).trips == ASSUMED_TRIPS
+
+
+def test_the_declared_stack_tells_the_trips(tmp_path: Path) -> None:
+    inner = body([GO_ON, node("Add", "h x", "n")], "still n n2".replace("n2", "n"), "h")
+    inner.node.append(node("Identity", "n", "p"))
+    inner.output[2].name = "p"
+    made = model(
+        [looped("m _ x", "_ piled", inner), node("Abs", "piled", "z")],
+        {"x": [4], "m": []},
+        "z",
+        types={"m": INT64},
+        told={"piled": [7, 4]},
+    )
+    program = load(tmp_path, made)
+    assert only(program, Loop).trips == 7
+    assert "makes 7 trips" in program.notes[0]
+
+
+def test_shapes_that_the_trip_decides_are_those_of_the_last(tmp_path: Path) -> None:
+    nodes = [
+        GO_ON,
+        node("Add", "i one", "end"),
+        node("Unsqueeze", "end zero", "stop"),
+        node("Slice", "x zero stop", "part"),
+        node("ReduceSum", "part", "p"),
+    ]
+    made = model(
+        [looped("m _", "piled", body(nodes, "still p"))],
+        {"x": [6]},
+        "piled",
+        {"m": numpy.array(4), "one": numpy.array(1), "zero": ints(0)},
+    )
+    program = load(tmp_path, made)
+    assert program.tensors["part"].shape == (4,)
+    assert "'part' depends on the trip" in program.notes[0]
+    assert [op.kind for op in ops(only(program, Loop).body)][-1] == "collect"
+
+
+def test_the_number_of_the_trip_is_made_where_it_is_read(tmp_path: Path) -> None:
+    nodes = [GO_ON, node("Gather", "x i", "row"), node("Add", "h row", "n")]
+    made = model(
+        [looped("m _ h", "y", body(nodes, "still n", "h"))],
+        {"x": [5, 4], "h": [4]},
+        "y",
+        {"m": numpy.array(5)},
+    )
+    program = load(tmp_path, made)
+    assert inside(only(program, Loop).body) == [
+        ("counter", (), ("i",)),
+        ("gather", ("x", "i"), ("row",)),
+        ("add", ("y", "row"), ("y",)),
+    ]
+
+
+def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
+    deep = helper.make_graph(
+        [node("Identity", "on2", "still2"), node("Add", "g h", "k")],
+        "deep",
+        [*info("i2", INT64, []), *info("on2", BOOL, []), *info("g", FLOAT, [4])],
+        [*info("still2", BOOL, []), *info("k")],
+    )
+    inner = body([GO_ON, looped("two _ h", "n", deep, "deep")], "still n", "h")
+    then = graph([looped("three _ x", "t", inner)], "t")
+    made = model(
+        [branch("c", "y", then, graph([node("Neg", "x", "o")], "o"))],
+        {"x": [4], "c": []},
+        "y",
+        {"two": numpy.array(2), "three": numpy.array(3)},
+        types=SCALAR,
+    )
+    program = load(tmp_path, made, strict=True)
+    given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
+    # Three times: twice more of what the trip began with.
+    assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
+
+
+def test_scan_slices_and_stacks(tmp_path: Path) -> None:
+    made = scanned("y ys", "n p", [node("Add", "h s", "n"), node("Mul", "n s", "p")])
+    program = load(tmp_path, made, strict=True)
+    around = only(program, Loop)
+    assert (around.trips, around.carried) == (6, ("y", "ys"))
+    assert [(op.kind, op.sliced, op.slices) for op in ops(around.body)] == [
+        ("slice", "xs", 6),
+        ("add", None, 1),
+        ("mul", None, 1),
+        ("collect", "ys", 6),
+    ]
+
+
+def test_scan_along_other_axes(tmp_path: Path) -> None:
+    inner = helper.make_graph([node("Exp", "s", "p")], "body", info("s", FLOAT, [2, 5]), info("p"))
+    made = node("Scan", "xs", "ys", body=inner, num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1])
+    program = load(tmp_path, model([made], {"xs": [2, 3, 5]}, "ys"), strict=True)
+    assert only(program, Loop).trips == 3
+    assert program.tensors["ys"].shape == (2, 3, 5)
+
+
+def test_a_constant_that_is_scanned_comes_slice_by_slice(tmp_path: Path) -> None:
+    made = scanned("y", "n", [node("Add", "h s", "n")])
+    made.graph.node[0].input[1] = "table"
+    made.graph.initializer.append(numpy_helper.from_array(numpy.ones((6, 4), numpy.float32), "table"))
+    program = load(tmp_path, made)
+    brought = next(ops(only(program, Loop).body))
+    assert (brought.weights, brought.gathers, program.block_bytes(brought)) == (("table",), True, 4)

@@ -1,0 +1,217 @@
+"""`if` and `loop` of the YAML workload format."""
+
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.model.program import If, Loop, Op, Program, ops
+from chipmodel.passes.validate import validate_program
+from tests.workloads.from_yaml.yaml_text import X, kinds, program
+from workloads.from_yaml.program import parse_yaml_program
+
+ARMS = ("- op: if", "  name: gate", "  condition: score", "  arms:")
+
+
+def gated(*lines: str) -> Program:
+    return program("- {op: reduce_sum, name: score, in: x, axes: [0, 1, 2, 3]}", *ARMS, *lines)
+
+
+def test_an_arms_own_tensor_becomes_the_output_and_an_outer_one_is_copied() -> None:
+    made = gated(
+        "    yes: [{op: relu, name: r, in: x}, {op: abs, name: s}]",
+        "    no: []",
+        "  outputs: {y: {yes: s, no: x}}",
+        "- {op: neg, name: n}",
+    )
+    _, gate, after = made.body
+    assert isinstance(gate, If)
+    assert isinstance(after, Op)
+    yes, no = gate.arms
+    assert (gate.condition, yes.name, no.name) == ("score", "yes", "no")
+    assert kinds(yes.body) == ["relu", "abs"]
+    assert [op.outputs for op in ops(yes.body)] == [("r",), ("y",)]
+    assert kinds(no.body) == ["copy"]
+    assert [(op.inputs, op.outputs) for op in ops(no.body)] == [(("x",), ("y",))]
+    assert after.inputs == ("y",)
+    assert "s" not in made.tensors
+    assert made.notes == ("the arm 'no' copies 'x' to 'y'",)
+
+
+def test_arms_may_write_the_output_by_its_own_name() -> None:
+    made = gated(
+        "    yes: [{op: relu, in: x, out: y}]",
+        "    no: [{op: abs, in: x, out: y}]",
+        "  outputs: {y: {yes: y, no: y}}",
+    )
+    gate = made.body[1]
+    assert isinstance(gate, If)
+    assert [[op.outputs for op in ops(arm.body)] for arm in gate.arms] == [[("y",)], [("y",)]]
+    assert made.outputs == ("y",)
+
+
+def test_one_tensor_given_for_two_outputs_is_copied_once() -> None:
+    made = gated(
+        "    yes: [{op: relu, name: r, in: x}, {op: flatten, name: v}]",
+        "    no: [{op: abs, name: s, in: x}]",
+        "  outputs: {y: {yes: r, no: s}, z: {yes: r, no: x}}",
+    )
+    gate = made.body[1]
+    assert isinstance(gate, If)
+    assert [kinds(arm.body) for arm in gate.arms] == [["relu", "copy"], ["abs", "copy"]]
+    assert made.outputs == ("y", "z")
+
+
+def test_nested_results_and_loops_inside_an_arm_are_renamed_throughout() -> None:
+    made = gated(
+        "    yes:",
+        "      - op: loop",
+        "        name: l",
+        "        trips: 3",
+        "        carry: {h: {from: x, next: n}}",
+        "        ops: [{op: relu, name: n, in: h}]",
+        "    no:",
+        "      - op: if",
+        "        name: inner",
+        "        arms: {a: [{op: relu, name: p, in: x}], b: []}",
+        "        outputs: {q: {a: p, b: x}}",
+        "  outputs: {y: {yes: h, no: q}}",
+    )
+    gate = made.body[1]
+    assert isinstance(gate, If)
+    loop, inner = gate.arms[0].body[-1], gate.arms[1].body[-1]
+    assert isinstance(loop, Loop)
+    assert loop.carried == ("y",)
+    assert [(op.inputs, op.outputs) for op in ops(loop.body)] == [(("y",), ("n",)), (("n",), ("y",))]
+    assert isinstance(inner, If)
+    assert [op.outputs for arm in inner.arms for op in ops(arm.body)] == [("y",), ("y",)]
+
+
+def test_the_first_op_of_an_arm_reads_what_stands_before_the_if() -> None:
+    made = program(
+        "- {op: abs, name: a}", "- {op: if, arms: {p: [{op: relu}], q: []}}", tail="outputs: [a]\n"
+    )
+    gate = made.body[1]
+    assert isinstance(gate, If)
+    assert [op.inputs for op in ops(gate.arms[0].body)] == [("a",)]
+
+
+def test_a_loop_copies_in_before_and_over_at_the_end_of_each_trip() -> None:
+    made = program(
+        "- op: loop",
+        "  name: l",
+        "  trips: 10",
+        "  carry: {h: {from: x, next: n}}",
+        "  ops: [{op: conv, name: n, in: h, channels: 8, kernel: 1}]",
+        "- {op: relu, name: r}",
+    )
+    before, loop, after = made.body
+    assert isinstance(before, Op)
+    assert isinstance(loop, Loop)
+    assert isinstance(after, Op)
+    assert (before.kind, before.inputs, before.outputs) == ("copy", ("x",), ("h",))
+    assert (loop.trips, loop.carried, kinds(loop.body)) == (10, ("h",), ["conv", "copy"])
+    assert [(op.inputs, op.outputs) for op in ops(loop.body)] == [(("h",), ("n",)), (("n",), ("h",))]
+    assert after.inputs == ("h",)
+    assert made.macs == 10 * 256 * 64
+
+
+def test_carried_tensors_change_all_at_once() -> None:
+    made = program(
+        "- op: loop",
+        "  name: fib",
+        "  trips: 3",
+        "  carry:",
+        "    {a: {from: x, next: b}, b: {from: y, next: sum}, c: {from: x, next: a}, d: {from: x, next: a}}",
+        "  ops: [{op: add, name: sum, in: [a, b]}]",
+        inputs=X + ", y: [1, 8, 16, 16]",
+        tail="outputs: [a, b, c, d]\n",
+    )
+    loop = made.body[-1]
+    assert isinstance(loop, Loop)
+    copies = [(op.inputs[0], op.outputs[0]) for op in ops(loop.body)][1:]
+    # c and d take the old a, which is saved before a is replaced by the old b.
+    assert copies == [
+        ("a", "fib.a.old"),
+        ("b", "a"),
+        ("sum", "b"),
+        ("fib.a.old", "c"),
+        ("fib.a.old", "d"),
+    ]
+
+
+class Writer:
+    """Writes random but right control flow: every name read is one that may be read there."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.count = 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"t{self.count}"
+
+    def pick(self, names: list[str]) -> str:
+        return self.data.draw(st.sampled_from(names))
+
+    def block(self, visible: list[str], depth: int) -> tuple[list[dict[str, Any]], list[str]]:
+        """The ops of one list, and what may be read after them."""
+        visible = list(visible)
+        block: list[dict[str, Any]] = []
+        for kind in self.data.draw(
+            st.lists(st.sampled_from(["add", "view", "if", "loop"]), min_size=1, max_size=3)
+        ):
+            if kind == "if" and depth:
+                block.append(self.branch(visible, depth))
+            elif kind == "loop" and depth:
+                block.append(self.loop(visible, depth))
+            elif kind == "view":
+                block.append(
+                    {"op": "reshape", "name": self.name(), "in": self.pick(visible), "shape": [4, 4]}
+                )
+                visible.append(f"t{self.count}")
+            else:
+                inputs = [self.pick(visible), self.pick(visible)]
+                block.append({"op": "add", "name": self.name(), "in": inputs})
+                visible.append(f"t{self.count}")
+        return block, visible
+
+    def branch(self, visible: list[str], depth: int) -> dict[str, Any]:
+        a, in_a = self.block(visible, depth - 1)
+        b, in_b = self.data.draw(st.sampled_from([([], visible), self.block(visible, depth - 1)]))
+        names = [self.name() for _ in range(self.data.draw(st.integers(0, 3)))]
+        outputs = {name: {"a": self.pick(in_a), "b": self.pick(in_b)} for name in names}
+        made = {"op": "if", "condition": self.pick(visible), "arms": {"a": a, "b": b}, "outputs": outputs}
+        visible += names
+        return made
+
+    def loop(self, visible: list[str], depth: int) -> dict[str, Any]:
+        names = [self.name() for _ in range(self.data.draw(st.integers(0, 3)))]
+        body, inside = self.block([*visible, *names], depth - 1)
+        sums = [op["name"] for op in body if op["op"] == "add"]
+        # Never to itself, not even through a view.
+        carry = {
+            name: {
+                "from": self.pick(visible),
+                "next": self.pick([*visible, *sums, *(n for n in names if n != name)]),
+            }
+            for name in names
+        }
+        visible += names
+        assert set(names) <= set(inside)
+        return {"op": "loop", "trips": self.data.draw(st.integers(0, 3)), "carry": carry, "ops": body}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_right_control_flow_of_any_shape_is_a_sound_program(data: st.DataObject) -> None:
+    body, visible = Writer(data).block(["x", "y"], 3)
+    last = {"op": "add", "name": "last", "in": [visible[-1], "x"]}
+    text = yaml.safe_dump({"name": "t", "inputs": {"x": [4, 4], "y": [4, 4]}, "ops": [*body, last]})
+    made = parse_yaml_program(text, "w.yaml")
+    validate_program(made)  # which shares nothing with the loader
+    assert made.outputs == ("last",)
+    assert {t for op in ops(made.body) for t in (*op.inputs, *op.outputs)} <= set(made.tensors)
+    copies = [op for op in ops(made.body) if op.kind == "copy"]
+    assert text.count("op: add") == len(list(ops(made.body))) - len(copies)

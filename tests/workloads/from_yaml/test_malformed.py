@@ -1,0 +1,177 @@
+"""Whatever is wrong with a YAML workload: one BadInput that says where, what, and how to mend it."""
+
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
+from workloads.from_yaml.schema import schema
+
+HERE = Path(__file__).parent
+EXAMPLES = sorted((HERE.parents[1] / "workloads").glob("*.yaml"))
+HEAD = "name: t\ninputs: {x: [1, 8, 16, 16], y: [1, 8, 16, 16], flat: [4, 32], raw: 64}\nops:\n"
+
+Case = tuple[str, int, str]
+"""text, line of the message, a part of the message"""
+
+
+def read_cases() -> dict[str, Case]:
+    text = (HERE / "malformed.txt").read_text(encoding="utf-8")
+    # The blank line between two cases is no part of either, nor are the headings.
+    sections = re.split(r"^#### ", re.sub(r"^##### .*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)[
+        1:
+    ]
+    cases: dict[str, Case] = {}
+    for section in sections:
+        title, _, body = section.partition("\n")
+        found = re.fullmatch(r"(.+) @ (\d+): (.+)", title)
+        assert found is not None, title
+        assert found[1] not in cases, title
+        cases[found[1]] = (body.rstrip("\n").replace("HEAD\n", HEAD, 1) + "\n", int(found[2]), found[3])
+    return cases
+
+
+def laughs() -> str:
+    levels = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    return "\n".join(levels) + "\n"
+
+
+def of_input(size: str) -> str:
+    return f"name: t\ninputs: {{x: {size}}}\nops:\n  - {{op: relu, in: x}}\n"
+
+
+GENERATED: dict[str, Case] = {
+    "empty file": ("", 1, "empty"),
+    "exploding aliases": (laughs(), 6, "values"),
+    "control character": ("name: t\x07\n", 1, "control character"),
+    "binary junk": ("\x00\x01\x02ELF\x03", 1, "control character"),
+    "deep brackets": ("ops: " + "[" * 100_000, 1, "nested"),
+    "10 MB of nesting": ("[" * 10_000_000, 1, "nested"),
+    "deep mappings": ("".join(" " * i + "a:\n" for i in range(300)), 101, "nested"),
+    "ifs 60 deep": (HEAD + "  - " + "{op: if, arms: {b: [], a: [" * 60, 4, "nested"),
+    "a number of 5000 digits": (of_input("9" * 5000), 2, "too long"),
+    "a size of 60 digits": (of_input(f"[{'9' * 60}]"), 2, "at most"),
+    "a name of 500 characters": (of_input(f"4, {'a' * 500}: 4"), 2, "500 characters"),
+    "an escape sequence in the name": ('name: "\\e[31m"\n' + of_input("4")[8:], 1, "cannot be a name"),
+}
+CASES = {**read_cases(), **GENERATED}
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 200
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_says_where_what_and_how_to_mend_it(case: Case) -> None:
+    text, line, part = case
+    with pytest.raises(BadInput) as raised:
+        parse_yaml_program(text, "w.yaml")
+    message = str(raised.value)
+    assert re.match(rf"w\.yaml:{line}:\d+: ", message)
+    assert part in message
+    assert raised.value.mend or re.search(r"\(.+\)$", message)
+    assert len(message) < 1500
+
+
+def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.yaml", tmp_path):
+        with pytest.raises(BadInput) as raised:
+            load_yaml_program(path)
+        assert str(path) in str(raised.value)
+        assert raised.value.mend
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_bytes(b"name: t\nops: \xff\xfe\n")
+    with pytest.raises(BadInput, match=r"w\.yaml:2:6: ") as raised:
+        load_yaml_program(path)
+    assert raised.value.mend
+
+
+def loads_or_says_why(text: str) -> None:
+    failure: BadInput | None = None
+    try:
+        parse_yaml_program(text, "w.yaml")
+    except BadInput as error:
+        failure = error
+    if failure is not None:
+        assert failure.where is not None
+        assert failure.where.line > 0
+        assert str(failure).startswith("w.yaml:")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(EXAMPLES), st.data())
+def test_any_typing_error_in_an_example_is_bad_input_or_harmless(path: Path, data: st.DataObject) -> None:
+    text = path.read_text(encoding="utf-8")
+    start = data.draw(st.integers(0, len(text) - 1))
+    stop = start + data.draw(st.integers(0, 12))
+    typed = data.draw(st.one_of(st.just(""), st.text(alphabet="[]{}:,-'\"&*#\n\t 019.axz", max_size=5)))
+    loads_or_says_why(text[:start] + typed + text[stop:])
+
+
+MODELS = cast("dict[str, Any]", schema()["$defs"])
+NAMES = st.sampled_from(["x", "y", "raw", "seq", "a", "b", "c", "h"])
+SIZES = st.one_of(st.integers(1, 8), st.integers(-3, 12))
+
+
+def values(form: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
+    """Most of what a JSON Schema allows, with names and sizes that often fit, and some that never do."""
+    match form:
+        case {"$ref": ref}:
+            return objects(MODELS[str(ref).rpartition("/")[2]], depth + 1)
+        case {"anyOf": forms} | {"oneOf": forms}:
+            return st.one_of(
+                [values(f, depth) for f in forms if depth < 2 or f.get("$ref", "")[8:] not in NESTED]
+            )
+        case {"enum": choices}:
+            return st.sampled_from(choices)
+        case {"const": only}:
+            return st.just(only)
+        case {"type": "array", "items": items}:
+            return st.lists(values(items, depth), min_size=form.get("minItems", 0), max_size=4)
+        case {"type": "object", "patternProperties": patterns}:
+            ((pattern, inner),) = patterns.items()
+            return st.dictionaries(
+                st.sampled_from(["0", "2", "3"]) if "[1-9]" in pattern else NAMES,
+                values(inner, depth),
+                min_size=form.get("minProperties", 0),
+                max_size=2,
+            )
+        case {"type": "integer"}:
+            return SIZES
+        case {"type": "number"}:
+            return st.sampled_from([0, 0.25, 0.5, 1, 1.5])
+        case {"type": "boolean"}:
+            return st.booleans()
+        case {"type": "null"}:
+            return st.none()
+        case _:
+            return NAMES
+
+
+NESTED = ("If", "Loop")
+
+
+def objects(model: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
+    fields = {k: values(f, depth) for k, f in model["properties"].items() if k != "name"}
+    required = {k: v for k, v in fields.items() if k in (*model.get("required", ()), "in")}
+    return st.fixed_dictionaries(required, optional={k: v for k, v in fields.items() if k not in required})
+
+
+OPS = values(cast("dict[str, Any]", schema()["properties"])["ops"]["items"], 0)
+INPUTS = {"x": [1, 4, 6, 6], "y": [1, 4, 6, 6], "raw": 64, "seq": [3, 1, 4]}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(OPS, min_size=1, max_size=4))
+def test_any_ops_of_the_right_form_are_bad_input_or_a_program(drawn: list[object]) -> None:
+    loads_or_says_why(yaml.safe_dump({"name": "t", "inputs": INPUTS, "ops": drawn}))

@@ -1,0 +1,141 @@
+"""The JSON Schema of the YAML workload format, and the examples that come with it."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from chipmodel.errors import BadInput
+from tests.paths import WORKLOADS
+from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
+from workloads.from_yaml.schema import schema
+
+EXAMPLES = sorted(path for path in WORKLOADS.glob("*.yaml") if not path.stem.startswith("study"))
+
+
+@pytest.mark.parametrize(
+    ("name", "macs", "parameters", "nodes"),
+    [
+        (
+            "branches",
+            48 * 48 * 27 * 16 + 3 * 48 * 48 * 144 * 32 + 36 * 864 * 64 + 640,
+            28 * 16 + 3 * 145 * 32 + 865 * 64 + 65 * 10,
+            11,
+        ),
+        (
+            "decoder_loop",
+            128 * 128 + 10 * (64 * 384 + 128 * 384 + 128 * 1000),
+            129 * 128 + 1000 * 64 + 65 * 384 + 129 * 384 + 129 * 1000,
+            4,
+        ),
+        (
+            "early_exit",
+            1024 * 27 * 16 + 160 + 256 * 144 * 32 + 64 * 288 * 64 + 640,
+            28 * 16 + 17 * 10 + 145 * 32 + 289 * 64 + 65 * 10,
+            6,
+        ),
+        (
+            "gated_vision",
+            48 * 48 * 72 + 24 * 24 * 72 * 16 + 16 * 65 + 144 * 144 * 32 + 144 * 288 * 64 + 64 * 64 + 64 * 128,
+            10 * 8 + 73 * 16 + 17 * 65 + 145 * 32 + 289 * 64 + 65 * 64 + 65 * 128,
+            7,
+        ),
+        (
+            "plain_bytes",
+            40 * 256 + 256 * 12,
+            2048 + 1536 + 41 * 256 + 257 * 12,
+            6,
+        ),
+        (
+            "spoken_words",
+            12 * (40 * 64 + 64 * 64 + 64 * 100),
+            41 * 64 + 65 * 64 + 65 * 100,
+            4,
+        ),
+        (
+            "tiny_cnn",
+            1024 * 27 * 16 + 256 * 9 * 16 + 256 * 16 * 32 + 256 * 9 * 32 + 256 * 32 * 32 + 32 * 10,
+            28 * 16 + 10 * 16 + 17 * 32 + 10 * 32 + 33 * 32 + 33 * 10,
+            10,
+        ),
+        (
+            "two_cores",
+            48 * 48 * 27 * 16
+            + 48 * 48 * 144 * 32
+            + 24 * 24 * 288 * 32
+            + 48 * 32 * 25 * 16
+            + 48 * 32 * (144 + 288) * 32
+            + 64 * 64
+            + 640,
+            28 * 16 + 145 * 32 + 289 * 32 + 26 * 16 + (145 + 289) * 32 + 65 * 64 + 650,
+            11,
+        ),
+    ],
+)
+def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
+    (path,) = [p for p in EXAMPLES if p.stem == name]
+    made = load_yaml_program(path)
+    assert (made.macs, made.parameters, len(made.body)) == (macs, parameters, nodes)
+    assert made.source == str(path)
+
+
+def test_every_example_is_tested() -> None:
+    names = [
+        "branches",
+        "decoder_loop",
+        "early_exit",
+        "gated_vision",
+        "plain_bytes",
+        "spoken_words",
+        "tiny_cnn",
+        "two_cores",
+    ]
+    assert [p.stem for p in EXAMPLES] == names
+
+
+def schema_mistakes(data: object) -> list[str]:
+    # Without annotations of its own, and so not for the type checkers.
+    library: Any = importlib.import_module("jsonschema")
+    return [error.message for error in library.Draft202012Validator(schema()).iter_errors(data)]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_are_of_the_schema(path: Path) -> None:
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert not schema_mistakes(json.loads(json.dumps(data)))  # an editor sees every key as a text
+
+
+REFUSED: list[dict[str, Any]] = [
+    {"inputs": {"x": [0]}},
+    {"inputs": {"a b": 4}},
+    {"dtype": "f32"},
+    {"ops": []},
+    {"extra": 1},
+    {"ops": [{"op": "relu", "in": "x", "stride": 2}]},
+    {"ops": [{"op": "conv", "kernel": 3}]},
+    {"ops": [{"op": "if", "arms": {"a": {"probability": 2}, "b": []}}]},
+    {"ops": [{"op": "if", "arms": {"a": {"exits": True}, "b": []}}]},
+    {"ops": [{"op": "loop", "trips": {"least": 1}, "ops": [{"op": "relu", "in": "x"}]}]},
+    {"ops": [{"op": "loop", "trips": {"-1": 1}, "ops": [{"op": "relu", "in": "x"}]}]},
+    {"ops": [{"op": "relu", "core": -1}]},
+]
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_the_schema_refuses_what_the_loader_refuses(change: dict[str, object]) -> None:
+    data = {"name": "t", "inputs": {"x": [4]}, "ops": [{"op": "relu"}]}
+    assert not schema_mistakes(data)
+    assert schema_mistakes({**data, **change})
+    with pytest.raises(BadInput):
+        parse_yaml_program(json.dumps({**data, **change}), "w.yaml")
+
+
+def test_every_key_of_the_schema_is_described() -> None:
+    definitions = cast("dict[str, Any]", schema()["$defs"])
+    described = [f for m in definitions.values() for k, f in m["properties"].items() if k != "op"]
+    assert all(len(f["description"]) > 8 for f in described)
+    assert all(m["additionalProperties"] is False for m in definitions.values())
+    assert all(m["description"] for m in definitions.values())

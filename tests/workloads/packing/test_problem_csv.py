@@ -1,0 +1,290 @@
+"""Packing problems from CSV: what is read, what is refused and where, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan
+from workloads.packing.problem_csv import (
+    LARGEST,
+    PackingTable,
+    parse_memories,
+    parse_packing,
+    read_packing,
+    write_packing,
+)
+
+HEAD = "id,lower,upper,size\n"
+FAST = (Memory("fast", 0, 100), Memory("slow", 100, 500))
+
+
+def read(text: str, capacity: int | None = None, memories: tuple[Memory, ...] = ()) -> PackingTable:
+    return parse_packing(text, "p.csv", capacity, memories)
+
+
+def refused(text: str, memories: tuple[Memory, ...] = ()) -> BadInput:
+    with pytest.raises(BadInput) as raised:
+        read(text, None, memories)
+    assert raised.value.mend
+    return raised.value
+
+
+def test_minimallocs_own_example() -> None:
+    """The input of its README (google/minimalloc)."""
+    table = read(HEAD + "b1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n", 12)
+    assert table.problem.capacity == 12
+    assert table.problem.buffers[1] == Buffer("b2", 4, (Interval(3, 9),))
+    assert len(table.problem.buffers) == 5
+    assert table.problem.plain
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,lower,upper,size\na,1,5,8\n",
+        "size,upper,id,lower\n8,5,a,1\n",
+        "\ufeffid,lower,upper,size\r\na,1,5,8\r\n",
+        "id,lower,upper,size\ra,1,5,8\r",
+        '"id" , lower,\tupper ,"size"\n "a" , 1,5 ,8',
+        "\n\nid,lower,upper,size\n\n  \na,1,5,+8\n\n",
+        "buffer,start,end,size\na,1,4,8\n",
+        "buffer_id,begin,upper,size\na,1,5,8\n",
+    ],
+)
+def test_one_problem_in_many_spellings(text: str) -> None:
+    assert read(text.removeprefix("\ufeff")).problem.buffers == (Buffer("a", 8, (Interval(1, 5),)),)
+
+
+def test_a_byte_order_mark_and_other_folders(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(b"\xef\xbb\xbfid,lower,upper,size\r\na,1,5,8\r\n")
+    assert read_packing(path).problem.buffers[0].name == "a"
+
+
+def test_quoted_ids_may_hold_commas_and_quotes() -> None:
+    table = read(HEAD + '"a, ""b""",0,1,2\n')
+    assert table.problem.buffers[0].name == 'a, "b"'
+    assert write_packing(table, Plan({'a, "b"': 6})) == 'id,lower,upper,size,offset\n"a, ""b""",0,1,2,6\n'
+
+
+def test_a_header_alone_is_an_empty_problem() -> None:
+    table = read(HEAD)
+    assert table.problem.buffers == ()
+    assert write_packing(table, Plan({})) == "id,lower,upper,size,offset\n"
+
+
+def test_alignment_and_empty_cells() -> None:
+    table = read("id,lower,upper,size,alignment,hint\na,0,1,2,16,\nb,0,1,2,,32\n")
+    assert [b.alignment for b in table.problem.buffers] == [16, 1]
+    assert table.hints == {"b": 32}
+
+
+def test_gaps_are_holes_in_the_lifetime() -> None:
+    table = read(
+        "id,lower,upper,size,gaps\na,0,20,2,3-5 10-20\nb,-9,9,2,-5--3\nc,0,4,2,0-4\nd,0,9,1,2-6 4-7\n"
+    )
+    assert [b.live for b in table.problem.buffers] == [
+        (Interval(0, 3), Interval(5, 10)),
+        (Interval(-9, -5), Interval(-3, 9)),
+        (),
+        (Interval(0, 2), Interval(7, 9)),
+    ]
+
+
+def test_an_end_column_is_inclusive_in_gaps_too() -> None:
+    """As in MiniMalloc's reader: ``end`` and the ends of gaps are the last positions."""
+    table = read("id,start,end,size,gaps\na,0,9,2,3-4\n")
+    assert table.problem.buffers[0].live == (Interval(0, 3), Interval(5, 10))
+
+
+def test_every_constraint_column() -> None:
+    text = (
+        "id,lower,upper,size,pinned,memories,colocate,separate,apart\n"
+        "a,0,9,8,16,fast,one,,\n"
+        "b,0,9,8,,fast; slow,one,c;d,\n"
+        "c,0,9,8,,,two,b,d\n"
+        "d,0,9,8,0,,,,c\n"
+    )
+    problem = read(text, 400, FAST).problem
+    assert [b.pinned for b in problem.buffers] == [16, None, None, 0]
+    assert [b.memories for b in problem.buffers] == [("fast",), ("fast", "slow"), (), ()]
+    assert problem.colocated == (("a", "b"),)
+    assert problem.separated == (("b", "c"), ("b", "d"))
+    assert problem.apart == (("c", "d"),)
+    assert problem.memories == FAST
+    assert not problem.plain
+
+
+def test_an_empty_lifetime_and_a_size_of_0_are_allowed_and_noted() -> None:
+    table = read(HEAD + "a,5,5,8\nb,0,9,0\nc,6,6,8\n")
+    assert [b.live for b in table.problem.buffers] == [(), (Interval(0, 9),), ()]
+    assert table.notes == ("the lifetime of 'a' and 1 more is empty: it conflicts with no other buffer",)
+
+
+def test_sizes_of_2_to_the_40_are_read_exactly() -> None:
+    table = read(HEAD + f"a,{-LARGEST},{LARGEST},{1 << 40}\nb,0,1,{(1 << 60) + 1}\n")
+    assert [b.bytes for b in table.problem.buffers] == [1 << 40, (1 << 60) + 1]
+
+
+def test_a_column_of_the_users_own_is_kept_and_noted() -> None:
+    table = read("id,lower,upper,size,colour\na,0,1,2,red\n")
+    assert table.notes == ("the column 'colour' is not used",)
+    assert write_packing(table, Plan({"a": 4})).splitlines()[1] == "a,0,1,2,red,4"
+
+
+def test_an_old_offset_is_replaced_and_is_a_hint() -> None:
+    table = read("id,offset,lower,upper,size\na,64,0,1,2\n")
+    assert table.hints == {"a": 64}
+    assert "pinned" in table.notes[0]
+    assert write_packing(table, Plan({"a": 4})) == "id,offset,lower,upper,size\na,4,0,1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("", "p.csv:1:1", "empty"),
+        ("\n \n", "p.csv:1:1", "empty"),
+        ("id,lower,size\n", "p.csv:1:1", "no column upper"),
+        ("a,0,5,8\n", "p.csv:1:1", "no column id, lower, upper, size"),
+        ("id,lower,upper,size,id\n", "p.csv:1:21", "two columns for 'id'"),
+        ("id,lower,upper,size,buffer\n", "p.csv:1:21", "two columns for 'id'"),
+        ("id,lower,upper,size,x,x\n", "p.csv:1:23", "two columns for 'x'"),
+        ("id,lower,upper,size,alignement\n", "p.csv:1:21", "unknown column 'alignement'"),
+        ("ID,lower,upper,size\n", "p.csv:1:1", "unknown column 'ID'"),
+        (HEAD + "a,0,5,8\na,1,2,3\n", "p.csv:3:1", "'a' is used twice, first on line 2"),
+        (HEAD + ",0,5,8\n", "p.csv:2:1", "id is empty"),
+        (HEAD + "a,6,5,8\n", "p.csv:2:5", "ends at 5, before it begins at 6"),
+        (HEAD + "a,0,5,-8\n", "p.csv:2:7", "size '-8' is out of range"),
+        (HEAD + "a,0,5,\n", "p.csv:2:7", "size is empty"),
+        (HEAD + "a,zero,5,8\n", "p.csv:2:3", "lower 'zero' is no whole number"),
+        (HEAD + "a,0,5,8.5\n", "p.csv:2:7", "size '8.5'"),
+        (HEAD + "a,0,5,1e3\n", "p.csv:2:7", "size '1e3'"),
+        (HEAD + "a,0,5,1_000\n", "p.csv:2:7", "size '1_000'"),
+        (HEAD + "a,0,5,\u0661\n", "p.csv:2:7", "is no whole number"),
+        (HEAD + "a,0,5,0x10\n", "p.csv:2:7", "size '0x10'"),
+        (HEAD + f"a,0,5,{LARGEST + 1}\n", "p.csv:2:7", "out of range"),
+        (HEAD + "a,0,5," + "9" * 5000 + "\n", "p.csv:2:7", "out of range"),
+        (HEAD + f"a,0,{-LARGEST - 1},8\n", "p.csv:2:5", "out of range"),
+        (HEAD + f"a,0,5,{LARGEST - 1}\nb,0,5,{LARGEST - 1}\n", "p.csv:3:7", "add up to more than 2^61"),
+        (HEAD + "a,0,5\n", "p.csv:2:5", "3 cells, the header 4"),
+        (HEAD + "a,0,5,8,9\n", "p.csv:2:9", "5 cells, the header 4"),
+        (HEAD + "a\n", "p.csv:2:1", "1 cells"),
+        (HEAD + '"a,0,5,8\n', "p.csv:2:1", "not closed"),
+        (HEAD + 'a"b,0,5,8\n', "p.csv:2:1", "inside a cell"),
+        (HEAD + ' "a" ,0, x,8\n', "p.csv:2:10", "upper 'x'"),
+        (HEAD + "a,0,5,8\x00\n", "p.csv:2:8", "U+0000"),
+        ("id,lower,upper,size,alignment\na,0,5,8,0\n", "p.csv:2:9", "alignment '0'"),
+        ("id,lower,upper,size,gaps\na,0,5,8,1-2@0:4\n", "p.csv:2:9", "window"),
+        ("id,lower,upper,size,gaps\na,0,5,8,1..2\n", "p.csv:2:9", "no FROM-TO"),
+        ("id,lower,upper,size,gaps\na,0,5,8,2-2\n", "p.csv:2:9", "not inside"),
+        ("id,lower,upper,size,gaps\na,0,5,8,3-6\n", "p.csv:2:9", "not inside the lifetime [0, 5)"),
+        ("id,lower,upper,size,pinned\na,0,5,8,-1\n", "p.csv:2:9", "pinned '-1'"),
+        ("id,lower,upper,size,memories\na,0,5,8,fast\n", "p.csv:2:9", "unknown memory 'fast'"),
+        ("id,lower,upper,size,apart\na,0,5,8,b\nb,0,5,8,\n", "p.csv:2:9", "needs memories"),
+        ("id,lower,upper,size,separate\na,0,5,8,a\n", "p.csv:2:9", "separate from itself"),
+        ("id,lower,upper,size,separate\na,0,5,8,b c\n", "p.csv:2:9", "unknown buffer 'b c'"),
+        (
+            "id,lower,upper,size,separate,colocate\na,0,5,8,b,g\nb,0,5,8,,g\n",
+            "p.csv:2:1",
+            "colocated and separate at once",
+        ),
+    ],
+)
+def test_each_mistake_has_its_place(text: str, place: str, words: str) -> None:
+    mistake = refused(text)
+    assert (str(mistake.where), words in mistake.what) == (place, True), str(mistake)
+    assert len(str(mistake)) < 600
+
+
+def test_names_that_are_nearly_right_are_suggested() -> None:
+    assert "did you mean 'alignment'" in refused("id,lower,upper,size,alignement\n").mend
+    text = "id,lower,upper,size,memories\na,0,5,8,fst\n"
+    assert "did you mean 'fast'" in refused(text, FAST).mend
+    text = "id,lower,upper,size,separate\nconv1,0,5,8,conv2\nconv3,0,5,8,\n"
+    assert "did you mean" in refused(text).mend
+
+
+def test_a_directory_a_missing_file_and_a_binary_one(tmp_path: Path) -> None:
+    binary = tmp_path / "b.csv"
+    binary.write_bytes(b"id,lower,upper,size\na,\xff\xfe,1,2\n")
+    for path, words in ((tmp_path, "directory"), (tmp_path / "no.csv", "no such file"), (binary, "0xff")):
+        with pytest.raises(BadInput) as raised:
+            read_packing(path)
+        assert words in raised.value.what
+    assert str(raised.value.where) == f"{binary}:2:3"
+
+
+def test_memories_lie_one_after_another_or_where_they_are_put() -> None:
+    assert parse_memories(["fast=1KiB", "slow=2KiB"]) == (Memory("fast", 0, 1024), Memory("slow", 1024, 3072))
+    assert parse_memories(["b=100-200", "a = 0-50", "c=10"])[2] == Memory("c", 200, 210)
+    assert parse_memories([]) == ()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["fast"],
+        ["=5"],
+        ["fast="],
+        ["a=5", "a=6"],
+        ["a=0-10", "b=5-20"],
+        ["a=20-10"],
+        ["a=-5"],
+        ["a=x"],
+        ["a;b=4"],
+    ],
+)
+def test_what_is_no_memory_is_refused(texts: list[str]) -> None:
+    with pytest.raises(BadInput) as raised:
+        parse_memories(texts)
+    assert raised.value.mend
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-99, 99), st.integers(0, 50), st.integers(0, 1 << 40), st.integers(1, 64)),
+        max_size=9,
+    ),
+    st.permutations(["id", "lower", "upper", "size", "alignment"]),
+)
+def test_what_is_written_is_read_again(rows: list[tuple[int, int, int, int]], header: list[str]) -> None:
+    values = [
+        {"id": f"b{i}", "lower": str(a), "upper": str(a + n), "size": str(s), "alignment": str(k)}
+        for i, (a, n, s, k) in enumerate(rows)
+    ]
+    text = "\n".join(
+        ",".join(v[name] for name in header) for v in [dict(zip(header, header, strict=True)), *values]
+    )
+    table = read(text)
+    offsets = {f"b{i}": 7 * i for i in range(len(rows))}
+    again = read(write_packing(table, Plan(offsets)))
+    assert again.problem == table.problem
+    assert again.hints == offsets
+    assert [b.bytes for b in table.problem.buffers] == [s for _, _, s, _ in rows]
+
+
+def mistake_in(text: str) -> BadInput | None:
+    try:
+        read(text)
+    except BadInput as mistake:
+        return mistake
+    return None
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    mistake = mistake_in(text)
+    assert mistake is None or mistake.where is not None
+
+
+@given(st.text(alphabet='a0,"\n -;', max_size=60))
+def test_any_rows_are_read_or_refused(text: str) -> None:
+    mistake = mistake_in(HEAD.strip() + ",gaps,separate\n" + text)
+    assert mistake is None or (mistake.where is not None and mistake.where.line >= 1)

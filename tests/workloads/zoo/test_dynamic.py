@@ -1,0 +1,297 @@
+"""The built-in networks with branches and loops: every way through them, planned, checked and simulated."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import pytest
+
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.single_core import Planned, plan, run
+from chipmodel.verify.commands import verify
+from workloads import zoo
+from workloads.zoo.catalogue_control import CONTROL_FLOW
+from workloads.zoo.control import lengths
+
+NETWORKS = {network.name: network for network in CONTROL_FLOW}
+CHIPS = ("luna-arcs", "stm32n6")
+
+Nodes = dict[str, tuple[str, ...]]
+"""Ifs with their arms, and loops with the numbers of trips that are tried."""
+
+CONTROL: dict[str, Nodes] = {
+    "branchynet": {"exit1": ("exit", "continue"), "exit2": ("exit", "continue")},
+    "denoise": {"frames": ("1", "20"), "voice_activity": ("speech", "silence")},
+    "fusiondetect": {"branch": ("face", "body")},
+    "gru_decoder": {"encode": ("1", "2"), "decode": ("1", "3")},
+    "lstm_decoder": {"decode": ("1", "3")},
+    "skipnet": {"layer1.1.gate": ("run", "skip"), "layer3.0.gate": ("run", "skip")},
+    "wakeword": {"wake": ("sleep", "awake")},
+}
+"""What a user may decide with ``--path``; of the many gates of SkipNet one with and one without a stride."""
+
+
+@cache
+def program(url: str) -> Program:
+    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
+
+
+@cache
+def planned(name: str, chip: str) -> Planned:
+    return plan(program(name), load_chip(chip), "large-first", "ping-pong")
+
+
+def nodes(body: tuple[Node, ...]) -> list[If | Loop]:
+    found: list[If | Loop] = []
+    for node in body:
+        if isinstance(node, If):
+            found += [node, *(inner for arm in node.arms for inner in nodes(arm.body))]
+        elif isinstance(node, Loop):
+            found += [node, *nodes(node.body)]
+    return found
+
+
+def ifs(name: str) -> dict[str, If]:
+    return {node.name: node for node in nodes(program(name).body) if isinstance(node, If)}
+
+
+def loops(name: str) -> dict[str, Loop]:
+    return {node.name: node for node in nodes(program(name).body) if isinstance(node, Loop)}
+
+
+def ways(name: str) -> list[dict[str, str]]:
+    given = CONTROL[name]
+    return [dict(zip(given, choice, strict=True)) for choice in product(*given.values())]
+
+
+# -- every network --------------------------------------------------------------------------------------
+
+
+def test_every_network_with_control_flow_is_listed_and_has_some() -> None:
+    assert sorted(NETWORKS) == sorted(CONTROL)
+    assert set(NETWORKS) < {network.name for network in zoo.networks()}
+    for name in NETWORKS:
+        assert nodes(program(name).body)
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_the_names_are_those_of_the_title(name: str) -> None:
+    known: dict[str, set[str]] = {i.name: {arm.name for arm in i.arms} for i in ifs(name).values()}
+    for node, choices in CONTROL[name].items():
+        assert node in known or node in loops(name)
+        assert set(choices) == known.get(node, set(choices))
+        assert node in NETWORKS[name].title or node == "layer3.0.gate"
+
+
+@pytest.mark.parametrize("chip_name", CHIPS)
+@pytest.mark.parametrize("name", CONTROL)
+def test_every_way_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
+    network, chip, done = program(name), load_chip(chip_name), planned(name, chip_name)
+    assert done.solved.peak <= chip.shared_memory.bytes
+    assert verify(network, done.commands, chip) == ()
+    cycles: set[int] = set()
+    for choices in ways(name):
+        trace = simulate(done.commands, chip, choices)
+        assert choices.items() <= trace.path.items()
+        assert lower_bound_cycles(network, chip, trace.path) <= trace.cycles
+        ran = {event.op for event in trace.events if event.unit == "npu" and event.kind == "compute"}
+        assert ran <= {op.name for op in ops(network.body)}
+        cycles.add(trace.cycles)
+    assert len(cycles) > 1
+
+
+def test_no_op_is_dead() -> None:
+    """Every op runs on one of the ways, where they name all decisions."""
+    for name in set(CONTROL) - {"skipnet"}:
+        done, chip = planned(name, "stm32n6"), load_chip("stm32n6")
+        ran: set[str] = set()
+        for choices in ways(name):
+            trace = simulate(done.commands, chip, choices)
+            ran |= {event.op for event in trace.events if event.unit == "npu"}
+        silent = {op.name for op in ops(program(name).body) if op.cycles == 0}
+        assert ran | silent == {op.name for op in ops(program(name).body)}
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
+    node = next(iter(CONTROL[name]))
+    with pytest.raises(BadInput):
+        run(program(name), load_chip("stm32n6"), "large-first", "ping-pong", choices={node: "nothing"})
+
+
+OPTIONS = {
+    "branchynet": ({"variant": "lenet"}, {"classes": "1"}),
+    "denoise": ({"frames": "1"}, {"frames": "2"}),
+    "fusiondetect": ({"input": "32"}, {"input": "97", "blocks": "1"}),
+    "gru_decoder": ({"steps": "1", "units": "1", "words": "1"}, {"steps": "3", "units": "7"}),
+    "lstm_decoder": (
+        {"steps": "1", "input": "15"},
+        {"units": "3", "words": "1", "steps": "2", "input": "16"},
+    ),
+    "skipnet": ({"depth": "152"}, {"classes": "1"}),
+    "wakeword": ({"input": "10", "coefficients": "4"}, {"classes": "1"}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize("name", CONTROL)
+def test_options_and_dtypes(name: str, dtype: str) -> None:
+    for options in ({}, *OPTIONS[name]):
+        built = zoo.build(name, options, dtype)
+        validate_program(built)
+        read = {t for op in ops(built.body) for t in op.inputs} | set(built.outputs)
+        read |= {node.condition or "" for node in nodes(built.body) if isinstance(node, If)}
+        written = {t for op in ops(built.body) for t in op.outputs} | set(built.inputs)
+        assert set(built.tensors) == written
+        # The last gate's step makes a cell that no gate reads any more.
+        assert [t for t in written - read if not t.endswith("gate.lstm.cell")] == []
+        assert len(written - read) <= 1
+        assert {w for op in ops(built.body) for w in op.weights} == set(built.weights)
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_small_options_run_and_are_checked(name: str) -> None:
+    chip = load_chip("luna-csk6")
+    for options in OPTIONS[name]:
+        if "depth" in options:
+            continue
+        built = zoo.build(name, options)
+        done = plan(built, chip, "large-first", "ping-pong")
+        assert verify(built, done.commands, chip) == ()
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_figures_are_those_of_the_program(name: str) -> None:
+    number, unit = NETWORKS[name].macs.printed.split()
+    size = {"M": 1e6, "G": 1e9}[unit]
+    digits = len(number.partition(".")[2])
+    assert round(program(name).macs / size, digits) == float(number)
+    assert program(name).parameters == int(NETWORKS[name].parameters.printed)
+
+
+# -- how likely -----------------------------------------------------------------------------------------
+
+
+def chance(name: str, node: str, arm: str) -> Fraction:
+    given = {each.name: each.probability for each in ifs(name)[node].arms}
+    return given[arm] or 1 - sum((p for p in given.values() if p is not None), Fraction(0))
+
+
+def test_branchynet_exits_as_often_as_in_table_1() -> None:
+    first = chance("branchynet", "exit1", "exit")
+    second = chance("branchynet", "exit1", "continue") * chance("branchynet", "exit2", "exit")
+    assert [100 * first, 100 * second, 100 * (1 - first - second)] == [
+        Fraction("65.6"),
+        Fraction("25.2"),
+        Fraction("9.2"),
+    ]
+    assert chance("branchynet?variant=lenet", "exit1", "exit") == Fraction("0.943")
+
+
+def test_later_exits_lie_in_the_arm_that_goes_on() -> None:
+    first = ifs("branchynet")["exit1"]
+    assert [type(node) for node in first.arms[0].body] == [Op]
+    assert ifs("branchynet")["exit2"] in first.arms[1].body
+    assert program("branchynet").outputs == ("output",)
+
+
+def expected_macs(body: tuple[Node, ...]) -> Fraction:
+    total = Fraction(0)
+    for node in body:
+        if isinstance(node, Op):
+            total += node.work.macs
+        elif isinstance(node, If):
+            total += sum((arm.probability or 0) * expected_macs(arm.body) for arm in node.arms)
+    return total
+
+
+def test_skipnet_110_saves_the_published_half_of_the_computation() -> None:
+    # Section 4.1: "SkipNet-110+HRL+SP with recurrent gates reduces computation on the CIFAR-10 ... by 50%".
+    built = program("skipnet?depth=110")
+    assert expected_macs(built.body) / built.macs == pytest.approx(0.5, abs=0.015)
+
+
+def test_every_block_of_skipnet_but_the_first_has_a_gate() -> None:
+    for depth in (38, 74, 110, 152):
+        gates = ifs(f"skipnet?depth={depth}")
+        assert len(gates) == (depth - 2) // 2 - 1
+        for gate in gates.values():
+            run_arm, skip_arm = gate.arms
+            assert [type(node) for node in skip_arm.body] == [Op]
+            assert next(ops(skip_arm.body)).kind == "copy"
+            assert [op.kind for op in ops(run_arm.body)] == ["conv", "conv", "add"]
+
+
+def test_all_gates_share_one_lstm() -> None:
+    shared = [op.weights for op in ops(program("skipnet").body) if op.kind == "lstm"]
+    assert len(shared) == 17
+    assert set(shared) == {("gate.lstm.weight", "gate.lstm.bias")}
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 20, 1000])
+def test_lengths_are_chances(most: int) -> None:
+    chances = lengths(most)
+    assert (sum(share for _, share in chances) == 1) == bool(chances) == (most > 1)
+    assert len({words for words, _ in chances}) == len(chances)
+    assert max((words for words, _ in chances), default=most) == most
+    assert all(words > 0 for words, _ in chances)
+
+
+def test_trips_have_chances_where_they_depend_on_data() -> None:
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    for name, loop in (("gru_decoder", "encode"), ("gru_decoder", "decode"), ("lstm_decoder", "decode")):
+        assert loops(name)[loop].chances == ((10, half), (15, quarter), (20, quarter))
+        assert any("assumed" in note for note in program(name).notes)
+    assert loops("denoise")["frames"].chances == ()
+
+
+# -- state ----------------------------------------------------------------------------------------------
+
+
+def test_what_loops_carry() -> None:
+    carried = {name: {key: set(loop.carried) for key, loop in loops(name).items()} for name in CONTROL}
+    states = {"vad_state", "noise_state", "denoise_state", "last_gains"}
+    assert carried["denoise"] == {"frames": states | {"gains", "voice"}}
+    assert states | {"gains", "voice"} == set(program("denoise").outputs)
+    assert carried["lstm_decoder"] == {"decode": {"state", "cell", "word", "sentence"}}
+    assert carried["gru_decoder"] == {
+        "encode": {"encoder_state"},
+        "decode": {"state", "word", "sentence"},
+    }
+
+
+def test_silence_leaves_the_larger_states_as_they_are() -> None:
+    arms = {arm.name: arm for arm in ifs("denoise")["voice_activity"].arms}
+    written = {name: {t for op in ops(arm.body) for t in op.outputs} for name, arm in arms.items()}
+    assert {"noise_state", "denoise_state", "frame_gains"} <= written["speech"]
+    assert written["silence"] == {"frame_gains"}
+
+
+def test_a_longer_sentence_loads_the_body_again() -> None:
+    chip = load_chip("stm32n6")
+    done = planned("gru_decoder", "stm32n6")
+    loaded = [
+        sum(
+            e.bytes
+            for e in simulate(done.commands, chip, {"decode": trips}).events
+            if e.kind == "load weights"
+        )
+        for trips in ("2", "3", "4")
+    ]
+    assert loaded[2] - loaded[1] == loaded[1] - loaded[0] > 0
+
+
+def test_of_a_table_of_words_one_row_is_read() -> None:
+    for op in ops(program("lstm_decoder").body):
+        if op.kind == "embedding":
+            assert op.gathers
+            assert program("lstm_decoder").block_bytes(op) == 512
+            return
+    raise AssertionError("no table")

@@ -1,0 +1,376 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import pairwise
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import DTYPE_BITS, Op, Program, ops
+from chipmodel.model.work import Conv, Matmul, Pool, Vector
+from workloads import zoo
+from workloads.zoo.catalogue_control import CONTROL_FLOW
+
+NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
+MIB = 1 << 20
+
+
+def program(url: str, dtype: str | None = None) -> Program:
+    name, options = zoo.parse_zoo_url(f"zoo:{url}")
+    return zoo.build(name, options, dtype)
+
+
+def op_list(built: Program) -> list[Op]:
+    return list(ops(built.body))
+
+
+def shape(built: Program, tensor: str) -> tuple[int, ...]:
+    return built.tensors[tensor].shape
+
+
+# -- structure -----------------------------------------------------------------------------------------
+
+
+def test_first_feature_maps_of_resnet18_at_448() -> None:
+    # Seed system S4 (memory pool of edge inference frameworks): 12.25 MiB, then 3.06 MiB.
+    built = program("resnet18?input=448", "float32")
+    assert shape(built, "conv1") == (1, 64, 224, 224)
+    assert built.tensors["conv1"].bytes == 12.25 * MIB
+    assert shape(built, "maxpool") == (1, 64, 112, 112)
+    assert built.tensors["maxpool"].bytes == 3.0625 * MIB
+
+
+def test_memory_pool_of_resnet18_at_448_holds_three_nodes() -> None:
+    """S4's pool: the first free node that is large enough, else a new one; nothing is given back."""
+    built = program("resnet18?input=448", "float32")
+    body = op_list(built)
+    last_use = {tensor: i for i, op in enumerate(body) for tensor in op.inputs}
+    nodes: list[int] = []
+    free: list[int] = []
+    node_of: dict[str, int] = {}
+    for i, op in enumerate(body):
+        for tensor in op.outputs:
+            size = built.tensors[tensor].bytes
+            fitting = [n for n in free if nodes[n] >= size]
+            if fitting:
+                free.remove(fitting[0])
+            else:
+                nodes.append(size)
+            node_of[tensor] = fitting[0] if fitting else len(nodes) - 1
+        free += [node_of[t] for t in dict.fromkeys(op.inputs) if last_use[t] == i and t in node_of]
+    assert nodes == [12.25 * MIB, 3.0625 * MIB, 3.0625 * MIB]
+
+
+def conv_net(conv: int, dense: int = 1, **others: int) -> dict[str, int]:
+    return {"conv": conv, "dense": dense, **others}
+
+
+@pytest.mark.parametrize(
+    ("url", "kinds", "outputs"),
+    [
+        ("alexnet", conv_net(5, 3, max_pool=3), [(1, 1000)]),
+        ("autoencoder", {"dense": 10}, [(1, 640)]),
+        (
+            "blazeface",
+            {"conv": 22, "depthwise_conv": 17, "add": 11, "max_pool": 3, "pad": 2, "concat": 2},
+            [(1, 896, 1), (1, 896, 16)],
+        ),
+        (
+            "blazeface?variant=mediapipe",
+            {"conv": 21, "depthwise_conv": 16, "add": 16, "max_pool": 3, "pad": 11, "concat": 2},
+            [(1, 896, 1), (1, 896, 16)],
+        ),
+        ("ds_cnn", conv_net(5, depthwise_conv=4, average_pool=1, softmax=1), [(1, 12)]),
+        ("googlenet", conv_net(57, max_pool=13, concat=9, average_pool=1), [(1, 1000)]),
+        ("mobilenetv1_025", conv_net(14, depthwise_conv=13, average_pool=1, softmax=1), [(1, 2)]),
+        ("mobilenetv2", conv_net(35, depthwise_conv=17, add=10, average_pool=1), [(1, 1000)]),
+        ("resnet18", conv_net(20, max_pool=1, add=8, average_pool=1), [(1, 1000)]),
+        ("resnet50", conv_net(53, max_pool=1, add=16, average_pool=1), [(1, 1000)]),
+        ("resnet8", conv_net(9, add=3, average_pool=1, softmax=1), [(1, 10)]),
+        (
+            "shufflenetv1",
+            conv_net(33, max_pool=1, depthwise_conv=16, transpose=16, average_pool=4, concat=3, add=13),
+            [(1, 1000)],
+        ),
+        ("vgg16", conv_net(13, 3, max_pool=5), [(1, 1000)]),
+    ],
+)
+def test_ops_and_outputs(url: str, kinds: dict[str, int], outputs: list[tuple[int, ...]]) -> None:
+    built = program(url)
+    assert Counter(op.kind for op in op_list(built)) == kinds
+    assert sorted(prod(shape(built, t)) for t in built.outputs) == sorted(map(prod, outputs))
+    assert [shape(built, t) for t in built.outputs] == outputs
+
+
+# Output sizes of the stages in Table 1 of each paper.
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("resnet50", {"layer1.2.add": (256, 56), "layer3.5.add": (1024, 14), "layer4.2.add": (2048, 7)}),
+        ("googlenet", {"maxpool2": (192, 28), "inception3b.concat": (480, 28), "maxpool4": (832, 7)}),
+        ("shufflenetv1", {"maxpool": (24, 56), "stage2.3.add": (240, 28), "stage4.3.add": (960, 7)}),
+        ("mobilenetv2", {"features.1.project": (16, 112), "features.18": (1280, 7)}),
+        ("vgg16", {"maxpool1": (64, 112), "maxpool5": (512, 7)}),
+        ("alexnet", {"conv1": (64, 55), "maxpool3": (256, 6)}),
+    ],
+)
+def test_stages(name: str, stages: dict[str, tuple[int, int]]) -> None:
+    built = program(name)
+    assert {t: shape(built, t) for t in stages} == {t: (1, c, s, s) for t, (c, s) in stages.items()}
+
+
+def test_resnet50_strides_in_the_3x3_convolution() -> None:
+    works = {op.name: op.work for op in op_list(program("resnet50"))}
+    strides: dict[str, int] = {}
+    for name in ("layer2.0.conv1", "layer2.0.conv2"):
+        work = works[name]
+        assert isinstance(work, Conv)
+        strides[name] = work.window.stride_h
+    assert strides == {"layer2.0.conv1": 1, "layer2.0.conv2": 2}
+
+
+# -- every network, with any options -------------------------------------------------------------------
+
+
+def in_elements(op: Op) -> int:
+    """Elements of the first operand, as the work describes it."""
+    match op.work:
+        case Conv() as work:
+            return work.batch * work.window.in_h * work.window.in_w * work.in_c
+        case Pool() as work:
+            return work.batch * work.window.in_h * work.window.in_w * work.channels
+        case Matmul() as work:
+            return work.rows * work.inner
+        case _:
+            raise AssertionError(op.kind)
+
+
+def out_elements(op: Op) -> int:
+    match op.work:
+        case Conv() | Pool() as work:
+            return work.rows * work.window.out_w * work.channels
+        case Matmul() as work:
+            return work.rows * work.cols
+        case Vector() as work:
+            return work.elements
+        case _:
+            raise AssertionError(op.kind)
+
+
+def assert_sound(built: Program, dtype: str) -> None:
+    """Every tensor is written once, before it is read, and read or an output; sizes agree."""
+    written = set(built.inputs)
+    read: set[str] = set()
+    for op in op_list(built):
+        assert set(op.inputs) <= written
+        assert not written & set(op.outputs)
+        written |= set(op.outputs)
+        read |= set(op.inputs)
+        in_bytes = [built.tensors[t].bytes for t in op.inputs]
+        if isinstance(op.work, Vector):
+            assert op.work.in_bytes == sum(in_bytes)
+        else:
+            assert [in_elements(op) * DTYPE_BITS[dtype]] == [8 * size for size in in_bytes]
+        (output,) = op.outputs
+        assert prod(shape(built, output)) == out_elements(op)
+        assert built.tensors[output].bytes * 8 == out_elements(op) * DTYPE_BITS[dtype]
+    assert written == set(built.tensors) == read | set(built.outputs)
+    assert [w for op in op_list(built) for w in op.weights] == list(built.weights)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_in_every_dtype_and_size(name: str, dtype: str) -> None:
+    option = NETWORKS[name].options["input"]
+    assert isinstance(option.default, int)
+    for size in (option.minimum, option.minimum + 1, option.default, 2 * option.default + 1):
+        assert_sound(zoo.build(name, {"input": str(size)}, dtype), dtype)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_largest_values_of_all_options(name: str) -> None:
+    options = NETWORKS[name].options
+    largest = {k: str(o.choices[-1] if o.choices else o.maximum) for k, o in options.items()}
+    assert_sound(zoo.build(name, largest), "int8")
+
+
+def test_weights_and_biases_by_dtype() -> None:
+    # 265,864 parameters, of which 1,672 are biases: int32 in an integer network.
+    weights, biases = 264_192, 1_672
+    sizes = {dtype: program("autoencoder", dtype).weight_bytes for dtype in ("int8", "int16", "float32")}
+    assert sizes == {
+        "int8": weights + 4 * biases,
+        "int16": 2 * weights + 4 * biases,
+        "float32": 4 * (weights + biases),
+    }
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_larger_inputs_never_compute_less(name: str) -> None:
+    option = NETWORKS[name].options["input"]
+    low = int(option.minimum)
+    built = [zoo.build(name, {"input": str(size)}) for size in (low, low + 7, 2 * low + 64, 301, 602)]
+    for smaller, larger in pairwise(built):
+        assert smaller.macs <= larger.macs
+        small_maps, large_maps = (sum(t.bytes for t in p.tensors.values()) for p in (smaller, larger))
+        assert small_maps < large_maps
+        if name != "autoencoder":  # its first and last layer are as wide as its input
+            assert smaller.parameters == larger.parameters
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_accepted_options_build_a_sound_program(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(NETWORKS)))
+    options: dict[str, str] = {}
+    for key, option in NETWORKS[name].options.items():
+        if option.choices:
+            options[key] = str(data.draw(st.sampled_from(option.choices)))
+        elif isinstance(option.default, int):
+            options[key] = str(data.draw(st.integers(int(option.minimum), 600)))
+        else:
+            options[key] = str(data.draw(st.floats(option.minimum, 3)))
+    built = zoo.build(name, options)
+    assert_sound(built, "int8")
+    classes = options.get("classes")
+    if classes is not None:
+        assert [shape(built, t) for t in built.outputs] == [(1, int(classes))]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_building_is_quick(name: str) -> None:
+    def seconds() -> float:
+        start = time.process_time()
+        zoo.build(name)
+        return time.process_time() - start
+
+    assert min(seconds() for _ in range(3)) < 0.05
+
+
+# -- the package ---------------------------------------------------------------------------------------
+
+
+def test_the_networks_are_those_that_were_promised_and_sorted() -> None:
+    assert list(NETWORKS) == [
+        *("alexnet", "autoencoder", "blazeface", "ds_cnn", "googlenet", "mobilenetv1_025"),
+        *("mobilenetv2", "resnet18", "resnet50", "resnet8", "shufflenetv1", "vgg16"),
+    ]
+
+
+@pytest.mark.parametrize("network", zoo.networks(), ids=lambda n: n.name)
+def test_the_catalogue_is_complete(network: zoo.Network) -> None:
+    for text in (network.title, network.source, *_figures(network)):
+        assert text
+    for option in network.options.values():
+        assert option.description
+        assert option.read(str(option.default)) == option.default
+
+
+def _figures(network: zoo.Network) -> tuple[str, ...]:
+    both = (network.macs, network.parameters)
+    return tuple(text for figure in both for text in (figure.printed, figure.counts))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_printed_macs_are_those_of_the_program(name: str) -> None:
+    number, unit = NETWORKS[name].macs.printed.split()
+    digits = len(number.partition(".")[2])
+    printed = float(number) * {"M": 1e6, "G": 1e9}[unit]
+    # One unit of the last digit: some sources round, others cut off.
+    assert abs(zoo.build(name).macs - printed) < {"M": 1e6, "G": 1e9}[unit] / 10**digits
+
+
+def test_importing_the_package_loads_no_family_and_nothing_heavy() -> None:
+    script = (
+        "import sys, workloads.zoo as zoo; zoo.networks(); before = set(sys.modules);"
+        "zoo.build('resnet18'); after = set(sys.modules);"
+        "print(*sorted(m for m in before if m.startswith('workloads.zoo')));"
+        "print(*sorted(m for m in after - before if m.startswith('workloads')));"
+        "print(*sorted(after & {'numpy', 'onnx', 'networkx', 'yaml', 'click', 'difflib'}))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "workloads.zoo workloads.zoo.catalogue workloads.zoo.catalogue_control workloads.zoo.network",
+        "workloads.zoo.layers workloads.zoo.resnet",
+        "",
+    ]
+
+
+def test_program_says_where_it_comes_from_and_what_was_changed() -> None:
+    plain, changed = program("resnet18"), program("resnet18?classes=10&input=448")
+    assert (plain.name, plain.source) == ("resnet18", NETWORKS["resnet18"].source)
+    assert plain.notes == ()
+    assert changed.notes == ("built with input=448, classes=10: the published figures do not apply",)
+    assert "One weird trick" in program("alexnet").notes[0]
+    assert "kernel=5" in program("googlenet").notes[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint", "mend"),
+    [
+        ("resnet19", "no built-in network 'resnet19'", "did you mean 'resnet18'"),
+        ("ResNet-18", "no built-in network 'ResNet-18'", "did you mean 'resnet18'"),
+        ("zzz", "no built-in network 'zzz'", "the built-in networks are alexnet, autoencoder, "),
+        ("resnet18?inptu=224", "zoo:resnet18 has no option 'inptu'", "did you mean 'input'"),
+        ("resnet18?width=1", "no option 'width'", "by default input=224, classes=1000"),
+        ("resnet18?input=big", "input=big is not a whole number from 1 to 8192", "in pixels; by default 224"),
+        ("resnet18?input=0", "input=0 is not", "by default 224"),
+        ("resnet18?input=-3", "input=-3 is not", ""),
+        ("resnet18?input=8193", "input=8193 is not", ""),
+        ("resnet18?input=224.5", "input=224.5 is not", ""),
+        ("resnet18?input=1_000", "input=1_000 is not", ""),
+        ("resnet18?input=" + "9" * 5000, "is not a whole number", ""),
+        ("alexnet?input=62", "input=62 is not a whole number from 63", ""),
+        ("mobilenetv2?width=nan", "width=nan is not a number from 0.05 to 8", ""),
+        ("mobilenetv2?width=inf", "width=inf is not", ""),
+        ("mobilenetv2?width=0", "width=0 is not", ""),
+        ("shufflenetv1?width=0.75", "width=0.75 is not one of 0.5, 1.0, 1.5, 2.0", ""),
+        ("googlenet?kernel=4", "kernel=4 is not one of 3, 5", ""),
+        ("blazeface?variant=back", "variant=back is not one of paper, mediapipe", ""),
+    ],
+)
+def test_bad_requests(url: str, complaint: str, mend: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        program(url)
+    assert complaint in caught.value.what
+    assert mend in caught.value.mend
+
+
+def test_bad_dtype() -> None:
+    with pytest.raises(BadInput, match="unknown dtype 'int7'"):
+        zoo.build("resnet8", {}, "int7")
+
+
+KEYS = st.text("abcdefghijklmnopqrstuvwxyz_0123456789.-", min_size=1)
+
+
+@given(KEYS, st.dictionaries(KEYS, KEYS))
+def test_zoo_urls_round_trip(name: str, options: dict[str, str]) -> None:
+    query = "&".join(f"{key}={value}" for key, value in options.items())
+    assert zoo.parse_zoo_url(f"zoo:{name}?{query}" if options else f"zoo:{name}") == (name, options)
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("resnet18", "does not start with 'zoo:'"),
+        ("zoo:", "names no network"),
+        ("zoo:?input=1", "names no network"),
+        ("zoo:resnet18?", "has '' where key=value should be"),
+        ("zoo:resnet18?input", "has 'input' where"),
+        ("zoo:resnet18?input=", "has 'input=' where"),
+        ("zoo:resnet18?=4", "has '=4' where"),
+        ("zoo:resnet18?input=1&&classes=2", "has '' where"),
+        ("zoo:resnet18?input=1&input=2", "gives the option 'input' twice"),
+    ],
+)
+def test_bad_urls(url: str, complaint: str) -> None:
+    with pytest.raises(BadInput, match="write zoo:NAME") as caught:
+        zoo.parse_zoo_url(url)
+    assert complaint in caught.value.what

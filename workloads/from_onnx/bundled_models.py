@@ -1,0 +1,30 @@
+"""The models that the onnx package carries for its own tests: ``onnx:light_squeezenet`` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
+
+SCHEME = "onnx:"
+FOLDER = "backend/test/data/light"
+"""Of the package: nine image networks of the ONNX Model Zoo, whose weights are made when they are loaded."""
+
+
+def models() -> Mapping[str, Path]:
+    """The files by name, sorted; none where the package is missing or was installed without them."""
+    package = find_spec("onnx")
+    folders = [] if package is None else package.submodule_search_locations or []
+    return {path.stem: path for folder in folders for path in sorted(Path(folder, FOLDER).glob("*.onnx"))}
+
+
+def model_file(source: str) -> Path:
+    """The file that ``onnx:NAME`` means. Raises BadInput where there is none."""
+    known, name = models(), source.removeprefix(SCHEME)
+    if name in known:
+        return known[name]
+    mend = suggest(name, known, "models are") if known else "install onnx with its test data, as pip does"
+    raise BadInput(f"the onnx package has no model {shown(name)}", mend=mend)

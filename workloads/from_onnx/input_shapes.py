@@ -1,0 +1,139 @@
+"""Shapes of the model's inputs: what the file fixes, what ``--shape`` binds, what defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chipmodel.errors import BadInput, Place
+from workloads.from_onnx.graph import Fact
+from workloads.from_onnx.proto import GraphProto, ValueInfoProto
+
+Size = int | str
+"""A size that the file fixes, or the name of a symbolic one (``?`` where it has none)."""
+
+
+def declared_shape(info: ValueInfoProto) -> tuple[Size, ...] | None:
+    """The shape as the file gives it; None where it gives none."""
+    if not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
+        return None
+    dims = info.type.tensor_type.shape.dim
+    return tuple(d.dim_value if d.HasField("dim_value") and d.dim_value else d.dim_param or "?" for d in dims)
+
+
+def bind_inputs(
+    graph: GraphProto,
+    known: Mapping[str, Fact],
+    shapes: Mapping[str, tuple[int, ...]],
+    where: Place,
+    notes: list[str],
+) -> tuple[dict[str, Fact], dict[str, int]]:
+    """The graph's true inputs with fixed shapes, and the symbols that were bound on the way.
+
+    An initializer that is listed as an input (models up to IR version 3) is none. Raises BadInput for a
+    ``--shape`` that names no input or has another rank, and for a size that nothing fixes.
+    """
+    infos = [info for info in graph.input if info.name not in known]
+    _check_names(infos, shapes, where)
+    symbols: dict[str, int] = {}
+    for info in infos:
+        if info.name in shapes:
+            _bind(info, shapes[info.name], symbols, where, notes)
+    facts = {info.name: _input(info, shapes, symbols, where, notes) for info in infos}
+    return facts, symbols
+
+
+def _check_names(infos: Sequence[ValueInfoProto], shapes: Mapping[str, object], where: Place) -> None:
+    names: list[str] = [info.name for info in infos]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise BadInput(f"the input {twice!r} is listed twice", where=where, mend="export the model again")
+    for name in shapes:
+        if name not in names:
+            listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
+            raise BadInput(
+                f"--shape names {name!r}, which is no input of the model",
+                where=where,
+                mend=f"its inputs are {listing or 'none'}",
+            )
+
+
+def _bind(
+    info: ValueInfoProto, given: tuple[int, ...], symbols: dict[str, int], where: Place, notes: list[str]
+) -> None:
+    declared = declared_shape(info)
+    if any(size < 0 for size in given) or (declared is not None and len(declared) != len(given)):
+        raise BadInput(
+            f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
+            where=where,
+            mend=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
+        )
+    for size, value in zip(declared or (), given, strict=False):
+        if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
+            raise BadInput(
+                f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}",
+                where=where,
+                mend="give inputs that share a symbol the same size",
+            )
+        if isinstance(size, int) and size != value:
+            notes.append(f"input {info.name!r}: --shape replaces the model's size {size} by {value}")
+
+
+def _input(
+    info: ValueInfoProto,
+    shapes: Mapping[str, tuple[int, ...]],
+    symbols: dict[str, int],
+    where: Place,
+    notes: list[str],
+) -> Fact:
+    element = _element(info, where)
+    if info.name in shapes:
+        return empty_is_constant(Fact(info.name, shapes[info.name], element))
+    declared = declared_shape(info)
+    bound = [symbols.get(d, d) if isinstance(d, str) else d for d in declared or ()]
+    if declared and isinstance(bound[0], str) and all(isinstance(d, int) and d > 0 for d in bound[1:]):
+        notes.append(f"input {info.name!r}: the batch size {bound[0]!r} is taken as 1")
+        if bound[0] != "?":
+            symbols[bound[0]] = 1
+        bound[0] = 1
+    sizes = tuple(d for d in bound if isinstance(d, int) and d > 0)
+    if declared is None or len(sizes) < len(declared):
+        raise BadInput(
+            f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
+            where=where,
+            mend=f"fix it with --shape {info.name}={_example(declared)}",
+        )
+    return Fact(info.name, sizes, element)
+
+
+def empty_is_constant(fact: Fact) -> Fact:
+    """A cache of length 0 holds nothing, and so is known."""
+    if fact.elements:
+        return fact
+    import numpy
+
+    empty = numpy.zeros(fact.shape, numpy.float32)
+    return Fact(fact.name, fact.shape, fact.element, True, empty, fact.name, fact.element)
+
+
+def _element(info: ValueInfoProto, where: Place) -> int:
+    if not info.type.HasField("tensor_type") or not info.type.tensor_type.elem_type:
+        kind = info.type.WhichOneof("value") or "nothing"
+        raise BadInput(
+            f"the input {info.name!r} is no tensor with an element type (the file says {kind})",
+            where=where,
+            mend="export the model with tensor inputs only",
+        )
+    element: int = info.type.tensor_type.elem_type
+    return element
+
+
+def _text(shape: Sequence[Size] | None) -> str:
+    return "[no shape]" if shape is None else f"[{', '.join(map(str, shape))}]"
+
+
+def _example(shape: Sequence[Size] | None) -> str:
+    if not shape:
+        return "1,3,224,224"
+    return ",".join(
+        str(d) if isinstance(d, int) and d > 0 else "1" if i == 0 else "N" for i, d in enumerate(shape)
+    )

@@ -1,0 +1,239 @@
+"""Reads an ONNX file: its bytes, its initializers and its versions, with every way it can be broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from workloads.from_onnx.graph import LIMIT, Fact
+from workloads.from_onnx.proto import ModelProto, NodeProto, TensorProto, module
+
+PROTOBUF_LIMIT = (1 << 31) - 1
+"""Largest message in bytes that protobuf reads, https://protobuf.dev/programming-guides/proto-limits/."""
+
+OLDEST = 9
+"""Operator sets before this one (ONNX 1.4, 2019) are read with their own rules, but not tested."""
+
+
+def read_model(path: Path, where: Place) -> ModelProto:
+    """The model in ``path`` with local functions inlined; large external data stays on disk.
+
+    Raises BadInput where the file is missing, not a file, or no ONNX model.
+    """
+    data = _read_bytes(path, where)
+    try:
+        model = module("onnx").ModelProto.FromString(data)
+    except module("google.protobuf.message").DecodeError:
+        raise BadInput(
+            "this is not an ONNX model, or the file is damaged",
+            where=where,
+            mend="copy or export the file again",
+        ) from None
+    if not model.opset_import or not model.graph.node:
+        missing = "operator set" if model.graph.node else "node"
+        raise BadInput(
+            f"this is not an ONNX model: it has no {missing}",
+            where=where,
+            mend="check that the file is a complete .onnx file",
+        )
+    _check_names(model, where)
+    return _inlined(model, where) if model.functions else model
+
+
+def _check_names(model: ModelProto, where: Place) -> None:
+    """Protobuf hands out a string that is not UTF-8 as bytes, or not at all."""
+    graph = model.graph
+    names: list[object] = [info.name for info in (*graph.input, *graph.output, *graph.initializer)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+    names += [
+        value for info in graph.input for value in (d.dim_param for d in info.type.tensor_type.shape.dim)
+    ]
+    if not all(isinstance(name, str) for name in (graph.name, *names)):
+        raise not_text(where)
+
+
+def not_text(where: Place) -> BadInput:
+    """The error for a name that is not UTF-8."""
+    return BadInput(
+        "the model has a name that is not UTF-8", where=where, mend="the file is damaged; export it again"
+    )
+
+
+def _read_bytes(path: Path, where: Place) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > PROTOBUF_LIMIT:
+            raise BadInput(
+                f"the file has {size} bytes; protobuf reads at most {PROTOBUF_LIMIT}",
+                where=where,
+                mend="save the model with external data: onnx.save(model, path, save_as_external_data=True)",
+            )
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(
+            f"cannot read the model: {reason}", where=where, mend="give the path of an .onnx file"
+        ) from None
+    if not data:
+        raise BadInput("the file is empty", where=where, mend="copy or export the file again")
+    return data
+
+
+def _inlined(model: ModelProto, where: Place) -> ModelProto:
+    _check_functions(model, where)
+    try:
+        return module("onnx.inliner").inline_local_functions(model)
+    except (RuntimeError, ValueError, TypeError, module("onnx.checker").ValidationError) as error:
+        raise BadInput(
+            f"the model's local functions cannot be inlined: {' '.join(str(error).split())[:300]}",
+            where=where,
+            mend="export the model without local functions",
+        ) from None
+
+
+def _check_functions(model: ModelProto, where: Place) -> None:
+    """BadInput for a function that calls itself: onnx before 1.21 follows it until the stack ends."""
+    calls = {(f.domain, f.name): set(_called(f.node)) for f in model.functions}
+    while calls:
+        done = {key for key, called in calls.items() if not called & calls.keys()}
+        if not done:
+            domain, name = next(iter(calls))
+            raise BadInput(
+                f"the local function {domain}.{name} calls itself, perhaps through others",
+                where=where,
+                mend="export the model without local functions",
+            )
+        calls = {key: called for key, called in calls.items() if key not in done}
+
+
+def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
+        yield node.domain, node.op_type
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from _called(graph.node)
+
+
+def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
+    """Domain to version; the default domain's must be one that the installed onnx package knows."""
+    versions = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
+    newest: int = module("onnx.defs").onnx_opset_version()
+    version = versions.setdefault("", newest)
+    if not 1 <= version <= newest:
+        raise BadInput(
+            f"operator set {version} is unknown: the installed onnx package knows 1 to {newest}",
+            where=where,
+            mend="update the onnx package, or export the model with an older opset_version",
+        )
+    if version < OLDEST:
+        notes.append(
+            f"operator set {version} is older than {OLDEST}: check the shapes and MACs of the result"
+        )
+    return versions
+
+
+def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fact]:
+    """Every initializer of the main graph; values are read only of those with at most LIMIT elements."""
+    facts: dict[str, Fact] = {}
+    for tensor in model.graph.initializer:
+        if tensor.name in facts:
+            raise BadInput(
+                f"the initializer {tensor.name!r} is defined twice",
+                where=where,
+                mend="export the model again",
+            )
+        facts[tensor.name] = constant(tensor, tensor.name, folder, where)
+    for sparse in model.graph.sparse_initializer:
+        name, shape = sparse.values.name, tuple(sparse.dims)
+        facts[name] = Fact(name, shape, sparse.values.data_type, True, None, name, sparse.values.data_type)
+    return facts
+
+
+def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact:
+    """A stored tensor; BadInput where its bytes do not fit its shape or its data file is missing."""
+    shape = tuple(tensor.dims)
+    if any(dim < 0 for dim in shape):
+        raise BadInput(
+            f"the constant {name!r} has a negative dimension: {list(shape)}",
+            where=where,
+            mend="export the model again",
+        )
+    held = _with_data(tensor, name, folder, where)
+    array = None
+    if prod(shape) <= LIMIT:
+        try:
+            array = module("onnx.numpy_helper").to_array(held)
+        except (ValueError, TypeError, KeyError, RuntimeError) as error:
+            raise BadInput(
+                f"the constant {name!r} of shape {list(shape)} cannot be read: {error}",
+                where=where,
+                mend="export the model again; the file is damaged",
+            ) from None
+    return Fact(name, shape, tensor.data_type, True, array, name, tensor.data_type)
+
+
+def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> TensorProto:
+    size = _stored_bytes(tensor, name, where)
+    if tensor.data_location == module("onnx").TensorProto.EXTERNAL:
+        return _external(tensor, name, size, folder, where)
+    if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
+        raise BadInput(
+            f"the constant {name!r} of shape {list(tensor.dims)} needs {size} bytes and has "
+            f"{len(tensor.raw_data)}",
+            where=where,
+            mend="export the model again; the file is damaged",
+        )
+    return tensor
+
+
+def _stored_bytes(tensor: TensorProto, name: str, where: Place) -> int:
+    packed = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2}
+    try:
+        kind = module("onnx").TensorProto.DataType.Name(tensor.data_type)
+        item: int = module("onnx.helper").tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    except (KeyError, ValueError, TypeError):
+        raise BadInput(
+            f"the constant {name!r} has the unknown element type {tensor.data_type}",
+            where=where,
+            mend="update the onnx package",
+        ) from None
+    elements: int = prod(tensor.dims)
+    return -(-elements * packed.get(kind, 8 * item) // 8)
+
+
+def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Place) -> TensorProto:
+    entries: dict[str, str] = {entry.key: entry.value for entry in tensor.external_data}
+    offset = _entry_number(entries.get("offset", "0"), name, where)
+    path = (folder / entries.get("location", "")).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise BadInput(
+            f"the data file {entries.get('location', '')!r} of the constant {name!r} is missing",
+            where=where,
+            mend=f"put it beside the model, in {folder}",
+        )
+    available = path.stat().st_size - offset
+    if available < size:
+        raise BadInput(
+            f"the data file {path.name!r} holds {max(0, available)} of {size} bytes of the constant {name!r}",
+            where=where,
+            mend="copy the data file again",
+        )
+    if prod(tensor.dims) > LIMIT:
+        return tensor
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        data = stream.read(size)
+    return module("onnx").TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=data)
+
+
+def _entry_number(text: str, name: str, where: Place) -> int:
+    if not text.isdecimal():
+        raise BadInput(
+            f"the constant {name!r} has the external data offset {text!r}",
+            where=where,
+            mend="export the model again; the file is damaged",
+        )
+    return int(text)

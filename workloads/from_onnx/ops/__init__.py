@@ -1,0 +1,1 @@
+"""Handlers of ONNX operators, by family."""

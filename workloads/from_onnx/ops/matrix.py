@@ -1,0 +1,190 @@
+"""Matrix products and recurrent layers of ONNX graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Literal
+
+from chipmodel.model.work import Matmul, Recurrent
+from workloads.build.shapes import matmul_work
+from workloads.from_onnx.contrib import transposed_last
+from workloads.from_onnx.fuse import fuse
+from workloads.from_onnx.graph import Node, fault
+from workloads.from_onnx.lower import MICROSOFT, Lowering, operator
+
+
+@operator("MatMul")
+def matmul(low: Lowering, node: Node) -> None:
+    """Either operand may be a weight."""
+    product(low, node, node.input(0), node.input(1))
+
+
+@operator("FusedMatMul", domain=MICROSOFT)
+def fused_matmul(low: Lowering, node: Node) -> None:
+    """A product whose operands are read with their last axes swapped, scaled by alpha."""
+    swaps = (node.integer("transA", 0), node.integer("transB", 0))
+    product(low, node, node.input(0), node.input(1), swaps=swaps)
+
+
+@operator("MatMulInteger")
+@operator("MatMulIntegerToFloat", "DynamicQuantizeMatMul", domain=MICROSOFT)
+def matmul_integer(low: Lowering, node: Node) -> None:
+    """Operands a and b, then scales and zero points, and a bias with the forms that give floats."""
+    at = {"MatMulIntegerToFloat": 6, "DynamicQuantizeMatMul": 4}.get(node.op, len(node.inputs))
+    product(low, node, node.input(0), node.input(1), others=node.inputs[at : at + 1])
+
+
+@operator("QLinearMatMul")
+def quantised_matmul(low: Lowering, node: Node) -> None:
+    """Operands a and b, each with scale and zero point, then those of the result."""
+    product(low, node, node.input(0), node.input(3))
+
+
+@operator("Gemm")
+@operator("FusedGemm", domain=MICROSOFT)
+def gemm(low: Lowering, node: Node) -> None:
+    """a times b plus c."""
+    swaps = (node.integer("transA", 0), node.integer("transB", 0))
+    product(low, node, node.input(0), node.input(1), swaps=swaps, others=node.inputs[2:3])
+
+
+@operator("QGemm", domain=MICROSOFT)
+def quantised_gemm(low: Lowering, node: Node) -> None:
+    """Operands a and b, each with scale and zero point, then the bias."""
+    swaps = (node.integer("transA", 0), node.integer("transB", 0))
+    product(low, node, node.input(0), node.input(3), swaps=swaps, others=node.inputs[6:7])
+
+
+@operator("MatMulNBits", domain=MICROSOFT)
+def blocked_matmul(low: Lowering, node: Node) -> None:
+    """Weights of ``bits`` bits in blocks: its bytes are those that the file stores."""
+    inner, cols = node.integer("K", 1), node.integer("N", 1)
+    x = low.value(node)
+    if x.shape[-1] != inner:
+        raise fault(node, f"its K is {inner} and its input has {x.shape[-1]} columns")
+    packed = low.builder.raw_weight(
+        low.fact(node.input(1)).origin, inner * cols * node.integer("bits", 4) // 8, inner * cols
+    )
+    fused = fuse(low, node.output, channel_axis=-1, scales=True)
+    held = [packed, *low.weights([node.input(2)]), *low.weights([node.input(5) or fused.bias], bias=True)]
+    work = Matmul(max(1, x.elements // inner), inner, cols)
+    low.emit("dense", node, work, [x], outputs=[fused.output], weights=[*held, *low.weights(fused.weights)])
+
+
+def product(
+    low: Lowering,
+    node: Node,
+    a: str,
+    b: str,
+    *,
+    swaps: tuple[int, int] = (0, 0),
+    others: Sequence[str] = (),
+) -> None:
+    """``a`` times ``b`` plus ``others`` (a bias or a third activation), and what can be fused to it."""
+    left, right = transposed_last(low.shape(a), swaps[0]), transposed_last(low.shape(b), swaps[1])
+    shape, work = matmul_work(node.name, left, right)
+    if prod(shape) != prod(low.shape(node.output)):
+        raise fault(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
+    weighted = low.is_constant(a) or low.is_constant(b)
+    # A weight to the left gives output channels as rows; only those to the right are the last axis.
+    channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
+    fused = fuse(low, node.output, channel_axis=channels, scales=weighted)
+    biases = [name for name in (*others, fused.bias) if name]
+    held = low.weights([a, b])
+    held += [*low.weights(biases, bias=True), *low.weights(fused.weights)]
+    inputs = [*low.activations([a, b]), *low.activations(others)]
+    work = _turned(work) if low.is_constant(a) else _merged(work, right) if low.is_constant(b) else work
+    low.emit("dense" if weighted else "matmul", node, work, inputs, outputs=[fused.output], weights=held)
+
+
+def _merged(work: Matmul, right: tuple[int, ...]) -> Matmul:
+    """One weight matrix for the whole batch: one product with all of its rows."""
+    shared = prod(right[:-2]) == 1
+    return Matmul(work.batch * work.rows_, work.inner, work.cols) if shared else work
+
+
+def _turned(work: Matmul) -> Matmul:
+    """The product with its weight to the left as the transposed one with its weight to the right."""
+    return Matmul(work.cols, work.inner, work.rows_, work.batch, work.batch == 1)
+
+
+@operator("Einsum")
+def einsum(low: Lowering, node: Node) -> None:
+    """Two operands with a sum: a batched matrix product. Anything else: by its bytes."""
+    work = _einsum_work(low, node)
+    if work is None:
+        low.vector(node, "einsum", rows=1)
+        return
+    a, b = node.inputs
+    weighted = low.is_constant(a) or low.is_constant(b)
+    if low.is_constant(a):
+        work = _turned(work)
+    inputs = low.activations([a, b])
+    low.emit("dense" if weighted else "matmul", node, work, inputs, weights=low.weights([a, b]))
+
+
+def _einsum_work(low: Lowering, node: Node) -> Matmul | None:
+    """Indices in both operands and the result are the batch, those only summed over the inner axis."""
+    equation = node.text("equation", "").replace(" ", "")
+    terms, _, result = equation.partition("->")
+    operands = terms.split(",")
+    if len(operands) != 2 or len(node.inputs) != 2 or "." in equation:
+        return None
+    left, right = (set(term) for term in operands)
+    everywhere = operands[0] + operands[1]
+    kept = set(result) if "->" in equation else {i for i in everywhere if everywhere.count(i) == 1}
+    summed = (left & right) - kept
+    if not summed or (left | right) - kept - summed or any(len(set(t)) < len(t) for t in operands):
+        return None
+    sizes = dict(zip(operands[1], low.shape(node.input(1)), strict=False))
+    sizes |= dict(zip(operands[0], low.shape(node.input(0)), strict=False))
+
+    def size(indices: set[str]) -> int:
+        return prod(sizes.get(index, 1) for index in indices)
+
+    batch = left & right & kept
+    return Matmul(size(left - right), size(summed), size(right - left), size(batch), not batch)
+
+
+@operator("LSTM")
+def lstm(low: Lowering, node: Node) -> None:
+    """Four gates."""
+    _recurrent(low, node, "lstm", 4)
+
+
+@operator("GRU")
+def gru(low: Lowering, node: Node) -> None:
+    """Three gates."""
+    _recurrent(low, node, "gru", 3)
+
+
+@operator("RNN")
+def rnn(low: Lowering, node: Node) -> None:
+    """One gate."""
+    _recurrent(low, node, "rnn", 1)
+
+
+def _recurrent(low: Lowering, node: Node, kind: Literal["rnn", "gru", "lstm"], gates: int) -> None:
+    """Operands x, w, r, bias, sequence lengths, initial h, for LSTM initial c and peepholes."""
+    x, w, r = (low.shape(node.input(i)) for i in range(3))
+    steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
+    directions, hidden = w[0], r[-1]
+    if w != (directions, gates * hidden, x[2]) or r != (directions, gates * hidden, hidden):
+        raise fault(
+            node,
+            f"its weights {list(w)}, {list(r)} do not fit {gates} gates of {hidden} units and {x[2]} inputs",
+            "w has the shape [directions, gates * hidden, inputs], r [directions, gates * hidden, hidden]",
+        )
+    work = Recurrent(steps, x[2], hidden, gates, directions, batch)
+    states = [name for name in node.inputs[5:7] if name and not _zero(low, name)]
+    held = low.weights([node.input(1), node.input(2)])
+    held += [*low.weights([node.input(3)], bias=True), *low.weights([*states, *node.inputs[7:8]])]
+    inputs = [low.value(node), *low.activations([*node.inputs[1:5], *states, *node.inputs[7:8]])]
+    low.emit(kind, node, work, inputs, weights=held)
+
+
+def _zero(low: Lowering, name: str) -> bool:
+    """Whether an initial state is all zeros, as exporters write it: nothing is loaded for it."""
+    array = low.fact(name).array
+    return array is not None and not array.any()

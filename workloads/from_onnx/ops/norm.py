@@ -1,0 +1,149 @@
+"""Normalisations, softmax and reductions of ONNX graphs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from workloads.from_onnx.fuse import fuse, is_inference_norm
+from workloads.from_onnx.graph import Node
+from workloads.from_onnx.lower import MICROSOFT, Lowering, axis_rows, leading, operator
+
+
+@operator("BatchNormalization")
+def batch_norm(low: Lowering, node: Node) -> None:
+    """One that no op before it could take: a scale and a shift for each channel, with the
+    multiplications and additions by constants after it folded into them, then the activation."""
+    if not is_inference_norm(low, node):
+        low.builder.notes.append(f"{node.label}: its statistics are computed; it is costed as it stands")
+        low.vector(node, "batch_norm", rows=low.shape(node.input(0))[0])
+        return
+    fused = fuse(low, node.output, channel_axis=1)
+    held = [*low.weights([node.input(1)]), *low.weights([node.input(2)], bias=True)]
+    held += low.weights(fused.weights)
+    low.vector(
+        node,
+        "batch_norm",
+        operands=node.inputs[:1],
+        outputs=[fused.output],
+        weights=held,
+    )
+
+
+@operator("InstanceNormalization")
+def instance_norm(low: Lowering, node: Node) -> None:
+    """Over each channel of each image."""
+    low.vector(node, "instance_norm", rows=prod(low.shape(node.input(0))[:2]))
+
+
+@operator("GroupNormalization")
+def group_norm(low: Lowering, node: Node) -> None:
+    """Over each group of channels."""
+    rows = low.shape(node.input(0))[0] * node.integer("num_groups", 1)
+    low.vector(node, "group_norm", rows=rows)
+
+
+@operator("GroupNorm", domain=MICROSOFT)
+def group_norm_channels_last(low: Lowering, node: Node) -> None:
+    """Channels are the last axis, so an image is the unit."""
+    low.vector(node, "group_norm", rows=low.shape(node.input(0))[0])
+
+
+@operator("LayerNormalization")
+def layer_norm(low: Lowering, node: Node) -> None:
+    """Over the axes from ``axis`` on."""
+    low.vector(node, "layer_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
+
+
+@operator("RMSNormalization", "SimplifiedLayerNormalization")
+@operator("SimplifiedLayerNormalization", domain=MICROSOFT)
+def rms_norm(low: Lowering, node: Node) -> None:
+    """Over the axes from ``axis`` on, without a mean."""
+    low.vector(node, "rms_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
+
+
+@operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)
+def skip_layer_norm(low: Lowering, node: Node) -> None:
+    """The sum of two operands and a bias, normalised; the embedding form looks its rows up first."""
+    if node.op == "EmbedLayerNormalization":
+        low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
+    else:
+        low.vector(node, "layer_norm")
+
+
+@operator("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
+def skip_rms_norm(low: Lowering, node: Node) -> None:
+    """The sum of two operands, normalised."""
+    low.vector(node, "rms_norm")
+
+
+@operator("LRN")
+def local_response_norm(low: Lowering, node: Node) -> None:
+    """Across neighbouring channels."""
+    low.vector(node, "lrn", rows=axis_rows(low.shape(node.input(0)), 1))
+
+
+@operator("MeanVarianceNormalization")
+def mean_variance_norm(low: Lowering, node: Node) -> None:
+    """Over the given axes, by default batch, height and width."""
+    axes = node.integers("axes") or (0, 2, 3)
+    low.vector(node, "instance_norm", rows=leading(low.shape(node.input(0)), min(axes)))
+
+
+@operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
+@operator("QLinearSoftmax", domain=MICROSOFT)
+def along_axis(low: Lowering, node: Node) -> None:
+    """Work along one axis; before operator set 13 a softmax takes all axes from its own on."""
+    kind = {
+        "LpNormalization": "lp_norm",
+        "CumSum": "cumsum",
+        "Softmax": "softmax",
+        "QLinearSoftmax": "softmax",
+    }
+    axis = node.integer("axis", -1)
+    if node.op == "CumSum":
+        axis = 0
+        array = low.fact(node.input(1)).array
+        axis = int(array.item()) if array is not None and array.size == 1 else 0
+    elif node.op != "LpNormalization" and "axis" not in node.attributes and low.opset < 13:
+        axis = 1
+    rows = axis_rows(low.shape(node.input(0)), axis)
+    low.vector(node, kind.get(node.op, "softmax"), rows=rows, operands=node.inputs[:1])
+
+
+@operator(
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceSumSquare",
+)
+def reduction(low: Lowering, node: Node) -> None:
+    """The axes are an attribute or, later, an input; none given is all."""
+    name = node.input(1)
+    array = low.fact(name).array if name else None
+    axes = node.integers("axes") or (tuple(int(a) for a in array.reshape(-1)) if array is not None else ())
+    x = low.shape(node.input(0))
+    if not axes and node.integer("noop_with_empty_axes", 0):
+        low.bind(node.output, low.value(node))
+        return
+    rows = leading(x, min(a % len(x) for a in axes)) if axes and x else 1
+    low.vector(node, f"reduce_{node.op.removeprefix('Reduce').lower()}", rows=rows, operands=node.inputs[:1])
+
+
+@operator("ArgMax", "ArgMin")
+def arg_reduction(low: Lowering, node: Node) -> None:
+    """The index of the largest or smallest along one axis."""
+    x = low.shape(node.input(0))
+    low.vector(node, node.op.lower(), rows=axis_rows(x, node.integer("axis", 0)), operands=node.inputs[:1])
+
+
+@operator("TopK")
+def top_k(low: Lowering, node: Node) -> None:
+    """Values and indices of the largest along one axis."""
+    x = low.shape(node.input(0))
+    low.vector(node, "topk", rows=axis_rows(x, node.integer("axis", -1)), operands=node.inputs[:1])

@@ -1,0 +1,1 @@
+"""YAML workload files to programs."""

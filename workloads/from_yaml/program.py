@@ -1,0 +1,380 @@
+"""A YAML workload file -> Program. The format is described key by key in ``workloads.from_yaml.schema``.
+
+Ops run in the order of the file. What one op gives may be read by every later op of its own list
+of ops and of the lists inside it. Out of an ``if`` come its ``outputs`` alone, out of a loop what it
+carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import get_args
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import suggest
+from chipmodel.files.yaml_file import Document, read_text, read_yaml, validate
+from chipmodel.model.program import Node, Program, ops
+from chipmodel.passes.validate import validate_program
+from workloads.build.builder import ProgramBuilder
+from workloads.build.loop_tensors import allocate, collect, hand_over, pick
+from workloads.build.shapes import Value
+from workloads.from_yaml.chances import probabilities_of, trips_of
+from workloads.from_yaml.moves import build
+from workloads.from_yaml.names import AnyNode, Names, Path, arm_block, exits, reads
+from workloads.from_yaml.notes import notes_of
+from workloads.from_yaml.op_models import Custom, SimpleOp
+from workloads.from_yaml.schema import Carry, If, Loop, Workload, schema
+from workloads.from_yaml.site import Site, declare
+from workloads.from_yaml.values import MAX_COUNT, Costed, Dtype, Weighted
+
+__all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
+
+_NO_SHAPES: Mapping[str, tuple[int, ...]] = {}
+
+
+def load_yaml_program(
+    path: FilePath | str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+) -> Program:
+    """The program in the file ``path``, validated.
+
+    ``dtype`` replaces the workload's own, ``shapes`` those of the inputs that it names. Raises
+    ``BadInput`` with file, line and column for whatever is wrong in the file.
+    """
+    return parse_yaml_program(read_text(FilePath(path)), str(path), dtype=dtype, shapes=shapes)
+
+
+def parse_yaml_program(
+    text: str,
+    file: str,
+    *,
+    dtype: str | None = None,
+    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+) -> Program:
+    """The same from ``text``; ``file`` is its name in messages."""
+    document = read_yaml(text, file)
+    workload = validate(Workload, document)
+    if dtype is not None and dtype not in get_args(Dtype):
+        raise BadInput(f"unknown dtype '{dtype}'", mend=suggest(dtype, get_args(Dtype), "one of"))
+    for name in shapes:
+        if name not in workload.inputs:
+            mend = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
+            raise BadInput(f"a shape is given for '{name}', no input", where=Place(file), mend=mend)
+    names = Names(document, workload)
+    builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
+    program = _Loader(document, workload, names, builder).load(shapes)
+    validate_program(program)
+    return program
+
+
+@dataclass
+class _Scope:
+    """The tensors that an op of one list may read; ``previous`` is what an op without `in` reads."""
+
+    path: Path
+    outer: _Scope | None = None
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    previous: Value | None = None
+    no_previous: str = ""
+    """Why an op must say what it reads where there is no ``previous``."""
+
+    def find(self, name: str) -> Value | None:
+        found = self.values.get(name)
+        return self.outer.find(name) if found is None and self.outer else found
+
+    def visible(self) -> Iterator[str]:
+        yield from reversed(self.values)
+        if self.outer:
+            yield from self.outer.visible()
+
+    def gives(self, given: Mapping[str, Value], what: str) -> None:
+        """An op gave these tensors."""
+        self.values |= given
+        self.previous = next(iter(given.values())) if len(given) == 1 else None
+        self.no_previous = f"the op before, {what}, gives {len(given) or 'no'} tensors"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    document: Document
+    workload: Workload
+    names: Names
+    builder: ProgramBuilder
+
+    def load(self, shapes: Mapping[str, tuple[int, ...]]) -> Program:
+        top = _Scope(("ops",))
+        for name, spec in self.workload.inputs.items():
+            path = ("inputs", name)
+            self.builder.place = self.document.place(path)
+            shape = list(shapes[name]) if name in shapes else spec
+            top.values[name] = declare(self.builder, name, shape, self.document, path, is_input=True)
+            self._check_size(top.values[name], path)
+        given = tuple(top.values.values())
+        top.previous = given[0] if len(given) == 1 else None
+        top.no_previous = f"the workload has {len(given) or 'no'} inputs"
+        last = self._block(self.workload.ops, top)
+        self._outputs(top, last)
+        program = self.builder.build()
+        self._check_weights(program)
+        return replace(program, notes=(*program.notes, *notes_of(program, self.names)))
+
+    # -- lists of ops --------------------------------------------------------------------------
+
+    def _block(self, block: Sequence[AnyNode], scope: _Scope, start: int = 0) -> dict[str, Value]:
+        """Build every op of ``block`` from ``start`` on; what the last one gives."""
+        given: dict[str, Value] = {}
+        for index, op in enumerate(block[start:], start):
+            path = (*scope.path, index)
+            self.builder.place = self.document.place(path)
+            match op:
+                case If() if exits(op):
+                    # What follows is built in the arm that goes on.
+                    given = self._if(op, path, scope, block)
+                    scope.gives(given, f"'{self.names.ops[path]}'")
+                    return given
+                case If():
+                    given = self._if(op, path, scope)
+                case Loop():
+                    given = self._loop(op, path, scope)
+                case _:
+                    given = self._op(op, path, scope)
+            scope.gives(given, f"'{self.names.ops[path]}'")
+        return given
+
+    def _op(self, op: SimpleOp, path: Path, scope: _Scope) -> dict[str, Value]:
+        name = self.names.ops[path]
+        outputs = tuple(n for n, _ in self.names.outputs(op, path))
+        inputs = self._inputs(op, path, scope, outputs)
+        site = Site(self.builder, self.document, path, name, inputs, outputs)
+        values = build(op, site)
+        if isinstance(op, Costed):
+            size = None
+            if isinstance(op, Weighted) and op.weights is not None:
+                size = site.bytes(op.weights, "weights")
+            self.builder.override(cycles=op.cycles, weight_bytes=size, core=op.core)
+        for value in values:
+            self._check_size(value, path)
+        return dict(zip(outputs, values, strict=True))
+
+    def _inputs(self, op: SimpleOp, path: Path, scope: _Scope, outputs: Sequence[str]) -> tuple[Value, ...]:
+        named = reads(op)
+        if named is None:
+            if scope.previous is None:
+                what = f"'{self.names.ops[path]}' does not say what it reads, and {scope.no_previous}"
+                self.names.refuse(path, what, "add 'in: TENSOR'")
+            return (scope.previous,)
+        if not named and not isinstance(op, Custom):
+            self.names.refuse(
+                (*path, "in"), f"'{self.names.ops[path]}' reads nothing", "name a tensor in 'in'"
+            )
+        keys = [(*path, "in", i) for i in range(len(named))] if isinstance(op.in_, list) else [(*path, "in")]
+        return tuple(self._find(n, k, scope, outputs) for n, k in zip(named, keys, strict=True))
+
+    def _find(self, name: str, path: Path, scope: _Scope, reader: Sequence[str] = ()) -> Value:
+        value = scope.find(name)
+        if value is None:
+            self.names.refuse_unknown(name, path, scope.path, list(scope.visible()), reader)
+        return value
+
+    # -- if ------------------------------------------------------------------------------------
+
+    def _if(
+        self, op: If, path: Path, scope: _Scope, block: Sequence[AnyNode] | None = None
+    ) -> dict[str, Value]:
+        """``block`` is the list around an ``if`` with exits."""
+        name, place = self.names.ops[path], self.builder.place
+        going = self._going(op, path, block) if block is not None else None
+        condition = None
+        if op.condition is not None:
+            condition = self._find(op.condition, (*path, "condition"), scope, tuple(op.outputs))
+        self._check_arms(op, path, name)
+        results: dict[str, Value] = {}
+        arms: list[tuple[str, list[Node]]] = []
+        for arm in op.arms:
+            ops, where = arm_block(op, path, arm)
+            inner = _Scope(where, scope, previous=scope.previous, no_previous=scope.no_previous)
+            with self.builder.block() as body:
+                self._block(ops, inner)
+                if arm == going and block is not None:
+                    inner = _Scope(scope.path, inner, {}, inner.previous, inner.no_previous)
+                    self._block(block, inner, int(path[-1]) + 1)
+                self.builder.place = place
+                self._give(op, path, arm, inner, body, results)
+            arms.append((arm, body))
+        self.builder.place = place
+        self.builder.add_if(name, arms, condition, probabilities_of(op, path, self.names))
+        return results
+
+    def _going(self, op: If, path: Path, block: Sequence[AnyNode]) -> str:
+        """The one arm that goes on to what follows the ``if`` in its list."""
+        name, leaving = self.names.ops[path], exits(op)
+        staying = [arm for arm in op.arms if arm not in leaving]
+        if len(staying) != 1:
+            what = f"of the arms of '{name}' {len(staying)} go on: {', '.join(staying) or 'none'}"
+            mend = "let one go on; in it another 'if' may decide further" if staying else "let one go on"
+            self.names.refuse((*path, "arms"), what, mend)
+        if path[-1] == len(block) - 1:
+            where = (*path, "arms", next(iter(op.arms.keys() & leaving)), "exit")
+            self.names.refuse(where, f"nothing follows '{name}' that an exit could leave out", "drop 'exit'")
+        return staying[0]
+
+    def _check_arms(self, op: If, path: Path, name: str) -> None:
+        for output, given in op.outputs.items():
+            where = (*path, "outputs", output)
+            for arm in given:
+                if arm not in op.arms:
+                    mend = suggest(arm, op.arms, "its arms are")
+                    self.names.refuse((*where, arm), f"'{name}' has no arm '{arm}'", mend)
+            for arm in op.arms:
+                if arm in given:
+                    continue
+                what = f"'{name}' gives '{output}', but nothing for it in the arm '{arm}'"
+                if not arm_block(op, path, arm)[0]:
+                    what = f"'{name}' gives '{output}', but the arm '{arm}' is empty and has nothing to give"
+                self.names.refuse(
+                    where, what, f"add '{arm}: TENSOR'; a tensor from before the 'if' is copied"
+                )
+
+    def _give(
+        self, op: If, path: Path, arm: str, inner: _Scope, body: list[Node], results: dict[str, Value]
+    ) -> None:
+        """Let the arm that was just built define the outputs of its ``if``."""
+        for output, given in op.outputs.items():
+            where = (*path, "outputs", output, arm)
+            value = self._find(given[arm], where, inner)
+            first = results.setdefault(output, Value(output, value.shape, value.dtype))
+            if (value.shape, value.dtype) != (first.shape, first.dtype):
+                what = f"'{output}' is {_described(value)} in the arm '{arm}' and {_described(first)} before"
+                self.names.refuse(where, what, "let every arm give the same shape and dtype")
+            if value.name == output:
+                continue
+            if value.name in _defined(body) and value.name not in results:
+                self.builder.rename(body, value.name, output)
+                _rename(inner, value.name, output)
+                continue
+            copy = f"{self.names.ops[path]}.{arm}.{output}"
+            self.builder.elementwise("copy", copy, [value], outputs=[output])
+            self.builder.notes.append(f"the arm '{arm}' copies '{given[arm]}' to '{output}'")
+
+    # -- loop ----------------------------------------------------------------------------------
+
+    def _loop(self, op: Loop, path: Path, scope: _Scope) -> dict[str, Value]:
+        name, place = self.names.ops[path], self.builder.place
+        carried: dict[str, Value] = {}
+        for tensor, carry in op.carry.items():
+            first = self._find(carry.from_, (*path, "carry", tensor, "from"), scope, [tensor])
+            carried[tensor] = self.builder.elementwise(
+                "copy", f"{name}.{tensor}.first", [first], outputs=[tensor]
+            )
+        trips, chances = trips_of(op, path, self.names)
+        inner = _Scope((*path, "ops"), scope, dict(carried))
+        inner.no_previous = "no op of the loop stands before it"
+        wholes: dict[str, Value] = {}
+        with self.builder.block() as body:
+            for tensor, whole in op.each.items():
+                inner.values[tensor] = self._each(tensor, whole, path, scope, trips)
+            self._block(op.ops, inner)
+            self.builder.place = place
+            for tensor, piece in op.collect.items():
+                wholes[tensor] = self._collect(tensor, piece, path, inner, trips)
+            self._next_trip(op.carry, path, inner, carried)
+        kept = [tensor for tensor in wholes if trips > 1]
+        for tensor in kept:
+            value = wholes[tensor]
+            allocate(self.builder, f"{name}.{tensor}.room", tensor, value.shape, value.dtype)
+        self.builder.add_loop(name, trips, body, (*carried, *kept), chances)
+        return carried | wholes
+
+    def _each(self, tensor: str, whole: str, path: Path, scope: _Scope, trips: int) -> Value:
+        where = (*path, "each", tensor)
+        value = self._find(whole, where, scope)
+        if value.shape[0] < trips:
+            what = f"'{whole}' is {_described(value)}: fewer slices than the {trips} trips"
+            self.names.refuse(where, what, "its first axis must have one for every trip")
+        if value.bytes % value.shape[0]:
+            what = f"a slice of '{whole}', which is {_described(value)}, is no whole number of bytes"
+            self.names.refuse(where, what, "take slices of whole bytes")
+        return pick(self.builder, tensor, value, value.shape[0], value.shape[1:] or (1,))
+
+    def _collect(self, tensor: str, piece: str, path: Path, inner: _Scope, trips: int) -> Value:
+        name, where = self.names.ops[path], (*path, "collect", tensor)
+        value = self._find(piece, where, inner)
+        if not trips:
+            what = f"'{name}' makes no trip, and '{tensor}' would be empty"
+            self.names.refuse(where, what, "drop it, or let the loop run")
+        whole = Value(tensor, (trips, *value.shape), value.dtype)
+        self._check_size(whole, where)
+        if whole.bytes != trips * value.bytes:
+            what = f"'{piece}', which is {_described(value)}, is no whole number of bytes"
+            self.names.refuse(where, what, "collect slices of whole bytes")
+        if trips == 1:
+            copied = self.builder.elementwise("copy", f"{name}.{tensor}.slice", [value], outputs=[tensor])
+            return self.builder.reshape(copied, whole.shape)
+        collect(self.builder, f"{name}.{tensor}.slice", value, whole, trips)
+        return whole
+
+    def _next_trip(
+        self, carries: Mapping[str, Carry], path: Path, inner: _Scope, carried: Mapping[str, Value]
+    ) -> None:
+        """Copy what the trip made to what the next one reads, as if all at once."""
+        found: dict[str, Value] = {}
+        for tensor, carry in carries.items():
+            where = (*path, "carry", tensor, "next")
+            value = found[tensor] = self._find(carry.next, where, inner)
+            old = carried[tensor]
+            if value.name == tensor:
+                mend = "name what the trip makes of it; what never changes need not be carried"
+                self.names.refuse(where, f"'{tensor}' is carried to itself", mend)
+            if (value.shape, value.dtype) != (old.shape, old.dtype):
+                what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
+                self.names.refuse(where, what, "both must have the same shape and dtype")
+        hand_over(self.builder, self.names.ops[path], found)
+
+    # -- the whole -----------------------------------------------------------------------------
+
+    def _outputs(self, top: _Scope, last: Mapping[str, Value]) -> None:
+        listed = self.workload.outputs
+        if listed is None and not last:
+            what = "the workload does not say its outputs, and its last op gives no tensor"
+            self.names.refuse(("ops", len(self.workload.ops) - 1), what, "add 'outputs: [TENSOR]'")
+        for index, name in enumerate(listed if listed is not None else last):
+            path = ("outputs", index) if listed is not None else ("ops", len(self.workload.ops) - 1)
+            value = self._find(name, path, top) if listed is not None else last[name]
+            if listed is not None and name in listed[:index]:
+                self.names.refuse(path, f"the output '{name}' is listed twice", "remove one of the two")
+            if value.name in self.workload.inputs:
+                what = f"the output '{name}' is the input '{value.name}' unchanged"
+                self.names.refuse(path, what, "give something that an op makes")
+            self.builder.output(value)
+
+    def _check_size(self, value: Value, path: Path) -> None:
+        if value.bytes > MAX_COUNT:
+            what = f"'{value.name}' is {_described(value)}: more than 2^40 bytes"
+            self.names.refuse(path, what, "check its sizes")
+
+    def _check_weights(self, program: Program) -> None:
+        for op in ops(program.body):
+            for weight in op.weights:
+                if program.weights[weight].bytes > MAX_COUNT:
+                    what = f"the weights of '{op.name}' are more than 2^40 bytes"
+                    raise BadInput(what, where=op.place, mend="check its sizes")
+
+
+def _defined(body: Sequence[Node]) -> set[str]:
+    return {name for op in ops(tuple(body)) for name in op.outputs}
+
+
+def _rename(scope: _Scope | None, old: str, new: str) -> None:
+    while scope is not None:
+        for name, value in scope.values.items():
+            if value.name == old:
+                scope.values[name] = Value(new, value.shape, value.dtype)
+        scope = scope.outer
+
+
+def _described(value: Value) -> str:
+    return f"{list(value.shape)} {value.dtype}"

@@ -1,0 +1,1 @@
+"""Packing problems: CSV files, and random ones whose optimum is known."""

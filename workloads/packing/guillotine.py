@@ -1,0 +1,109 @@
+"""Packing problems without a wasted byte: a rectangle of time by memory, cut edge to edge at random.
+
+The rectangle is full at every time, so its height is the largest live set, and the pieces as they were cut
+are a plan of that peak: the optimum is known, however hard it is to find again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Plan, Problem
+from workloads.packing.problem_csv import LARGEST, PackingTable, table_of
+
+SCHEME = "guillotine:"
+MOST_BUFFERS = 1_000_000
+_DEFAULTS = {"seed": 0, "time_steps": 200, "bytes": 1 << 20}
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    start: int
+    stop: int
+    low: int
+    high: int
+
+    @property
+    def area(self) -> int:
+        return (self.stop - self.start) * (self.high - self.low)
+
+
+def guillotine(n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20) -> Problem:
+    """``n`` buffers that fill ``bytes`` at each of ``time_steps`` positions; the capacity is that optimum.
+
+    The same arguments give the same problem. Raises BadInput where the rectangle has fewer than ``n`` cells.
+    """
+    return guillotine_with_plan(n, seed, time_steps, bytes)[0]
+
+
+def guillotine_with_plan(
+    n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20
+) -> tuple[Problem, Plan]:
+    """The same, with the plan from which the problem was cut."""
+    if not 1 <= n <= MOST_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
+        what = f"a rectangle of {time_steps} steps by {bytes} bytes cannot be cut into {n} buffers"
+        raise BadInput(what, mend=f"1 to {MOST_BUFFERS:,} buffers, and no more than steps times bytes")
+    random = Random(seed)
+    pieces = _cut(_Piece(0, time_steps, 0, bytes), n, random)
+    random.shuffle(pieces)
+    buffers = tuple(
+        Buffer(f"b{i}", p.high - p.low, (Interval(p.start, p.stop),)) for i, p in enumerate(pieces)
+    )
+    return Problem(buffers, bytes), Plan({f"b{i}": p.low for i, p in enumerate(pieces)})
+
+
+def _cut(whole: _Piece, n: int, random: Random) -> list[_Piece]:
+    """Cut a piece, chosen by its area, in two until there are ``n``."""
+    pieces = [whole]
+    while len(pieces) < n:
+        index = _by_area(pieces, random)
+        first, second = _halves(pieces[index], random)
+        pieces[index] = first
+        pieces.append(second)
+    return pieces
+
+
+def _by_area(pieces: list[_Piece], random: Random) -> int:
+    """The largest of a few pieces: much like a choice by area, at a cost that does not grow."""
+    drawn = [random.randrange(len(pieces)) for _ in range(4)]
+    best = max(drawn, key=lambda i: pieces[i].area)
+    if pieces[best].area > 1:
+        return best
+    return max(range(len(pieces)), key=lambda i: pieces[i].area)
+
+
+def _halves(piece: _Piece, random: Random) -> tuple[_Piece, _Piece]:
+    time, space = piece.stop - piece.start, piece.high - piece.low
+    if space == 1 or (time > 1 and random.random() < 0.5):
+        at = random.randrange(piece.start + 1, piece.stop)
+        return _Piece(piece.start, at, piece.low, piece.high), _Piece(at, piece.stop, piece.low, piece.high)
+    at = random.randrange(piece.low + 1, piece.high)
+    return _Piece(piece.start, piece.stop, piece.low, at), _Piece(piece.start, piece.stop, at, piece.high)
+
+
+def guillotine_table(source: str, capacity: int | None) -> PackingTable:
+    """``guillotine:n=100,seed=3,time_steps=200,bytes=1048576`` as a table; only ``n`` is needed.
+
+    The problem has the ``capacity`` that is given, not the one that the generator knows to be enough.
+    """
+    from dataclasses import replace
+
+    values = dict(_DEFAULTS)
+    for piece in source.removeprefix(SCHEME).split(","):
+        key, _, text = (part.strip() for part in piece.partition("="))
+        if key not in ("n", *_DEFAULTS):
+            mend = suggest(key, ("n", *_DEFAULTS), "write guillotine:n=100,seed=3; keys are")
+            raise BadInput(f"{shown(source)} has the unknown key {shown(key)}", mend=mend)
+        if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= LARGEST):
+            what = f"{shown(source)} gives {key} the value {shown(text)}"
+            raise BadInput(what, mend="write whole numbers, as in guillotine:n=100,seed=3")
+        values[key] = int(text)
+    if "n" not in values:
+        raise BadInput(f"{shown(source)} does not say how many buffers", mend="as in guillotine:n=100,seed=3")
+    problem = guillotine(values["n"], values["seed"], values["time_steps"], values["bytes"])
+    table = table_of(replace(problem, capacity=capacity))
+    return replace(table, known_optimum=problem.capacity)

@@ -1,0 +1,373 @@
+"""Packing problems as CSV: MiniMalloc's columns, and columns of our own for constraints.
+
+``id,lower,upper,size`` are needed, in any order; a lifetime is ``[lower, upper)``. As in MiniMalloc's own
+reader (google/minimalloc, src/converter.cc), ``buffer`` and ``buffer_id`` mean ``id``, ``begin`` and
+``start`` mean ``lower``, and ``end`` is the last position of a lifetime, not the one after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.yaml_file import read_text
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from workloads.packing.csv_lines import Line, csv_line, read_lines
+
+NEEDED = ("id", "lower", "upper", "size")
+OPTIONAL = {
+    "alignment": "the offset is a multiple of it",
+    "gaps": "holes in the lifetime: 10-20 35-40",
+    "hint": "offset of an earlier plan to start from",
+    "pinned": "the only offset that it may have",
+    "memories": "names of --memory that it may lie in: a;b",
+    "colocate": "a label: buffers of one label get one offset and may overlap",
+    "separate": "ids that it may share no byte with, ever: a;b",
+    "apart": "ids that may not be in the same memory: a;b",
+    "offset": "as hint; it is what --output writes",
+}
+OTHER_NAMES = {"buffer": "id", "buffer_id": "id", "begin": "lower", "start": "lower", "end": "upper"}
+LARGEST = 1 << 61
+"""Numbers beyond it, and sizes that add up to more, are refused: sums and lengths then stay in 64 bits."""
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
+_MEND_NUMBER = "write digits only, without a unit or a fraction"
+_NEAR = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class PackingTable:
+    """A problem, and the rows that it was read from, for writing them again with offsets."""
+
+    problem: Problem
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    hints: Mapping[str, int]
+    """Offsets of an earlier plan, of the buffers that have one."""
+    notes: tuple[str, ...] = ()
+    known_optimum: int | None = None
+    """The smallest peak, where the problem was made so that it is known."""
+
+
+def read_packing(path: Path, capacity: int | None = None, memories: tuple[Memory, ...] = ()) -> PackingTable:
+    """The problem in a CSV file. Raises BadInput, with line and column, for whatever is wrong with it."""
+    return parse_packing(read_text(path), str(path), capacity, memories)
+
+
+def parse_packing(
+    text: str, file: str, capacity: int | None = None, memories: tuple[Memory, ...] = ()
+) -> PackingTable:
+    """As ``read_packing``, from the file's text. A header without rows is a problem without buffers."""
+    lines = read_lines(text, file)
+    head = next(lines, None)
+    if head is None:
+        mend = f"begin it with the line: {','.join(NEEDED)}"
+        raise BadInput("the file is empty", where=Place(file, 1, 1), mend=mend)
+    columns = _Columns(head)
+    rows = [_Row(columns, line) for line in lines]
+    buffers = tuple(row.buffer() for row in rows)
+    _check_sizes(buffers, rows)
+    places = _unique(rows)
+    links = _Links(rows, places, memories)
+    problem = Problem(
+        buffers, capacity, memories, links.colocated(), links.pairs("separate"), links.pairs("apart")
+    )
+    _check_colocated(problem, places)
+    return PackingTable(
+        problem, head.cells, tuple(row.line.cells for row in rows), _hints(rows), _notes(columns, problem)
+    )
+
+
+def write_packing(table: PackingTable, plan: Plan) -> str:
+    """The rows as they were, with the plan's ``offset`` as the last column or in place of an old one."""
+    names = [OTHER_NAMES.get(name, name) for name in table.header]
+    at = names.index("offset") if "offset" in names else len(names)
+    key = names.index("id")
+    lines = [csv_line((*table.header[:at], "offset", *table.header[at + 1 :]))]
+    for row in table.rows:
+        lines.append(csv_line((*row[:at], str(plan.offsets[row[key]]), *row[at + 1 :])))
+    return "\n".join(lines) + "\n"
+
+
+def table_of(problem: Problem) -> PackingTable:
+    """A problem of plain lifetimes, made by a program, as rows."""
+    header = NEEDED
+    rows: list[tuple[str, ...]] = []
+    for buffer in problem.buffers:
+        span = buffer.live[0] if buffer.live else Interval(0, 0)
+        rows.append((buffer.name, str(span.start), str(span.stop), str(buffer.bytes)))
+    return PackingTable(problem, header, tuple(rows), {})
+
+
+class _Columns:
+    """Which cell of a row holds what."""
+
+    def __init__(self, head: Line) -> None:
+        self.head = head
+        self.at: dict[str, int] = {}
+        self.unused: list[str] = []
+        self.inclusive = False
+        for index, written in enumerate(head.cells):
+            self._take(index, written)
+        missing = [name for name in NEEDED if name not in self.at]
+        if missing:
+            what = f"the header has no column {', '.join(missing)}"
+            mend = f"the first line names the columns: {','.join(NEEDED)}, and may name {', '.join(OPTIONAL)}"
+            raise BadInput(what, where=head.place(0), mend=mend)
+
+    def _take(self, index: int, written: str) -> None:
+        name = OTHER_NAMES.get(written, written)
+        if name in self.at or written in self.unused:
+            what = f"the header has two columns for {shown(name)}"
+            raise BadInput(what, where=self.head.place(index), mend="remove or rename one of them")
+        if name in NEEDED or name in OPTIONAL:
+            self.at[name] = index
+            self.inclusive |= written == "end"
+            return
+        from difflib import get_close_matches
+
+        known = (*NEEDED, *OPTIONAL, *OTHER_NAMES)
+        folded = written.lower()
+        if folded in known or get_close_matches(folded, known, n=1, cutoff=_NEAR):
+            what = f"the header has the unknown column {shown(written)}"
+            raise BadInput(what, where=self.head.place(index), mend=suggest(written, known, "columns are"))
+        self.unused.append(written)
+
+
+class _Row:
+    """One buffer's line."""
+
+    def __init__(self, columns: _Columns, line: Line) -> None:
+        self.columns = columns
+        self.line = line
+        wanted, found = len(columns.head.cells), len(line.cells)
+        if wanted != found:
+            what = f"the row has {found} cells, the header {wanted}"
+            mend = "write one cell for each column, and quote a cell with a comma in it"
+            raise BadInput(what, where=line.place(min(wanted, found - 1)), mend=mend)
+
+    def text(self, name: str) -> str:
+        index = self.columns.at.get(name)
+        return "" if index is None else self.line.cells[index]
+
+    def place(self, name: str) -> Place:
+        return self.line.place(self.columns.at.get(name, 0))
+
+    def names(self, name: str) -> list[str]:
+        return [piece.strip() for piece in self.text(name).split(";") if piece.strip()]
+
+    def number(self, name: str, least: int = -LARGEST) -> int:
+        return self._number(self.text(name), name, least)
+
+    def optional(self, name: str, least: int) -> int | None:
+        return self.number(name, least) if self.text(name) else None
+
+    def _number(self, text: str, name: str, least: int) -> int:
+        if not text:
+            raise BadInput(f"{name} is empty", where=self.place(name), mend="write a whole number")
+        if not _WHOLE.fullmatch(text):
+            digits = text.lstrip("+-")
+            if digits.isascii() and digits.isdigit() and len(text) - len(digits) <= 1:
+                raise self.out_of_range(name, text, least)
+            raise BadInput(
+                f"{name} {shown(text)} is no whole number", where=self.place(name), mend=_MEND_NUMBER
+            )
+        value = int(text)
+        if not least <= value <= LARGEST:
+            raise self.out_of_range(name, text, least)
+        return value
+
+    def out_of_range(self, name: str, text: str, least: int) -> BadInput:
+        low = "-2^61" if least == -LARGEST else str(least)
+        return BadInput(
+            f"{name} {shown(text)} is out of range", where=self.place(name), mend=f"write {low} to 2^61"
+        )
+
+    def buffer(self) -> Buffer:
+        name = self.text("id")
+        if not name:
+            raise BadInput("id is empty", where=self.place("id"), mend="give every buffer a name of its own")
+        alignment = self.optional("alignment", 1)
+        return Buffer(
+            name,
+            self.number("size", 0),
+            self.live(),
+            1 if alignment is None else alignment,
+            self.optional("pinned", 0),
+            tuple(self.names("memories")),
+        )
+
+    def live(self) -> tuple[Interval, ...]:
+        lower, upper = self.number("lower"), self.number("upper") + self.columns.inclusive
+        if upper < lower:
+            what = f"the lifetime ends at {upper}, before it begins at {lower}"
+            mend = "lower is the first position, upper the one after the last"
+            raise BadInput(what, where=self.place("upper"), mend=mend)
+        spans = [Interval(lower, upper)] if lower < upper else []
+        for gap in self.gaps(Interval(lower, upper)):
+            spans = [part for span in spans for part in _without(span, gap)]
+        return tuple(spans)
+
+    def gaps(self, life: Interval) -> Iterator[Interval]:
+        for text in self.text("gaps").split():
+            if "@" in text:
+                what = f"the gap {shown(text)} keeps a window of the buffer, which is not supported"
+                mend = "drop what follows the @ to free the whole buffer, or split the buffer in two"
+                raise BadInput(what, where=self.place("gaps"), mend=mend)
+            match = _GAP.fullmatch(text)
+            if match is None:
+                mend = "write holes in the lifetime as in 10-20 35-40"
+                raise BadInput(f"the gap {shown(text)} is no FROM-TO", where=self.place("gaps"), mend=mend)
+            start, stop = int(match[1]), int(match[2]) + self.columns.inclusive
+            if not life.start <= start < stop <= life.stop:
+                what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
+                raise BadInput(
+                    what, where=self.place("gaps"), mend="a gap begins before it ends, both inside"
+                )
+            yield Interval(start, stop)
+
+
+def _without(span: Interval, gap: Interval) -> Iterator[Interval]:
+    for part in (
+        Interval(span.start, min(span.stop, gap.start)),
+        Interval(max(span.start, gap.stop), span.stop),
+    ):
+        if len(part):
+            yield part
+
+
+class _Links:
+    """What the rows say about each other: groups, pairs, and the memories they name."""
+
+    def __init__(self, rows: list[_Row], places: Mapping[str, Place], memories: Sequence[Memory]) -> None:
+        self.rows = rows
+        self.places = places
+        known = [memory.name for memory in memories]
+        for row in rows:
+            for name in row.names("memories"):
+                if name not in known:
+                    mend = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
+                    what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
+                    raise BadInput(what, where=row.place("memories"), mend=mend)
+            if row.text("apart") and not known:
+                mend = "name the memories: --memory NAME=SIZE, or use the column separate"
+                raise BadInput("apart needs memories to be apart in", where=row.place("apart"), mend=mend)
+
+    def colocated(self) -> tuple[tuple[str, ...], ...]:
+        groups: dict[str, list[str]] = {}
+        for row in self.rows:
+            label = row.text("colocate")
+            if label:
+                groups.setdefault(label, []).append(row.text("id"))
+        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+    def pairs(self, column: str) -> tuple[tuple[str, str], ...]:
+        """Each pair once, whichever row names the other."""
+        found: dict[tuple[str, str], tuple[str, str]] = {}
+        for row in self.rows if self.rows and column in self.rows[0].columns.at else ():
+            name = row.text("id")
+            for other in row.names(column):
+                if other == name:
+                    what = f"buffer {shown(name)} cannot be {_WORDS[column]} itself"
+                    raise BadInput(what, where=row.place(column), mend="name other buffers")
+                if other not in self.places:
+                    what = f"buffer {shown(name)} is to be {_WORDS[column]} the unknown buffer {shown(other)}"
+                    mend = suggest(other, self.places, "separate names with ; where ids are")
+                    raise BadInput(what, where=row.place(column), mend=mend)
+                found.setdefault((min(name, other), max(name, other)), (name, other))
+        return tuple(found.values())
+
+
+_WORDS = {"separate": "separate from", "apart": "apart from"}
+
+
+def _unique(rows: list[_Row]) -> dict[str, Place]:
+    lines: dict[str, _Row] = {}
+    for row in rows:
+        name = row.text("id")
+        if name in lines:
+            what = f"the id {shown(name)} is used twice, first on line {lines[name].line.number}"
+            raise BadInput(what, where=row.place("id"), mend="give every buffer a name of its own")
+        lines[name] = row
+    return {name: Place(row.line.file, row.line.number, 1) for name, row in lines.items()}
+
+
+def _check_sizes(buffers: Sequence[Buffer], rows: list[_Row]) -> None:
+    total = 0
+    for buffer, row in zip(buffers, rows, strict=True):
+        total += buffer.bytes + buffer.alignment
+        if max(total, (buffer.pinned or 0) + buffer.bytes) > LARGEST:
+            what = (
+                f"with size {buffer.bytes} of buffer {shown(buffer.name)} the sizes add up to more than 2^61"
+            )
+            raise BadInput(what, where=row.place("size"), mend="check the unit: sizes are bytes")
+
+
+def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
+    group_of = {name: group for group in problem.colocated for name in group}
+    for word, pairs in (("separate", problem.separated), ("apart", problem.apart)):
+        for a, b in pairs:
+            if a in group_of and group_of[a] == group_of.get(b):
+                what = f"buffers {shown(a)} and {shown(b)} are to be colocated and {word} at once"
+                raise BadInput(what, where=places[a], mend="drop one of the two")
+
+
+def _hints(rows: list[_Row]) -> dict[str, int]:
+    hints: dict[str, int] = {}
+    for row in rows:
+        for column in ("hint", "offset"):
+            value = row.optional(column, 0)
+            if value is not None:
+                hints.setdefault(row.text("id"), value)
+    return hints
+
+
+def _notes(columns: _Columns, problem: Problem) -> tuple[str, ...]:
+    notes = [f"the column {shown(name)} is not used" for name in columns.unused]
+    if "offset" in columns.at:
+        notes.append("the column 'offset' is only a plan to start from; fixed offsets go into 'pinned'")
+    empty = [b.name for b in problem.buffers if not b.live]
+    if empty:
+        more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
+        notes.append(f"the lifetime of {shown(empty[0])}{more} is empty: it conflicts with no other buffer")
+    return tuple(notes)
+
+
+def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
+    """``NAME=SIZE``, laid one after another, or ``NAME=START-STOP``. Raises BadInput for what is neither,
+    for a name given twice, and for memories that overlap."""
+    from chipmodel.files.sizes import parse_bytes
+
+    memories: list[Memory] = []
+    for text in texts:
+        name, equals, extent = (part.strip() for part in text.partition("="))
+        if not (name and equals and extent) or ";" in name:
+            mend = "write it as in --memory fast=64KiB or --memory fast=0-65536"
+            raise BadInput(f"--memory {shown(text)} is no NAME=SIZE or NAME=START-STOP", mend=mend)
+        start, dash, stop = extent.partition("-")
+        if dash and start:
+            memory = Memory(name, parse_bytes(start), parse_bytes(stop))
+        else:
+            end = max((m.stop for m in memories), default=0)
+            memory = Memory(name, end, end + parse_bytes(extent))
+        _add_memory(memories, memory)
+    return tuple(memories)
+
+
+def _add_memory(memories: list[Memory], memory: Memory) -> None:
+    if memory.stop < memory.start or memory.stop > LARGEST:
+        what = f"--memory {memory.name} ends at {memory.stop} and begins at {memory.start}"
+        raise BadInput(what, mend="write START-STOP with START <= STOP <= 2^61")
+    for other in memories:
+        if other.name == memory.name:
+            raise BadInput(f"--memory {shown(memory.name)} is given twice", mend="name every memory once")
+        if Interval(other.start, other.stop).overlaps(Interval(memory.start, memory.stop)):
+            what = f"the memories {shown(other.name)} and {shown(memory.name)} overlap"
+            raise BadInput(what, mend="memories are parts of one address space that share no byte")
+    memories.append(memory)

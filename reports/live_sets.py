@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Buffer, Plan, Problem
 
 Profile = list[tuple[int, int]]
 """``(time, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""
@@ -92,3 +92,14 @@ def _most(times: list[int], levels: list[list[int]], span: Interval) -> int:
     level = (last - first).bit_length() - 1
     row = levels[level]
     return max(row[first], row[last - (1 << level)])
+
+
+def unused_bytes(problem: Problem, plan: Plan) -> int:
+    """Bytes below the peak that no live buffer takes, at the position with the most live bytes of those
+    at which a buffer that ends at the peak is alive. 0 where all waste is outside of these lives."""
+    peak = plan.peak(problem)
+    most = pressures(problem, profile(problem))
+    tops = [
+        most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == peak
+    ]
+    return max(0, peak - max(tops, default=peak))

@@ -11,9 +11,10 @@ from random import Random
 
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk
 from chipmodel.model.path_costs import Runs
-from chipmodel.paths.tree import Block, Chances, Choice, Stretch, Trips
+from chipmodel.paths.tree import Block, Choice, Stretch, Trips
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ from chipmodel.cli.report import report
 from chipmodel.cli.study import study
 from chipmodel.errors import EXIT_BAD_INPUT, EXIT_DOES_NOT_FIT, ChipmodelError
 from chipmodel.pipeline.order_plans import order_faults, run_in_order
-from chipmodel.pipeline.outputs import html_text, json_text, plan_text, trace_text
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
@@ -193,6 +192,12 @@ def simulate(
             )
 
     result = weighed_run(run_in_order(program, in_place, order, run, path), word, path, samples, seed)
+    from chipmodel.pipeline.plan_export import plan_text
+    from chipmodel.pipeline.unmerged import with_unmerged
+    from reports.run.chrome_trace import trace_text
+    from reports.run.document import json_text
+    from reports.run.page import render_page
+
     outputs: list[tuple[str, Callable[[], str]]] = []
     if plan_file:
         named = (workload, chip_name or DEFAULT_CHIP, overrides)
@@ -200,7 +205,7 @@ def simulate(
     if trace_file:
         outputs.append((trace_file, lambda: trace_text(result)))
     if html_file:
-        outputs.append((html_file, lambda: html_text(result, packer)))
+        outputs.append((html_file, lambda: render_page(with_unmerged(result, packer))))
     if json_file and json_file != "-":
         outputs.append((json_file, lambda: json_text(result)))
     _write_all(outputs)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.terminal.progress import stage
-from reports.compare.rows import Comparison, Merged, Packed, Streamed, unused_bytes
+from reports.compare.rows import Comparison, Merged, Packed, Streamed
+from reports.live_sets import unused_bytes
 
 if TYPE_CHECKING:
     from chipmodel.chip.chip import Chip

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.chip.chip import Chip
+from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Sample
 from chipmodel.model.result import Result
@@ -17,7 +18,7 @@ from chipmodel.paths.cores import CoreSampler, each_path
 from chipmodel.paths.exact import Budget, PartKey, Spent, TooManyStates, Walker
 from chipmodel.paths.sample import LEAST_SAMPLES, Sampler, Seen
 from chipmodel.paths.taken import Taken, decisions
-from chipmodel.paths.tree import Block, Chances, Choice, Trips, chances_of, count_paths, weighed
+from chipmodel.paths.tree import Block, Choice, Trips, count_paths, weighed
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ Alternatives of probability zero are left out here; those that remain have proba
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import log2
 
+from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat
 from chipmodel.model.path_costs import COUNTED
-from chipmodel.model.program import If, Loop, Node, Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,51 +54,6 @@ class Trips:
     name: str
     chances: tuple[tuple[int, Fraction], ...]
     body: Block
-
-
-@dataclass(frozen=True, slots=True)
-class Chances:
-    """By the name of an ``if``, the probabilities of its arms; by the name of a ``loop``, of its trips.
-    An ``if`` that is not named takes each arm as likely as another, a ``loop`` makes its own trips."""
-
-    arms: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict[str, Mapping[str, Fraction]])
-    trips: Mapping[str, tuple[tuple[int, Fraction], ...]] = field(
-        default_factory=dict[str, tuple[tuple[int, Fraction], ...]]
-    )
-
-
-def chances_of(program: Program) -> Chances:
-    """The probabilities that ``program``, which is valid, states."""
-    arms: dict[str, Mapping[str, Fraction]] = {}
-    trips: dict[str, tuple[tuple[int, Fraction], ...]] = {}
-    for node in _decisions(program.body):
-        if isinstance(node, If):
-            arms[node.name] = arm_chances(node)
-        elif node.chances:
-            trips[node.name] = node.chances
-    return Chances(arms, trips)
-
-
-def arm_chances(node: If) -> dict[str, Fraction]:
-    """Each arm's probability: arms without one share what the others leave, equally."""
-    given = sum((arm.probability for arm in node.arms if arm.probability is not None), Fraction(0))
-    open_arms = sum(arm.probability is None for arm in node.arms)
-    share = (1 - given) / open_arms if open_arms else Fraction(0)
-    return {arm.name: share if arm.probability is None else arm.probability for arm in node.arms}
-
-
-def _decisions(body: tuple[Node, ...]) -> Iterator[If | Loop]:
-    for node in body:
-        match node:
-            case If():
-                yield node
-                for arm in node.arms:
-                    yield from _decisions(arm.body)
-            case Loop():
-                yield node
-                yield from _decisions(node.body)
-            case _:
-                pass
 
 
 def weighed(commands: tuple[Command, ...], chances: Chances, fixed: Mapping[str, str]) -> Block:

@@ -32,8 +32,8 @@ from dma.stream import policy_named
 from dma.streamers.race import Race
 from solvers.branches.mergers import DEFAULT_MERGE, merge_arms, merger_named
 from solvers.core.outcome import Limits
-from solvers.exact.squeeze import squeezed
 from solvers.registry import packer_named
+from solvers.squeeze import squeezed
 
 TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""

@@ -64,15 +64,16 @@ def _with_origins(study: Study, task: Task) -> Task:
 
 def page_of(task: Task) -> str:
     """The point planned with the study's limits, as a page."""
-    from chipmodel.pipeline.outputs import html_text
+    from chipmodel.pipeline.unmerged import with_unmerged
     from reports.packing.page import render_packing
+    from reports.run.page import render_page
     from workloads.packing.problem_csv import PackingTable
 
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
         return render_packing(pack_task(task, workload))
     assert task.chip is not None, "a program runs on a chip"
-    return html_text(_result(task, workload, task.chip), task.point.packer)
+    return render_page(with_unmerged(_result(task, workload, task.chip), task.point.packer))
 
 
 def _result(task: Task, program: Program, chip: Chip) -> Result:

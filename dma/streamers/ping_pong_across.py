@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from chipmodel.model.chances import arm_chances
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, under_way
 from chipmodel.model.program import If, Loop, Node, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
-from chipmodel.paths.tree import arm_chances
 from dma.schedule.expected_forecast import Expectation, Load, Odds
 from dma.schedule.forecast import transfer_times
 from dma.schedule.policy import Issued, Policy, Room, queue_order

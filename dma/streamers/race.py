@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
@@ -23,16 +22,13 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import scopes
 from dma.residency.tiling import Tiling
+from dma.schedule.build import Known, room_of, stream_one
 from dma.schedule.effort import Standing, Stop
 from dma.schedule.expected_forecast import Expectation, Load
 from dma.schedule.forecast import transfer_times
 from dma.schedule.policy import Policy
 from dma.schedule.refine import refined
 from dma.streamers.ping_pong_across import odds_of
-
-if TYPE_CHECKING:
-    from dma.stream import Known
-
 
 NEVER = Stop(gap=-1.0)
 
@@ -129,8 +125,6 @@ class Race:
 
     def _refine(self) -> None:
         """The quickest of those that can be cut anew, so cut, if that is quicker than itself."""
-        from dma.stream import room_of
-
         able = (entry for *_, entry in self.waiting if entry.rival.recut)
         best = min(able, key=lambda entry: entry.cycles, default=None)
         recut = best.rival.recut if best else None
@@ -169,8 +163,6 @@ class Race:
         self._wait(Entry(rival, budget, schedule, cycles, first, second))
 
     def _stream(self, rival: Policy, budget: int, known: Known) -> Schedule | None:
-        from dma.stream import stream_one
-
         try:
             return stream_one(self.program, self.chip, rival, budget, self.spill, self.tiers, known)
         except DoesNotFit as refusal:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from chipmodel.model.plan import Plan, Problem, Status
+from chipmodel.model.plan import Problem, Status
 from chipmodel.model.result import Ordering
-from reports.live_sets import pressures, profile
 from reports.run.ordering import order_document, order_words
 from reports.words import count, percent, ratio, size
 
@@ -117,17 +116,6 @@ class Comparison:
     def fits(self, row: Packed | Merged) -> bool:
         """Whether there is a plan, within the capacity if there is one."""
         return row.peak is not None and (self.capacity is None or row.peak <= self.capacity)
-
-
-def unused_bytes(problem: Problem, plan: Plan) -> int:
-    """Bytes below the peak that no live buffer takes, at the position with the most live bytes of those
-    at which a buffer that ends at the peak is alive. 0 where all waste is outside of these lives."""
-    peak = plan.peak(problem)
-    most = pressures(problem, profile(problem))
-    tops = [
-        most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == peak
-    ]
-    return max(0, peak - max(tops, default=peak))
 
 
 def document(comparison: Comparison) -> dict[str, object]:

@@ -10,6 +10,7 @@ are whole nanoseconds here.
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from math import floor, inf, nextafter
 
@@ -22,6 +23,11 @@ from reports.words import CAUSES, dma_name, npu_name
 
 PROCESS = 1
 UNITS: tuple[Unit, ...] = ("npu", "dma")
+
+
+def trace_text(result: Result) -> str:
+    """``chrome_trace`` as JSON text."""
+    return json.dumps(chrome_trace(result)) + "\n"
 
 
 def chrome_trace(result: Result) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chipmodel.model.program import ops
 from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.trace import Trace
-from reports.compare.rows import unused_bytes
+from reports.live_sets import unused_bytes
 from reports.run.digest import by_cause
 from reports.words import AWAITED, count, percent, ratio, size
 

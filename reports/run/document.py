@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from chipmodel.model.result import Attempt, Result
 from chipmodel.model.schedule import Late
 from reports.run.cores import cores_document
@@ -13,6 +15,11 @@ from reports.words import ratio
 
 FORMAT = "chipmodel-result/1"
 """``chipmodel diff`` reads documents of this format; a key that changes its meaning makes it another."""
+
+
+def json_text(result: Result) -> str:
+    """``document`` as JSON text."""
+    return json.dumps(document(result), indent=2) + "\n"
 
 
 def document(result: Result) -> dict[str, object]:

@@ -22,7 +22,8 @@ from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma import stream as module
 from dma.residency.tiling import SETUP_BYTES
-from dma.stream import PARTS_FOR_WEIGHTS, policies, stream
+from dma.schedule.build import PARTS_FOR_WEIGHTS
+from dma.stream import policies, stream
 from solvers.core.bounds import contention
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder

@@ -13,8 +13,8 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.pipeline.single_core import run
 from reports.compare.page import render_comparison
-from reports.compare.rows import core_cells, document, unused_bytes
-from reports.live_sets import profile
+from reports.compare.rows import core_cells, document
+from reports.live_sets import profile, unused_bytes
 from solvers.core.outcome import Limits
 from tests.paths import WORKLOADS
 from tests.support import LUNA_LIKE

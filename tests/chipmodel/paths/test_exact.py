@@ -13,13 +13,14 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
+from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, BranchArm, Command, DmaStart, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.paths.exact import Budget, Spent, TooManyStates, Walker, Ways
 from chipmodel.paths.taken import Again, Decided, Then, decisions
-from chipmodel.paths.tree import Block, Chances, chances_of, count_paths, weighed
+from chipmodel.paths.tree import Block, count_paths, weighed
 from chipmodel.pipeline.single_core import plan
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import every_path, random_chances, unrolled

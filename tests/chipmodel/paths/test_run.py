@@ -10,10 +10,11 @@ import pytest
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
+from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
 from chipmodel.model.path_costs import COUNTED, Paths
 from chipmodel.paths.run import Effort, weigh_paths, with_paths
-from chipmodel.paths.tree import Chances, weighed
+from chipmodel.paths.tree import weighed
 from chipmodel.pipeline.single_core import run
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import every_path, unrolled

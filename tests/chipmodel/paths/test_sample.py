@@ -9,11 +9,12 @@ from random import Random
 import pytest
 
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Repeat
 from chipmodel.paths.exact import Budget, Walker
 from chipmodel.paths.sample import Sampler, Seen, drawn, student
 from chipmodel.paths.taken import decisions
-from chipmodel.paths.tree import Chances, count_paths, weighed
+from chipmodel.paths.tree import count_paths, weighed
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import random_chances, unrolled
 from tests.random_commands import random_commands

@@ -15,12 +15,13 @@ from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline import single_core as pipeline
-from chipmodel.pipeline.outputs import html_text
+from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.study import pages as study_pages
 from chipmodel.study.pages import chosen, pages_of
 from chipmodel.study.store import read_rows
 from chipmodel.study.study_file import Study
 from chipmodel.study.task import Task
+from reports.run.page import render_page
 from tests.chipmodel.study.support import row, tasks
 from workloads.load import load
 
@@ -48,7 +49,7 @@ def test_a_networks_page_is_that_of_simulate(streamer: str) -> None:
     ((_, page),) = pages_of(text, Path("s.yaml"), [asked])
     program = reuse(load("zoo:branchynet"), "all")
     result = pipeline.run(program, load_chip("luna-arcs", ["psram.clock_mhz=80"]), "large-first", streamer)
-    assert page == html_text(result, "large-first")
+    assert page == render_page(with_unmerged(result, "large-first"))
 
 
 def test_all_points_with_a_plan_have_pages_that_the_report_links(file: Path, tmp_path: Path) -> None:

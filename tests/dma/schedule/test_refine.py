@@ -19,9 +19,9 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
+from dma.schedule.build import Known, room_of, stream_one
 from dma.schedule.policy import Policy, Room
 from dma.schedule.refine import MOST_TRIES, alternatives, refined
-from dma.stream import Known, room_of, stream_one
 from dma.streamers.exact import POLICY
 from dma.streamers.race import NEVER, Forecasts, Race
 from tests.chipmodel.machine.test_simulate import PLAIN

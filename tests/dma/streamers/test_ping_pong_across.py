@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
+from chipmodel.model.chances import chances_of
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.nesting import waits_behind
 from chipmodel.model.program import Loop, Op, Program
 from chipmodel.model.schedule import Part, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.paths.run import Effort, weigh_paths
-from chipmodel.paths.tree import chances_of
 from chipmodel.pipeline.single_core import Planned, plan, run
 from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import Expectation, Load

@@ -23,8 +23,8 @@ from reports.compare.rows import (
     json_text,
     print_comparison,
     seconds_text,
-    unused_bytes,
 )
+from reports.live_sets import unused_bytes
 
 PROBLEM = Problem(
     (

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from chipmodel.model.result import Result
 from chipmodel.pipeline.single_core import run
-from reports.compare.rows import unused_bytes
+from reports.live_sets import unused_bytes
 from reports.run.chrome_trace import chrome_trace
 from reports.run.cores import core_of_ops, core_totals, cores_document, speed_up
 from reports.run.document import document

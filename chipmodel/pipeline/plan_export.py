@@ -10,7 +10,7 @@ from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.single_core import Planned
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore, write_plan
 
 
 def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> PlanFile:
@@ -67,3 +67,8 @@ def plan_of_planned(
 def _buffers(problem: Problem, solved: Solved) -> tuple[PlannedBuffer, ...]:
     offsets = solved.plan.offsets
     return tuple(PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live) for b in problem.buffers)
+
+
+def plan_text(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> str:
+    """``plan_of`` as the JSON text of a plan file."""
+    return write_plan(plan_of(result, workload, chip, overrides))

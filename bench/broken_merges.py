@@ -140,11 +140,14 @@ def _once(section: Section) -> Section:
 # -- whether it corrupts -----------------------------------------------------------------------
 
 
-def corrupts(schedule: Schedule, plan: Plan, random: Random, least_trips: int) -> bool:
-    """Whether some walked path, of loops with ``least_trips`` to three trips, reads a value whose bytes a
-    write to another buffer has taken. A path that reads what it never wrote is none of the program's."""
+def corrupts(schedule: Schedule, plan: Plan, random: Random, least_iterations: int) -> bool:
+    """Whether some walked path, of loops with ``least_iterations`` to three iterations, reads a value whose
+    bytes a write to another buffer has taken. A path that reads what it never wrote is none of the
+    program's."""
     shared, moved = _shared(schedule, plan), _moved(schedule)
-    return any(_corrupted(_walk(schedule.body, moved, random, least_trips), shared) for _ in range(PATHS))
+    return any(
+        _corrupted(_walk(schedule.body, moved, random, least_iterations), shared) for _ in range(PATHS)
+    )
 
 
 def _corrupted(path: Iterator[Access], shared: Mapping[str, list[str]]) -> bool:
@@ -209,7 +212,7 @@ def _walk(
                     yield node.condition.buffer, _value(node.condition.part), False
                 yield from _walk(random.choice(node.arms).body, moved, random, least)
             case StepLoop():
-                for _ in range(random.choice((least, 1, 2, 3)) if node.trips else 0):
+                for _ in range(random.choice((least, 1, 2, 3)) if node.iterations else 0):
                     yield from _walk(node.body, moved, random, least)
 
 

@@ -52,7 +52,7 @@ def program_of(name: str) -> Program:
         return darts()
     if name.startswith("randwire-"):
         return randwire(int(name.partition("-")[2]))
-    return load(name, dtype="int8", shapes={}, strict=False, trips={})
+    return load(name, dtype="int8", shapes={}, strict=False, iterations={})
 
 
 def peaks() -> Iterator[str]:

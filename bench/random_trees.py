@@ -41,7 +41,7 @@ from workloads.build.random_programs import Shape, random_program
 
 PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")
 PATHS = 3
-MOST_TRIPS = 3
+MOST_ITERATIONS = 3
 MOST_CYCLES = 30_000
 """Longer paths are not walked cycle by cycle."""
 
@@ -64,7 +64,8 @@ def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
 
 
 def random_tree(seed: int) -> tuple[Program, Chip]:
-    """A valid tree, with probabilities and with loops of 0 to ``MOST_TRIPS`` trips, and a tiny chip."""
+    """A valid tree, with probabilities and with loops of 0 to ``MOST_ITERATIONS`` iterations, and a tiny
+    chip."""
     random = Random(seed)
     shape = Shape(ops=3 + (seed % 2), depth=1 + seed % 5, side=4, channels=6)
     program = random_program(seed, shape)
@@ -87,12 +88,12 @@ def _weighed(node: Node, random: Random) -> Node:
             ]
             return replace(node, arms=tuple(arms))
         case Loop():
-            numbers = sorted(random.sample(range(MOST_TRIPS + 1), random.randint(1, 3)))
+            numbers = sorted(random.sample(range(MOST_ITERATIONS + 1), random.randint(1, 3)))
             body = _body(node.body, random)
             if not numbers[-1] or random.random() < 0.4:
                 return replace(node, body=body)
             chances = tuple((number, Fraction(1, len(numbers))) for number in numbers)
-            return replace(node, body=body, trips=numbers[-1], chances=chances)
+            return replace(node, body=body, iterations=numbers[-1], chances=chances)
 
 
 def _body(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
@@ -101,7 +102,7 @@ def _body(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
 
 def random_paths(program: Program, planned: Planned, random: Random) -> list[dict[str, str]]:
     """``PATHS`` paths, each a choice for every ``if`` and ``loop``; a loop whose results are read makes one
-    trip at least."""
+    iteration at least."""
     result: list[dict[str, str]] = []
     for _ in range(PATHS):
         choices: dict[str, str] = {}
@@ -109,7 +110,7 @@ def random_paths(program: Program, planned: Planned, random: Random) -> list[dic
             if isinstance(command, Branch):
                 choices[command.name] = random.choice(command.arms).name
             elif isinstance(command, Repeat):
-                choices[command.name] = str(random.randint(0, MOST_TRIPS))
+                choices[command.name] = str(random.randint(0, MOST_ITERATIONS))
         try:
             refuse_skipped_results(program, choices)
         except BadInput:

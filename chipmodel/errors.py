@@ -1,4 +1,4 @@
-"""Every error a user can meet: what is wrong, where, with which value, and how to mend it.
+"""Every error a user can meet: what is wrong, where, with which value, and how to fix it.
 
 Exit codes of the command line: 0 done, 1 does not fit (or proven infeasible), 2 bad input,
 3 unknown within the limits.
@@ -29,20 +29,20 @@ class Place:
 
 
 class ChipmodelError(Exception):
-    """The base of all errors that are the user's to mend; never shown with a traceback."""
+    """The base of all errors that are the user's to fix; never shown with a traceback."""
 
     exit_code = EXIT_BAD_INPUT
 
-    def __init__(self, what: str, *, where: Place | None = None, mend: str = "") -> None:
-        """``what`` names the problem and the offending value, ``mend`` says what to do about it."""
+    def __init__(self, what: str, *, where: Place | None = None, hint: str = "") -> None:
+        """``what`` names the problem and the offending value, ``hint`` says what to do about it."""
         self.what = what
         self.where = where
-        self.mend = mend
+        self.hint = hint
         super().__init__(str(self))
 
     def __str__(self) -> str:
         prefix = f"{self.where}: " if self.where else ""
-        suffix = f"\n  mend: {self.mend}" if self.mend else ""
+        suffix = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{prefix}{self.what}{suffix}"
 
 

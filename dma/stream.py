@@ -42,12 +42,12 @@ def policy_named(text: str) -> Policy:
     known = policies()
     name, colon, setting = text.partition(":")
     if name not in known:
-        raise BadInput(f"unknown streamer {text!r}", mend=f"one of {', '.join(known)}")
+        raise BadInput(f"unknown streamer {text!r}", hint=f"one of {', '.join(known)}")
     policy = known[name]
     if not colon:
         return policy
     if policy.configured is None:
-        raise BadInput(f"streamer {name!r} has no setting, but {setting!r} is given", mend=f"write {name}")
+        raise BadInput(f"streamer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
     return policy.configured(setting)
 
 

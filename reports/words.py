@@ -15,7 +15,7 @@ CAUSES = {
     "input": "waits for an input",
     "output": "waits for a store",
     "core": "waits for a core",
-    "bank": "meets on a bank",
+    "bank": "bank conflict",
     "arbitration": "waits for the engine",
     "refresh": "Psram refresh",
     "cpu": "waits for the CPU",

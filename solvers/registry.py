@@ -130,12 +130,12 @@ def packer_named(text: str) -> Packer:
     known = packers()
     name, colon, setting = text.partition(":")
     if name not in known:
-        raise BadInput(f"unknown packer {text!r}", mend=f"one of {', '.join(known)}")
+        raise BadInput(f"unknown packer {text!r}", hint=f"one of {', '.join(known)}")
     packer = known[name]
     if not colon:
         return packer
     if packer.configured is None:
-        raise BadInput(f"packer {name!r} has no setting, but {setting!r} is given", mend=f"write {name}")
+        raise BadInput(f"packer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
     return replace(packer, name=text, pack=packer.configured(setting))
 
 
@@ -236,7 +236,7 @@ def _pool_with(setting: str) -> Callable[[Problem], Plan]:
         threshold = -1.0
     if not 0 <= threshold < 1:
         raise BadInput(
-            f"pool:{setting} is no reuse threshold", mend="a share of 0 to below 1, as in pool:0.75"
+            f"pool:{setting} is no reuse threshold", hint="a share of 0 to below 1, as in pool:0.75"
         )
 
     def pack(problem: Problem) -> Plan:
@@ -298,7 +298,7 @@ def _ordered(name: str) -> Callable[[Problem], Plan]:
         except BadInput:
             refused = BadInput(
                 f"packer {name!r} finds no plan that keeps all constraints",
-                mend="use --packer exact, which finds one if there is one",
+                hint="use --packer exact, which finds one if there is one",
             )
         from solvers.core.constrained_fit import in_order
 

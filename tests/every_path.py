@@ -14,7 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk
 from chipmodel.model.path_costs import Runs
-from chipmodel.paths.tree import Block, Choice, Stretch, Trips
+from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Path:
 
 
 def every_path(block: Block) -> Iterator[Path]:
-    """All paths; each node anew on each trip."""
+    """All paths; each node again on each iteration."""
     for parts in product(*([*_ways(node)] for node in block.nodes)):
         yield _joined(parts)
 
 
-def _ways(node: Stretch | Choice | Trips) -> Iterator[Path]:
+def _ways(node: Stretch | Choice | Iterations) -> Iterator[Path]:
     match node:
         case Stretch():
             yield Path(node.commands, (), Fraction(1))
@@ -51,11 +51,11 @@ def _ways(node: Stretch | Choice | Trips) -> Iterator[Path]:
             for option in node.options:
                 for path in every_path(option.body):
                     yield _decided(node.name, option.name, option.probability, path)
-        case Trips():
+        case Iterations():
             body = [*every_path(node.body)]
-            for trips, chance in node.chances:
-                for parts in product(body, repeat=trips):
-                    yield _decided(node.name, str(trips), chance, _joined(parts))
+            for iterations, chance in node.chances:
+                for parts in product(body, repeat=iterations):
+                    yield _decided(node.name, str(iterations), chance, _joined(parts))
 
 
 def _joined(parts: tuple[Path, ...]) -> Path:
@@ -97,7 +97,7 @@ def _unrolled(commands: tuple[Command, ...], left: Mapping[str, Iterator[str]]) 
 def random_chances(commands: tuple[Command, ...], random: Random) -> Chances:
     """Probabilities for most decisions of ``commands``; some arms never run, some loops end early."""
     arms: dict[str, Mapping[str, Fraction]] = {}
-    trips: dict[str, tuple[tuple[int, Fraction], ...]] = {}
+    iterations: dict[str, tuple[tuple[int, Fraction], ...]] = {}
     for command in walk(commands):
         if random.random() < 0.3:
             continue
@@ -110,5 +110,5 @@ def random_chances(commands: tuple[Command, ...], random: Random) -> Chances:
         elif isinstance(command, Repeat):
             numbers = random.sample(range(4), random.randint(1, 3))
             counts = Counter({number: random.randint(1, 5) for number in numbers})
-            trips[command.name] = tuple((n, Fraction(c, counts.total())) for n, c in counts.items())
-    return Chances(arms, trips)
+            iterations[command.name] = tuple((n, Fraction(c, counts.total())) for n, c in counts.items())
+    return Chances(arms, iterations)

@@ -98,7 +98,7 @@ def random_commands(random: Random, memory: int, count: int) -> tuple[Command, .
 
 
 def random_path(commands: tuple[Command, ...], random: Random) -> dict[str, str]:
-    """An arm for every if, and up to three trips for every loop."""
+    """An arm for every if, and up to three iterations for every loop."""
     choices: dict[str, str] = {}
     for command in walk(commands):
         if isinstance(command, Branch):

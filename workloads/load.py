@@ -29,18 +29,18 @@ def load(
     dtype: str | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
-    trips: Mapping[str, int] | None = None,
+    iterations: Mapping[str, int] | None = None,
 ) -> Program:
     """The program that ``source`` names: a YAML or ONNX file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a
     model that the onnx package carries.
 
     ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of inputs of a
-    file, ``trips`` says how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer
+    file, ``iterations`` says how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer
     would otherwise approximate and note; YAML and the built-in networks leave nothing to approximate.
     Raises ``BadInput`` for whatever is wrong.
     """
     file = str(model_file(source)) if source.startswith(SCHEME) else source
-    program = _load(file, dtype, shapes or {}, strict, trips or {})
+    program = _load(file, dtype, shapes or {}, strict, iterations or {})
     validate_program(program)
     return program
 
@@ -50,12 +50,12 @@ def _load(
     dtype: str | None,
     shapes: Mapping[str, tuple[int, ...]],
     strict: bool,
-    trips: Mapping[str, int],
+    iterations: Mapping[str, int],
 ) -> Program:
-    if trips and Path(source).suffix.lower() != ONNX_SUFFIX:
-        name = next(iter(trips))
-        what = f"--trips {name}=...: only loops of ONNX files leave their trips open"
-        raise BadInput(what, mend=f"choose those of one run: --path {name}=3")
+    if iterations and Path(source).suffix.lower() != ONNX_SUFFIX:
+        name = next(iter(iterations))
+        what = f"--iterations {name}=...: only loops of ONNX files leave their iterations open"
+        raise BadInput(what, hint=f"choose those of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
@@ -66,7 +66,9 @@ def _load(
     if suffix == ONNX_SUFFIX:
         from workloads.from_onnx.program import load_onnx
 
-        return load_onnx(Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, trips=trips)
+        return load_onnx(
+            Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations
+        )
     raise _not_accepted(source)
 
 
@@ -76,7 +78,7 @@ def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ..
     name, options = parse_zoo_url(source)
     if shapes:
         what = f"a shape is given for {next(iter(shapes))!r}, but {source} has its own"
-        raise BadInput(what, mend=f"drop it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
+        raise BadInput(what, hint=f"drop it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
     return build(name, options, dtype)
 
 
@@ -86,13 +88,13 @@ def _not_accepted(source: str) -> BadInput:
     names = [network.name for network in networks()]
     word = source.partition("?")[0].lower()
     if word in names:
-        mend = f"for the built-in network write {ZOO_SCHEME}{source.replace(source[: len(word)], word, 1)}"
-        return BadInput(f"{shown(source)} is no file of a known kind", mend=mend)
+        hint = f"for the built-in network write {ZOO_SCHEME}{source.replace(source[: len(word)], word, 1)}"
+        return BadInput(f"{shown(source)} is no file of a known kind", hint=hint)
     hint = ""
     if not Path(source).suffix:
         near = suggest(word, names, "").partition("?")
         hint = f"; {near[0].replace(chr(39), ZOO_SCHEME, 1).replace(chr(39), '')}?" if near[1] else ""
-    return BadInput(f"{shown(source)} is no workload of a known kind", mend=f"give {ACCEPTED}{hint}")
+    return BadInput(f"{shown(source)} is no workload of a known kind", hint=f"give {ACCEPTED}{hint}")
 
 
 def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
@@ -111,5 +113,5 @@ def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
 
 def _bad_shape(text: str, problem: str) -> BadInput:
     return BadInput(
-        f"the shape {shown(text)} {problem}", mend="write an input's name and sizes: data=1,3,224,224"
+        f"the shape {shown(text)} {problem}", hint="write an input's name and sizes: data=1,3,224,224"
     )

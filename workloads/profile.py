@@ -23,7 +23,7 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
     missing = [column for column in COLUMNS if column not in heading]
     if missing:
         what = f"the profile has no column {' and '.join(map(repr, missing))}"
-        raise BadInput(what, where=Place(str(path), 1, 1), mend="begin it with the line: op,cycles")
+        raise BadInput(what, where=Place(str(path), 1, 1), hint="begin it with the line: op,cycles")
     found: dict[str, tuple[int, Place]] = {}
     for number, cells in enumerate(lines, start=2):
         row = dict(zip(heading, (cell.strip() for cell in cells), strict=False))
@@ -33,10 +33,10 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
         name, cycles = row.get("op", ""), row.get("cycles", "")
         if not (cycles.isascii() and cycles.isdigit() and len(cycles) < 16):
             what = f"op {name!r} has the cycles {cycles!r}"
-            raise BadInput(what, where=place, mend="write a whole number of NPU cycles")
+            raise BadInput(what, where=place, hint="write a whole number of NPU cycles")
         if name in found:
             what = f"op {name!r} is given twice, first on line {found[name][1].line}"
-            raise BadInput(what, where=place, mend="leave one of the two lines")
+            raise BadInput(what, where=place, hint="leave one of the two lines")
         found[name] = int(cycles), place
     return found
 
@@ -47,7 +47,7 @@ def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> 
     for name, (_, place) in profile.items():
         if name not in known:
             raise BadInput(
-                f"the workload has no op {name!r}", where=place, mend=suggest(name, known, "ops are")
+                f"the workload has no op {name!r}", where=place, hint=suggest(name, known, "ops are")
             )
     return replace(program, body=_body(program.body, profile))
 

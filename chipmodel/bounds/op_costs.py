@@ -50,7 +50,7 @@ def _one_way(work: Recurrent) -> Recurrent:
 
 
 def written_share(op: Op, name: str, times: int) -> Fraction:
-    """The share of tensor ``name`` that ``op`` writes, of the slices of a loop at most one a trip."""
+    """The share of tensor ``name`` that ``op`` writes, of the slices of a loop at most one an iteration."""
     if name not in op.outputs or op.allocates:
         return Fraction(0)
     return Fraction(min(times, op.slices), op.slices) if name == op.sliced else Fraction(1)

@@ -36,7 +36,7 @@ class Windows(NamedTuple):
 
 
 def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> Windows | None:
-    """The window bound of one run along ``path`` (arms and trips by name); None for a chip of several
+    """The window bound of one run along ``path`` (arms and iterations by name); None for a chip of several
     cores, whose ops do not run one after another, and for a very long run."""
     if chip.cores > 1:
         return None
@@ -103,7 +103,7 @@ def _tensor(
     size = _bytes(program, name, read_share(op, name, 1))
     if size:
         since = made.get(name, -1)
-        # Every trip reads a slice of its own.
+        # Every iteration reads a slice of its own.
         key = (name, since, index) if name == op.sliced else (name, since)
         yield Item(key, size, costs.load(size), since)
 

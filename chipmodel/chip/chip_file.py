@@ -78,9 +78,9 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
     missing = [path for path in own if path not in figures]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        mend = "add it, or write 'base: luna-arcs' to take all other numbers from there"
+        hint = "add it, or write 'base: luna-arcs' to take all other numbers from there"
         raise BadInput(
-            f"the chip has no {', '.join(missing[:3])}{more}", where=Place(name_or_path), mend=mend
+            f"the chip has no {', '.join(missing[:3])}{more}", where=Place(name_or_path), hint=hint
         )
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
     _check_luna(chip, Place(name_or_path))
@@ -110,7 +110,7 @@ def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None
     if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
         what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
         raise BadInput(
-            what, where=Place(figure.source), mend=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
+            what, where=Place(figure.source), hint=f"leave it out, or choose {only[0]}={' or '.join(only[1])}"
         )
 
 
@@ -120,7 +120,7 @@ def _check_luna(chip: Chip, where: Place) -> None:
     if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
         what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
         raise BadInput(
-            what, where=where, mend="set npu.array.* so that the lanes multiply up to it, and both"
+            what, where=where, hint="set npu.array.* so that the lanes multiply up to it, and both"
         )
 
 
@@ -128,7 +128,7 @@ def _check_cpu(chip: Chip, where: Place) -> None:
     """In every cycle the CPU would keep an access of all banks waiting for ever."""
     if chip.cpu.shared_every == 1:
         what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
-        raise BadInput(what, where=where, mend="let it be 0 (never) or at least 2")
+        raise BadInput(what, where=where, hint="let it be 0 (never) or at least 2")
 
 
 def _find(name_or_path: str, origin: Place | None) -> Path:
@@ -139,8 +139,8 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
     looks_like_path = path.suffix in (".yaml", ".yml") or "/" in name_or_path or "\\" in name_or_path
     if looks_like_path or path.is_file():
         return path
-    mend = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
-    raise BadInput(f"no chip is called {shown(name_or_path)}", where=origin, mend=mend)
+    hint = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
+    raise BadInput(f"no chip is called {shown(name_or_path)}", where=origin, hint=hint)
 
 
 def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
@@ -155,8 +155,8 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
     if base_path.resolve() in trail:
-        mend = "let the base be a preset, or a file with all numbers"
-        raise BadInput("the chip is based on itself", where=where, mend=mend)
+        hint = "let the base be a preset, or a file with all numbers"
+        raise BadInput("the chip is based on itself", where=where, hint=hint)
     base = _read(base_path, trail)
     title = texts["title"] or f"{name}, based on {base.name}"
     return _Written(
@@ -173,10 +173,10 @@ def _text(document: Document, key: str) -> str:
     value = _mapping(document, document.data, ()).get(key, "")
     if not isinstance(value, str) or (key in cast("Any", document.data) and not value.strip()):
         what = f"'{key}' must be a text, not {shown(value)}"
-        raise BadInput(what, where=document.place((key,)), mend="put it in quotes")
+        raise BadInput(what, where=document.place((key,)), hint="put it in quotes")
     if len(value) > LONGEST_TEXT or not value.isprintable():
         what = f"'{key}' must be one printable line of at most {LONGEST_TEXT} characters"
-        raise BadInput(what, where=document.place((key,)), mend="shorten it to one line")
+        raise BadInput(what, where=document.place((key,)), hint="shorten it to one line")
     return value.strip()
 
 
@@ -187,7 +187,7 @@ def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction]
     for keys, value in _leaves(document, document.data, ()):
         path, where = ".".join(keys), document.place(keys)
         if path in figures:
-            raise BadInput(f"{path} is given twice", where=where, mend="remove one of the two")
+            raise BadInput(f"{path} is given twice", where=where, hint="remove one of the two")
         figures[path] = _figure(document, keys, value)
         _take(path, figures[path].value, where, numbers, choices)
     return figures, numbers, choices
@@ -206,8 +206,8 @@ def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]
         elif keys or key not in TEXTS:
             known = children(".".join(keys)) if keys else (*TEXTS, *children(""))
             inside = f" in {'.'.join(keys)}" if keys else ""
-            mend = suggest(key, known, "keys here are")
-            raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), mend=mend)
+            hint = suggest(key, known, "keys here are")
+            raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)
     return found
 
 
@@ -215,8 +215,8 @@ def _mapping(document: Document, data: Any, keys: Keys) -> dict[str, Any]:
     if isinstance(data, dict):
         return cast("dict[str, Any]", data)
     what = f"{'.'.join(keys) or 'a chip file'} must be a mapping, not {shown(data)}"
-    mend = f"write its fields on indented lines: {', '.join(children('.'.join(keys)))}"
-    raise BadInput(what, where=document.place(keys), mend=mend)
+    hint = f"write its fields on indented lines: {', '.join(children('.'.join(keys)))}"
+    raise BadInput(what, where=document.place(keys), hint=hint)
 
 
 def _figure(document: Document, keys: Keys, value: Any) -> Figure:
@@ -227,20 +227,20 @@ def _figure(document: Document, keys: Keys, value: Any) -> Figure:
     parts = cast("dict[str, Any]", value)
     for key in parts:
         if key not in ("value", "mark", "source"):
-            mend = suggest(key, ("value", "mark", "source"), "keys here are")
-            raise BadInput(f"unknown key {shown(key)}", where=document.place((*keys, key)), mend=mend)
+            hint = suggest(key, ("value", "mark", "source"), "keys here are")
+            raise BadInput(f"unknown key {shown(key)}", where=document.place((*keys, key)), hint=hint)
     if "value" not in parts:
-        raise BadInput(f"{'.'.join(keys)} has no 'value'", where=where, mend="add 'value: ...'")
+        raise BadInput(f"{'.'.join(keys)} has no 'value'", where=where, hint="add 'value: ...'")
     text = _scalar(document, (*keys, "value"), parts["value"])
     mark, source = parts.get("mark"), parts.get("source", "")
     if mark not in MARKS:
         problem = f"has the mark {shown(mark)}" if "mark" in parts else "has no 'mark'"
-        mend = f"write 'mark: ' and one of {', '.join(MARKS)}"
-        raise BadInput(f"{'.'.join(keys)} {problem}", where=document.place((*keys, "mark")), mend=mend)
+        hint = f"write 'mark: ' and one of {', '.join(MARKS)}"
+        raise BadInput(f"{'.'.join(keys)} {problem}", where=document.place((*keys, "mark")), hint=hint)
     if not isinstance(source, str) or not (source.strip() or mark == "given"):
         problem = f"{'.'.join(keys)} is {mark} but has no 'source'"
-        mend = "add 'source: ...' that says who says so, or why"
-        raise BadInput(problem, where=document.place((*keys, "source")), mend=mend)
+        hint = "add 'source: ...' that says who says so, or why"
+        raise BadInput(problem, where=document.place((*keys, "source")), hint=hint)
     return Figure(text, cast("Mark", mark), " ".join(source.split()) or str(where))
 
 
@@ -248,7 +248,7 @@ def _scalar(document: Document, keys: Keys, value: Any) -> str:
     """The number as written. Raises ``BadInput`` for a list, a mapping, nothing, true and false."""
     if isinstance(value, dict | list | bool) or value is None:
         what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
-        raise BadInput(what, where=document.place(keys), mend="write one number")
+        raise BadInput(what, where=document.place(keys), hint="write one number")
     return document.written(keys).strip()
 
 
@@ -257,14 +257,14 @@ def _override(text: str) -> tuple[str, str]:
     path, equals, value = (part.strip() for part in text.partition("="))
     where = Place(f"--set {text}")
     if not (path and equals and value):
-        raise BadInput("this is no FIELD=VALUE", where=where, mend="write it as in --set psram.clock_mhz=100")
+        raise BadInput("this is no FIELD=VALUE", where=where, hint="write it as in --set psram.clock_mhz=100")
     if path not in FIELDS:
         below = children(path)
         if below:
-            mend = "set one of " + ", ".join(f"{path}.{key}" for key in below)
-            raise BadInput(f"'{path}' holds several fields", where=where, mend=mend)
-        mend = suggest(path, FIELDS, "fields are")
-        raise BadInput(f"unknown field {shown(path)}", where=where, mend=mend)
+            hint = "set one of " + ", ".join(f"{path}.{key}" for key in below)
+            raise BadInput(f"'{path}' holds several fields", where=where, hint=hint)
+        hint = suggest(path, FIELDS, "fields are")
+        raise BadInput(f"unknown field {shown(path)}", where=where, hint=hint)
     return path, value
 
 

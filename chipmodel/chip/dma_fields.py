@@ -79,8 +79,8 @@ def check_controller(chip: Chip, where: Place) -> None:
     if isinstance(dma, HyperBusDma):
         if chip.core_mhz < psram.clock_mhz:
             what = f"core_mhz is {chip.core_mhz}, below psram.clock_mhz = {psram.clock_mhz}"
-            mend = "the system clock of this controller must be at least the Psram clock"
-            raise BadInput(what, where=where, mend=mend)
+            hint = "the system clock of this controller must be at least the Psram clock"
+            raise BadInput(what, where=where, hint=hint)
         room = int((psram.ce_low_max_us or 0) * psram.clock_mhz) - dma.low_clocks + dma.burst_words
         shorter = f"set dma.hyperbus.max_burst_words to at most {room}" if room > 0 else "raise the clock"
         clocks = dma.low_clocks, dma.high_clocks, psram.clock_mhz
@@ -96,11 +96,11 @@ def _check_pin(
     longest = psram.ce_low_max_us
     if longest is not None and low > longest * mhz:
         what = f"CE# would be low for {low} clocks, {_us(low / mhz)} of at most {_us(longest)}"
-        raise BadInput(what, where=where, mend=shorter)
+        raise BadInput(what, where=where, hint=shorter)
     if high * 1000 < psram.ce_high_ns * mhz:
         least = _us(psram.ce_high_ns / 1000)
         what = f"CE# would be high for {high} clocks, {_us(high / mhz)} of at least {least}"
-        raise BadInput(what, where=where, mend=f"raise {longer}, or lower the clock")
+        raise BadInput(what, where=where, hint=f"raise {longer}, or lower the clock")
 
 
 def _us(time: Fraction) -> str:

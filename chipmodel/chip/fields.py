@@ -203,7 +203,7 @@ def read_choice(path: str, text: str, where: Place) -> str:
     """One of the field's options. Raises ``BadInput`` at ``where`` for anything else."""
     options = FIELDS[path].options
     if text not in options:
-        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=f"one of {', '.join(options)}")
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, hint=f"one of {', '.join(options)}")
     return text
 
 
@@ -216,10 +216,10 @@ def read_number(path: str, text: str, where: Place) -> Fraction:
     value = _bytes(path, text, where) if field.kind == "bytes" else _plain(path, field, text, where)
     if not field.low <= value <= field.high:
         limits = f"between {field.limit(field.low)} and {field.limit(field.high)}"
-        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=f"write a number {limits}")
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, hint=f"write a number {limits}")
     if field.power_of_two and int(value).bit_count() != 1:
-        mend = "write a power of two, such as 1, 4 or 16"
-        raise BadInput(f"{path} is {shown_text(text)}", where=where, mend=mend)
+        hint = "write a power of two, such as 1, 4 or 16"
+        raise BadInput(f"{path} is {shown_text(text)}", where=where, hint=hint)
     return value
 
 
@@ -232,17 +232,17 @@ def _bytes(path: str, text: str, where: Place) -> Fraction:
     try:
         return Fraction(parse_bytes(text))
     except BadInput as error:
-        raise BadInput(f"{path}: {error.what}", where=where, mend=error.mend) from None
+        raise BadInput(f"{path}: {error.what}", where=where, hint=error.hint) from None
 
 
 def _plain(path: str, field: Field, text: str, where: Place) -> Fraction:
     if field.kind == "whole":
         if not _WHOLE.fullmatch(text):
             what = f"{path} must be a whole number of {field.unit}, not {shown_text(text)}"
-            raise BadInput(what, where=where, mend="write plain digits, such as 16")
+            raise BadInput(what, where=where, hint="write plain digits, such as 16")
     elif not (_RATIONAL.fullmatch(text) or _RATIO.fullmatch(text)):
         what = f"{path} must be a number of {field.unit}, not {shown_text(text)}"
         raise BadInput(
-            what, where=where, mend="write a decimal number such as 30.891, or a ratio such as 400/3"
+            what, where=where, hint="write a decimal number such as 30.891, or a ratio such as 400/3"
         )
     return Fraction(text)

@@ -107,7 +107,7 @@ class LunaNpu:
             if kind.name == name:
                 return kind
         known = ", ".join(kind.name for kind in self.vector_kinds)
-        raise BadInput(f"no cycles are known for the vector op {name!r}", mend=f"use one of {known}")
+        raise BadInput(f"no cycles are known for the vector op {name!r}", hint=f"use one of {known}")
 
 
 LUNA_ARCS = LunaNpu()

@@ -106,7 +106,7 @@ class Device:
                 return code
         top = self.latency_codes[-1][0]
         raise BadInput(
-            f"{self.name}: no latency code for {self.clock_mhz} MHz", mend=f"set a clock of at most {top} MHz"
+            f"{self.name}: no latency code for {self.clock_mhz} MHz", hint=f"set a clock of at most {top} MHz"
         )
 
     @property

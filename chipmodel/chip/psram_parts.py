@@ -119,6 +119,6 @@ def device_named(name: str) -> Device:
     """The part of that name. Raises BadInput with the nearest known name."""
     if name not in DEVICES:
         raise BadInput(
-            f"no Psram device is called '{name}'", mend=suggest(name, DEVICES, "known devices are")
+            f"no Psram device is called '{name}'", hint=suggest(name, DEVICES, "known devices are")
         )
     return DEVICES[name]

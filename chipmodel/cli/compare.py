@@ -103,7 +103,7 @@ def compare(
     from solvers.registry import packer_named
 
     if html_file == "-":
-        raise BadInput("only --json can be written to stdout", mend="name a file, or use --json -")
+        raise BadInput("only --json can be written to stdout", hint="name a file, or use --json -")
     limits = search_limits(time_limit, node_limit, seed, DEFAULT_SECONDS)
     wanted = _packer_names(packers or ("" if streamers or merges else "all"))
     if is_packing(workload):
@@ -145,10 +145,10 @@ def _table(workload: str, capacity: str | None, memories: tuple[str, ...]) -> Pa
     return table
 
 
-def _refuse(said: Mapping[str, object], why: str, mend: str) -> None:
+def _refuse(said: Mapping[str, object], why: str, hint: str) -> None:
     for option, value in said.items():
         if value:
-            raise BadInput(f"{option} {why}", mend=mend)
+            raise BadInput(f"{option} {why}", hint=hint)
 
 
 def _packer_names(text: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("c-header", "tflm", "minimalloc", "csv", "parquet")
 OF_RESULTS = ("csv", "parquet")
-MEND = "write one with: chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
+HINT = "write one with: chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
 
 
 @click.command()
@@ -62,10 +62,10 @@ def export(
     said = {"--prefix": (prefix, "c-header"), "--tensors": (tensors_file, "tflm")}
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
-            raise BadInput(f"{option} says nothing about {format_}", mend=f"leave it out, or --as {wanted}")
+            raise BadInput(f"{option} says nothing about {format_}", hint=f"leave it out, or --as {wanted}")
     keep("--output", output, source, tensors_file)
     text = read_text(Path(source))
-    root = read_json(text, source, MEND)
+    root = read_json(text, source, HINT)
     if format_ in OF_RESULTS:
         _ops(root, core, format_, output)
         return
@@ -87,8 +87,8 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
 
     if is_result(root):
         what = "this is a result, and not the plan that this format needs"
-        mend = "chipmodel simulate WORKLOAD --plan PLAN.json writes the plan"
-        raise BadInput(f"{source}: {what}", mend=mend)
+        hint = "chipmodel simulate WORKLOAD --plan PLAN.json writes the plan"
+        raise BadInput(f"{source}: {what}", hint=hint)
     return layout_of(read_plan(text, source), source, core)
 
 
@@ -97,16 +97,16 @@ def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None
     from reports.export.tables import ops_csv, ops_parquet
 
     if core is not None:
-        raise BadInput(f"--core says nothing about {format_}", mend="leave it out: the cores are a column")
+        raise BadInput(f"--core says nothing about {format_}", hint="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
-        mend = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
-        raise BadInput(f"{root.file}: this is a plan, and not the result that {format_} needs", mend=mend)
+        hint = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
+        raise BadInput(f"{root.file}: this is a plan, and not the result that {format_} needs", hint=hint)
     answer = answer_of(root)
     if format_ == "csv":
         _write(ops_csv(answer), output)
         return
     if output is None or output == "-":
-        raise BadInput("parquet is binary", mend="name a file: --output ops.parquet")
+        raise BadInput("parquet is binary", hint="name a file: --output ops.parquet")
     _write(ops_parquet(answer), output)
 
 
@@ -116,8 +116,8 @@ def _header(layout: Layout, prefix: str | None, source: str) -> str:
     from reports.export.layout import must_fit
 
     if prefix is not None and not (KEYWORD.fullmatch(prefix) and len(prefix) <= LONGEST_PREFIX):
-        mend = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
-        raise BadInput(f"--prefix {prefix!r} begins no identifier", mend=mend)
+        hint = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
+        raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
     must_fit(layout, source)
     return c_header(layout, prefix or prefix_of(layout.workload))
 
@@ -128,7 +128,7 @@ def _tflm(layout: Layout, tensors_file: str | None, source: str, output: str | N
     from reports.export.tflm import offline_bytes, offline_plan, offline_table
 
     if output is None or output == "-":
-        raise BadInput("tflm is binary, and stdout lists its tensors", mend="name a file: --output plan.bin")
+        raise BadInput("tflm is binary, and stdout lists its tensors", hint="name a file: --output plan.bin")
     must_fit(layout, source)
     names = None
     if tensors_file:

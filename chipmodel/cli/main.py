@@ -67,14 +67,14 @@ def main() -> None:
         if os.environ.get("CHIPMODEL_TRACEBACK"):
             raise
         named = f": {error.filename}" if error.filename else ""
-        mend = "a limit (ulimit -a), a folder or a device of this system; CHIPMODEL_TRACEBACK=1 shows where"
-        _fail(f"error: the system says: {error.strerror or error}{named}\n  mend: {mend}", EXIT_BAD_INPUT)
+        hint = "a limit (ulimit -a), a folder or a device of this system; CHIPMODEL_TRACEBACK=1 shows where"
+        _fail(f"error: the system says: {error.strerror or error}{named}\n  hint: {hint}", EXIT_BAD_INPUT)
     except Exception as error:
         if os.environ.get("CHIPMODEL_TRACEBACK"):
             raise
         _fail(
             f"internal error: {type(error).__name__}: {error}\n"
-            "  mend: this is a fault of chipmodel; set CHIPMODEL_TRACEBACK=1 to see where, and report it",
+            "  hint: this is a fault of chipmodel; set CHIPMODEL_TRACEBACK=1 to see where, and report it",
             70,
         )
 
@@ -225,7 +225,7 @@ def _verdict(result: Result) -> int:
         return 0
     click.echo(
         f"does not fit: packer {result.solved.planner} needs {result.solved.peak:,} B of "
-        f"{result.capacity:,} B\n  mend: another --packer, or more memory: "
+        f"{result.capacity:,} B\n  hint: another --packer, or more memory: "
         f"--set shared_memory.bytes={result.solved.peak}",
         err=True,
     )

@@ -60,12 +60,12 @@ workload_options = all_of(
     ),
     click.option("--strict", is_flag=True, help="An unknown ONNX operator is an error."),
     click.option(
-        "--trips",
+        "--iterations",
         multiple=True,
         metavar="NODE=N",
         expose_value=False,
         callback=_remember,
-        help="Trips of an ONNX Loop of which the file does not tell them. Repeatable.",
+        help="Iterations of an ONNX Loop of which the file does not tell them. Repeatable.",
     ),
     click.option(
         "--probability",
@@ -144,7 +144,8 @@ plan_options = all_of(
         "choices",
         multiple=True,
         metavar="NAME=CHOICE,...",
-        help="Arm of an if, or trips of a loop: gate=face,decode=3. Else the first arm and the loop's trips.",
+        help="Arm of an if, or iterations of a loop: gate=face,decode=3. "
+        "Else the first arm and the loop's iterations.",
     ),
 )
 
@@ -172,15 +173,15 @@ def inputs(
     """What the shared options name; the program's notes go to stderr. Raises BadInput."""
     from chipmodel.chip.chip_file import load_chip
     from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_probability_option, parse_trips_option, with_probabilities
+    from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
     from workloads.load import load, parse_shape_option
     from workloads.profile import read_profile, with_profile
 
     chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
     with stage(f"reading {workload}"):
         bound = dict(parse_shape_option(text) for text in shapes)
-        trips = dict(parse_trips_option(text) for text in _remembered("trips"))
-        program = load(workload, dtype=dtype, shapes=bound, strict=strict, trips=trips)
+        iterations = dict(parse_iterations_option(text) for text in _remembered("iterations"))
+        program = load(workload, dtype=dtype, shapes=bound, strict=strict, iterations=iterations)
         likely = dict(parse_probability_option(text) for text in _remembered("probability"))
         program = with_probabilities(program, likely) if likely else program
         if profile:
@@ -193,15 +194,15 @@ def inputs(
 
 
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
-    """The arms and trips of ``--path NAME=CHOICE,...``. Raises BadInput."""
+    """The arms and iterations of ``--path NAME=CHOICE,...``. Raises BadInput."""
     choices: dict[str, str] = {}
     for text in ",".join(texts).split(",") if texts else ():
         name, equals, choice = text.partition("=")
         if not (name.strip() and equals and choice.strip()):
             raise BadInput(
-                f"--path {text!r} is no NAME=CHOICE", mend="write it as in --path gate=face,decode=3"
+                f"--path {text!r} is no NAME=CHOICE", hint="write it as in --path gate=face,decode=3"
             )
         if name.strip() in choices:
-            raise BadInput(f"--path chooses {name.strip()!r} twice", mend="choose once for each if and loop")
+            raise BadInput(f"--path chooses {name.strip()!r} twice", hint="choose once for each if and loop")
         choices[name.strip()] = choice.strip()
     return choices

@@ -104,11 +104,11 @@ def _code(answer: Answer) -> int:
     if answer.status == "infeasible":
         capacity, bound = answer.problem.capacity, answer.lower_bound
         enough = capacity is not None and bound > capacity
-        mend = f"--capacity {bound} at least" if enough else "more --capacity, or fewer constraints"
-        click.echo(f"does not fit: it is proven that no plan does\n  mend: {mend}", err=True)
+        hint = f"--capacity {bound} at least" if enough else "more --capacity, or fewer constraints"
+        click.echo(f"does not fit: it is proven that no plan does\n  hint: {hint}", err=True)
         return EXIT_DOES_NOT_FIT
-    mend = "a longer --time-limit, another --seed or --packer, or more --capacity"
-    click.echo(f"unknown: neither a plan that fits nor a proof against it\n  mend: {mend}", err=True)
+    hint = "a longer --time-limit, another --seed or --packer, or more --capacity"
+    click.echo(f"unknown: neither a plan that fits nor a proof against it\n  hint: {hint}", err=True)
     return EXIT_UNKNOWN
 
 
@@ -116,9 +116,9 @@ def _distinct(*names: str | None) -> tuple[str | None, str | None, str | None]:
     csv_file, json_file, html_file = names
     written = [Path(name) for name in names if name and name != "-"]
     if csv_file == "-" or html_file == "-":
-        raise BadInput("only --json can be written to stdout", mend="name a file, or use --json -")
+        raise BadInput("only --json can be written to stdout", hint="name a file, or use --json -")
     if len(set(written)) < len(written):
-        raise BadInput("two outputs name the same file", mend="give each a name of its own")
+        raise BadInput("two outputs name the same file", hint="give each a name of its own")
     return csv_file, None if json_file == "-" else json_file, html_file
 
 
@@ -127,11 +127,11 @@ def search_limits(seconds: float | None, nodes: int | None, seed: int, default: 
     from solvers.core.outcome import Limits
 
     if seconds is not None and not 0 <= seconds <= MOST_SECONDS:
-        raise BadInput(f"--time-limit {seconds:g} is no limit", mend=f"0 to {MOST_SECONDS:,.0f} seconds")
+        raise BadInput(f"--time-limit {seconds:g} is no limit", hint=f"0 to {MOST_SECONDS:,.0f} seconds")
     if nodes is not None and not 0 <= nodes <= MOST_NODES:
-        raise BadInput(f"--node-limit {nodes} is no limit", mend="a whole number of nodes, 0 or more")
+        raise BadInput(f"--node-limit {nodes} is no limit", hint="a whole number of nodes, 0 or more")
     if not 0 <= seed <= MOST_SEED:
-        raise BadInput(f"--seed {seed} is no seed", mend=f"0 to {MOST_SEED}")
+        raise BadInput(f"--seed {seed} is no seed", hint=f"0 to {MOST_SEED}")
     if seconds is None and nodes is None:
         seconds = default
     return Limits(seconds, nodes, seed)
@@ -145,7 +145,7 @@ def read_packing_source(source: str, capacity: int | None, memories: tuple[Memor
     if not source.startswith(SCHEME):
         return read_packing(Path(source), capacity, memories)
     if memories:
-        raise BadInput(f"{SCHEME} makes buffers for one memory", mend="drop --memory")
+        raise BadInput(f"{SCHEME} makes buffers for one memory", hint="drop --memory")
     return guillotine_table(source, capacity)
 
 

@@ -34,7 +34,7 @@ def path_word(texts: tuple[str, ...]) -> tuple[str | None, dict[str, str]]:
     parts = [part.strip() for text in texts for part in text.split(",")]
     words = {part for part in parts if part in WORDS}
     if len(words) > 1:
-        raise BadInput("--path says both best and worst", mend="one of them is simulated in detail")
+        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
     return next(iter(words), None), path_choices(tuple(part for part in parts if part not in WORDS))
 
 
@@ -62,11 +62,11 @@ def _again(run: Callable[[Mapping[str, str]], Result], weighed: Result, word: st
 
     paths = weighed.paths
     if paths is None:
-        raise BadInput(f"--path {word}: the workload has no if and no loop", mend="leave it out")
+        raise BadInput(f"--path {word}: the workload has no if and no loop", hint="leave it out")
     found = (paths.best if word == "best" else paths.worst).choices
     if found is None:
         raise BadInput(
-            f"--path {word}: that path does not decide the same way on each trip of a loop",
-            mend="choose an arm for every trip: --path NAME=ARM; the report lists what it decides",
+            f"--path {word}: that path does not decide the same way on each iteration of a loop",
+            hint="choose an arm for every iteration: --path NAME=ARM; the report lists what it decides",
         )
     return replace(run(found), paths=paths)

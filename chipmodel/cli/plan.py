@@ -69,8 +69,8 @@ def plan(
 
     program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
     if chip.cores > 1:
-        mend = "plan it by chipmodel simulate WORKLOAD --plan FILE"
-        raise BadInput(f"the chip has {chip.cores} cores", mend=mend)
+        hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
+        raise BadInput(f"the chip has {chip.cores} cores", hint=hint)
 
     def planned_in(program: Program) -> Planned:
         with stage(f"planning {program.name}") as say:

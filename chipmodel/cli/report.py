@@ -47,10 +47,10 @@ def report(
     from chipmodel.files.atomic_write import keep, write_whole
 
     if output == "-":
-        raise BadInput("a page is not written to stdout", mend="name a file: -o report.html")
+        raise BadInput("a page is not written to stdout", hint="name a file: -o report.html")
     if (folder and not output) or (keys and not folder):
         raise BadInput(
-            "pages of points are linked from a page", mend="give -o report.html and --points DIR too"
+            "pages of points are linked from a page", hint="give -o report.html and --points DIR too"
         )
     with stage(f"reading {study}"):
         store = _store(Path(study), store_file)
@@ -78,7 +78,7 @@ def _store(path: Path, store_file: str | None) -> Path:
     if not _is_store(path):
         return Path(store_file) if store_file else path.with_suffix(STORE)
     if store_file:
-        raise BadInput("this is a store itself", where=Place(str(path)), mend="leave out --store")
+        raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
     return path
 
 
@@ -119,5 +119,5 @@ def _is_store(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
-        mend = "give STUDY.yaml or STUDY.sqlite"
-        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), mend=mend) from None
+        hint = "give STUDY.yaml or STUDY.sqlite"
+        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), hint=hint) from None

@@ -58,7 +58,7 @@ def study(
       workloads     zoo:NAME, onnx:NAME, files (relative to STUDY.yaml),
                     guillotine:n=60, minimalloc:NAME; * stands for anything.
                     [MLPerf Tiny]
-                    Options: model.onnx?dtype=int16&shape.x=1,3,64,64&trips.l=3
+                    Options: model.onnx?dtype=int16&shape.x=1,3,64,64&iterations.l=3
       chips         presets and chip files, or all. [luna-arcs]
       packers       names, or all. [large-first]; also merges [conflict] and
                     streamers [ping-pong]
@@ -116,13 +116,13 @@ def _check(
     table_file: str | None,
 ) -> None:
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise BadInput(f"--workers {workers} is no number of processes", mend=f"1 to {MOST_WORKERS}")
+        raise BadInput(f"--workers {workers} is no number of processes", hint=f"1 to {MOST_WORKERS}")
     if workers is not None and dask:
-        raise BadInput("--workers is of this machine, --dask of a cluster", mend="give one of the two")
+        raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
     if only_status and (retry_failed or workers is not None or dask):
-        raise BadInput("--status answers no point", mend="leave out --retry-failed, --workers and --dask")
+        raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
     if no_times and not table_file:
-        raise BadInput("--no-times is of a table", mend="give --export FILE.csv as well")
+        raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
 
 
 def _ask(store: Store, asked: Study, tasks: tuple[Task, ...]) -> None:

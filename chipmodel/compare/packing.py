@@ -77,7 +77,7 @@ def _correct(problem: Problem, solved: Solved, packer: str) -> Plan | None:
     if solved.status in ("infeasible", "unknown"):
         return None
     what = f"packer {packer!r} cannot keep all constraints: {faults[0]}"
-    raise BadInput(what, mend="use --packer exact, which keeps them all")
+    raise BadInput(what, hint="use --packer exact, which keeps them all")
 
 
 def _faults(problem: Problem, plan: Plan) -> tuple[str, ...]:

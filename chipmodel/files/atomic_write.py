@@ -44,7 +44,7 @@ def keep(option: str, output: str | None, *sources: str | Path | None) -> None:
         return
     path = Path(output)
     if any(source and _same(path, Path(source)) for source in sources):
-        raise BadInput(f"{option} {output} would overwrite what is read", mend="name another file")
+        raise BadInput(f"{option} {output} would overwrite what is read", hint="name another file")
     if not path.parent.is_dir():
         raise _refused(path, FileNotFoundError(ENOENT, os.strerror(ENOENT)))
 
@@ -67,5 +67,5 @@ def _refused(path: Path, error: OSError) -> BadInput:
     return BadInput(
         f"cannot write: {reason}",
         where=Place(str(path)),
-        mend="name a file in a folder that exists and may be written",
+        hint="name a file in a folder that exists and may be written",
     )

@@ -25,13 +25,13 @@ class Node:
     path: tuple[Step, ...]
     text: str
     file: str
-    mend: str
+    hint: str
     """What to do about a file that is not of the kind that was asked for."""
 
     def fail(self, what: str) -> NoReturn:
         """Raise BadInput at this value's line and column."""
         raise BadInput(
-            f"{_named(self.path)}{what}", where=_place(self.text, self.path, self.file), mend=self.mend
+            f"{_named(self.path)}{what}", where=_place(self.text, self.path, self.file), hint=self.hint
         )
 
     def mapping(self) -> Mapping[str, object]:
@@ -48,7 +48,7 @@ class Node:
         """What the object has at ``key``."""
         if key not in self.mapping():
             self.fail(f"the key {key!r} is missing")
-        return Node(self.mapping()[key], (*self.path, key), self.text, self.file, self.mend)
+        return Node(self.mapping()[key], (*self.path, key), self.text, self.file, self.hint)
 
     def values(self, read: Callable[[Node], T]) -> dict[str, T]:
         """Every value of the object, in its order."""
@@ -59,7 +59,7 @@ class Node:
         if not _is_list(self.value):
             self.fail(f"expected a list, not {shown(self.value)}")
         items = enumerate(self.value)
-        return tuple(read(Node(v, (*self.path, i), self.text, self.file, self.mend)) for i, v in items)
+        return tuple(read(Node(v, (*self.path, i), self.text, self.file, self.hint)) for i, v in items)
 
     def words(self) -> str:
         """The value as a string."""
@@ -88,22 +88,22 @@ class Node:
         return self.value
 
 
-def read_json(text: str, file: str, mend: str) -> Node:
+def read_json(text: str, file: str, hint: str) -> Node:
     """The value in ``text``. Raises BadInput, with its place, for what is not JSON or has a key twice."""
     try:
         value = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         place = Place(file, error.lineno, error.colno)
-        raise BadInput(f"not JSON: {error.msg}", where=place, mend=mend) from None
+        raise BadInput(f"not JSON: {error.msg}", where=place, hint=hint) from None
     except _Twice as twice:
         what = f"the key {shown(twice.key)} is given twice in one object"
-        raise BadInput(what, where=_second(text, twice.key, file), mend=mend) from None
+        raise BadInput(what, where=_second(text, twice.key, file), hint=hint) from None
     except ValueError:
         # json leaves it to int() to refuse numbers of thousands of digits.
-        raise BadInput("a number is too long", where=Place(file), mend=mend) from None
+        raise BadInput("a number is too long", where=Place(file), hint=hint) from None
     except RecursionError:
-        raise BadInput("nested too deeply", where=Place(file), mend=mend) from None
-    return Node(value, (), text, file, mend)
+        raise BadInput("nested too deeply", where=Place(file), hint=hint) from None
+    return Node(value, (), text, file, hint)
 
 
 class _Twice(Exception):

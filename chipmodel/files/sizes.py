@@ -12,7 +12,7 @@ UNITS = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 _SIZE = re.compile(r"(?P<number>[0-9]+(,[0-9]{3})*(\.[0-9]+)?) *(?P<unit>[A-Za-z]*)")
 _AMBIGUOUS = {"k": "KiB", "kb": "KiB", "m": "MiB", "mb": "MiB", "g": "GiB", "gb": "GiB"}
 _LONGEST = 40
-_MEND = "write bytes such as 393216, or a size such as 384 KiB or 8 MiB"
+_HINT = "write bytes such as 393216, or a size such as 384 KiB or 8 MiB"
 
 
 def parse_bytes(value: int | str) -> int:
@@ -22,17 +22,17 @@ def parse_bytes(value: int | str) -> int:
     mean 1000s to some and 1024s to others.
     """
     if isinstance(value, bool):
-        raise BadInput(f"{shown(value)} is no size in bytes", mend=_MEND)
+        raise BadInput(f"{shown(value)} is no size in bytes", hint=_HINT)
     if isinstance(value, int):
         if value < 0:
-            raise BadInput(f"the size {shown(value)} is negative", mend=_MEND)
+            raise BadInput(f"the size {shown(value)} is negative", hint=_HINT)
         return value
     text = value.strip()
     match = _SIZE.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         negative = text.startswith("-")
         what = f"the size {shown(value)} is negative" if negative else f"{shown(value)} is no size in bytes"
-        raise BadInput(what, mend=_MEND)
+        raise BadInput(what, hint=_HINT)
     return _whole(match["number"].replace(",", ""), match["unit"], value)
 
 
@@ -49,10 +49,10 @@ def _whole(number: str, unit: str, value: str) -> int:
     if factor is None:
         binary = _AMBIGUOUS.get(unit.lower())
         if binary is None:
-            raise BadInput(f"{shown(value)} has the unknown unit '{unit}'", mend=_MEND)
-        mend = f"write {number} {binary} if 1024s are meant, or the plain number of bytes"
-        raise BadInput(f"{shown(value)} is ambiguous: {unit} is 1000s to some and 1024s to others", mend=mend)
+            raise BadInput(f"{shown(value)} has the unknown unit '{unit}'", hint=_HINT)
+        hint = f"write {number} {binary} if 1024s are meant, or the plain number of bytes"
+        raise BadInput(f"{shown(value)} is ambiguous: {unit} is 1000s to some and 1024s to others", hint=hint)
     size = Fraction(number) * factor
     if size.denominator != 1:
-        raise BadInput(f"{shown(value)} is no whole number of bytes", mend=_MEND)
+        raise BadInput(f"{shown(value)} is no whole number of bytes", hint=_HINT)
     return int(size)

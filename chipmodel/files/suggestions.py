@@ -9,7 +9,7 @@ LONGEST_SHOWN = 60
 
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
-    """A mend for the unknown ``word``: "did you mean X? keys here are X, Y, Z".
+    """A hint for the unknown ``word``: "did you mean X? keys here are X, Y, Z".
 
     ``what`` introduces the list ("keys here are"). Without any known name the text is empty.
     """

@@ -84,30 +84,30 @@ _BOUNDS: Mapping[str, str] = {
 def syntax_mistake(error: yaml.YAMLError, text: str, file: str) -> BadInput:
     """The parser's ``error`` in ``text``."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return BadInput(f"this is not YAML: {error}", where=Place(file), mend="check that it is a YAML file")
+        return BadInput(f"this is not YAML: {error}", where=Place(file), hint="check that it is a YAML file")
     mark = error.problem_mark
     where = Place(file, mark.line + 1, mark.column + 1)
     # The parser counts lines as YAML does; text.split alone agrees with it on \r\n and \n.
     lines = text.split("\n", mark.line + 1)
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
-        return BadInput("a tab stands in the indentation", where=where, mend="indent with spaces")
+        return BadInput("a tab stands in the indentation", where=where, hint="indent with spaces")
     problem = error.problem or "this is not YAML"
     if "cannot start any token" in problem:
         what = f"the character {line[mark.column : mark.column + 1]!r} cannot begin a value"
-        return BadInput(what, where=where, mend="quote the text")
+        return BadInput(what, where=where, hint="quote the text")
     context = error.context_mark
     since = f" of line {context.line + 1}" if context is not None else ""
-    for sign, what, mend in _SYNTAX:
+    for sign, what, hint in _SYNTAX:
         if sign in problem:
-            return BadInput(what.replace("{since}", since), where=where, mend=mend)
-    return BadInput(f"this is not YAML: {problem}", where=where, mend="check the quotes and the indentation")
+            return BadInput(what.replace("{since}", since), where=where, hint=hint)
+    return BadInput(f"this is not YAML: {problem}", where=where, hint="check the quotes and the indentation")
 
 
 @dataclass(frozen=True, slots=True)
 class _Mistake:
     what: str
-    mend: str
+    hint: str
     place: Place
     path: Loc
     rank: int = 1
@@ -126,7 +126,7 @@ def model_mistakes(error: ValidationError, model: type[BaseModel], document: Doc
     ordered = sorted(_without_echoes(found), key=lambda m: m.order)
     first = ordered[0]
     if len(ordered) == 1:
-        return BadInput(first.what, where=first.place, mend=first.mend)
+        return BadInput(first.what, where=first.place, hint=first.hint)
     lines = [_line(first), *(f"{m.place}: {_line(m)}" for m in ordered[1:MOST_REPORTED])]
     if len(ordered) > MOST_REPORTED:
         lines.append(f"and {len(ordered) - MOST_REPORTED} more")
@@ -134,7 +134,7 @@ def model_mistakes(error: ValidationError, model: type[BaseModel], document: Doc
 
 
 def _line(mistake: _Mistake) -> str:
-    return f"{mistake.what} ({mistake.mend})" if mistake.mend else mistake.what
+    return f"{mistake.what} ({mistake.hint})" if mistake.hint else mistake.what
 
 
 def _without_echoes(mistakes: list[_Mistake]) -> list[_Mistake]:
@@ -143,7 +143,7 @@ def _without_echoes(mistakes: list[_Mistake]) -> list[_Mistake]:
     kept: dict[tuple[str, Loc], _Mistake] = {}
     for mistake in mistakes:
         hint = f"did you mean '{mistake.key}'?"
-        echo = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.mend for u in unknown)
+        echo = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.hint for u in unknown)
         if not echo:
             kept.setdefault((mistake.what, mistake.path), mistake)
     return list(kept.values())
@@ -155,19 +155,19 @@ def _mistake(details: ErrorDetails, model: type[BaseModel], document: Document) 
     place = document.place(path)
     if kind == "extra_forbidden":
         key = str(loc[-1])
-        mend = suggest(key, keys_at(model, loc[:-1]), "keys here are") or "remove it"
-        return _Mistake(f"unknown key '{key}'{_inside(path[:-1])}", mend, place, path, 0, key)
+        hint = suggest(key, keys_at(model, loc[:-1]), "keys here are") or "remove it"
+        return _Mistake(f"unknown key '{key}'{_inside(path[:-1])}", hint, place, path, 0, key)
     if kind == "missing":
         key = str(loc[-1])
         return _Mistake(
             f"the key '{key}' is missing{_inside(path)}", f"add '{key}: ...'", place, path, 2, key
         )
-    what, mend = _wrong_value(kind, details)
-    return _Mistake(f"{_label(path)} {what}", mend, place, path)
+    what, hint = _wrong_value(kind, details)
+    return _Mistake(f"{_label(path)} {what}", hint, place, path)
 
 
 def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
-    """(what is wrong with the value, how to mend it) for every other type of pydantic's errors."""
+    """(what is wrong with the value, how to fix it) for every other type of pydantic's errors."""
     context: Mapping[str, Any] = details.get("ctx", {})
     value = shown(details["input"])
     if kind in _BOUNDS:
@@ -175,8 +175,8 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
         return f"must be {bound}, not {value}", f"write a number that is {bound}"
     if kind in ("literal_error", "enum"):
         choices = re.findall(r"'([^']*)'", str(context["expected"]))
-        mend = suggest(str(details["input"]), choices, "known are") or f"write {context['expected']}"
-        return f"cannot be {value}", mend
+        hint = suggest(str(details["input"]), choices, "known are") or f"write {context['expected']}"
+        return f"cannot be {value}", hint
     if kind.startswith("union_tag") and str(context["discriminator"]).endswith("()"):
         # A function chose the tag, so that its name and the tag say nothing to the user.
         return f"cannot be {value}", "write it in one of the forms that the format describes"
@@ -197,8 +197,8 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
             f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         )
         items = "item" if bound.endswith(" 1") else "items"
-        mend = "add what is missing" if kind == "too_short" else "remove what is too many"
-        return f"must have {bound} {items}, not {context['actual_length']}", mend
+        hint = "add what is missing" if kind == "too_short" else "remove what is too many"
+        return f"must have {bound} {items}, not {context['actual_length']}", hint
     expected = _EXPECTED.get(kind.split("_")[0])
     if expected:
         single = expected[0] == "a text" and isinstance(details["input"], list | dict)

@@ -66,17 +66,17 @@ def read_text(path: Path) -> str:
         with path.open("rb") as stream:
             raw = stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        raise BadInput("no such file", where=where, mend="check the path and the spelling") from None
+        raise BadInput("no such file", where=where, hint="check the path and the spelling") from None
     except IsADirectoryError:
-        raise BadInput("this is a directory", where=where, mend="name a file inside it") from None
+        raise BadInput("this is a directory", where=where, hint="name a file inside it") from None
     except PermissionError:
-        raise BadInput("the file may not be read", where=where, mend="change its permissions") from None
+        raise BadInput("the file may not be read", where=where, hint="change its permissions") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"the file cannot be read: {reason}", where=where, mend="check the path") from None
+        raise BadInput(f"the file cannot be read: {reason}", where=where, hint="check the path") from None
     if len(raw) > MAX_FILE_BYTES:
         what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
-        raise BadInput(what, where=where, mend="check that this is the file you meant")
+        raise BadInput(what, where=where, hint="check that this is the file you meant")
     return _decoded(raw, str(path))
 
 
@@ -100,7 +100,7 @@ def read_yaml(text: str, file: str) -> Document:
 
         raise syntax_mistake(error, text, file) from None
     if tree.root is None or (tree.root.data is None and not tree.root.text):
-        raise BadInput("the file is empty", where=Place(file, 1, 1), mend="write the description into it")
+        raise BadInput("the file is empty", where=Place(file, 1, 1), hint="write the description into it")
     return Document(file, tree.root.data, tree.root, *tree.start)
 
 
@@ -132,14 +132,14 @@ def _decoded(raw: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig", errors="replace")
         what = f"the byte 0x{raw[error.start]:02x} is not UTF-8 text"
-        mend = "check that this is a text file, and save it as UTF-8"
-        raise BadInput(what, where=_place_of(before, len(before), file), mend=mend) from None
+        hint = "check that this is a text file, and save it as UTF-8"
+        raise BadInput(what, where=_place_of(before, len(before), file), hint=hint) from None
 
 
 def _refuse_character(text: str, index: int, file: str) -> NoReturn:
     what = f"the control character U+{ord(text[index]):04X} cannot stand in a YAML file"
-    mend = "check that this is a text file, and remove the character"
-    raise BadInput(what, where=_place_of(text, index, file), mend=mend)
+    hint = "check that this is a text file, and remove the character"
+    raise BadInput(what, where=_place_of(text, index, file), hint=hint)
 
 
 def _place_of(text: str, index: int, file: str) -> Place:

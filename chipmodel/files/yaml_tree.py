@@ -150,8 +150,8 @@ class Tree:
         return node
 
     def _refuse_tag(self, event: Any, mark: Any) -> NoReturn:
-        mend = "remove it; quote a value that is a text"
-        self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", mend)
+        hint = "remove it; quote a value that is a text"
+        self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", hint)
 
     def _open(self, node: Node, event: Any, mark: Any) -> None:
         if event.tag is not None:
@@ -194,8 +194,8 @@ class Tree:
 
     def _refuse_size(self, mark: Any) -> NoReturn:
         if self.values > MAX_VALUES:
-            mend = "make it smaller; each alias counts as all that it stands for"
-            self._fail(mark, f"the file holds more than {MAX_VALUES:,} values", mend)
+            hint = "make it smaller; each alias counts as all that it stands for"
+            self._fail(mark, f"the file holds more than {MAX_VALUES:,} values", hint)
         what = f"values are nested more than {MAX_DEPTH} levels deep"
         self._fail(mark, what, "check the brackets and dashes")
 
@@ -219,5 +219,5 @@ class Tree:
             )
         frame.key, frame.line, frame.column = key, mark.line + 1, mark.column + 1
 
-    def _fail(self, mark: Any, what: str, mend: str) -> NoReturn:
-        raise BadInput(what, where=Place(self.file, mark.line + 1, mark.column + 1), mend=mend)
+    def _fail(self, mark: Any, what: str, hint: str) -> NoReturn:
+        raise BadInput(what, where=Place(self.file, mark.line + 1, mark.column + 1), hint=hint)

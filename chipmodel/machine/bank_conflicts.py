@@ -79,7 +79,7 @@ class Ends:
         return min(self.cycles - now.cycles, self.op - now.op, self.data - now.data)
 
 
-class Meetings:
+class BankConflicts:
     """Searches for meetings on ``banks``, and remembers them."""
 
     def __init__(self, banks: BankMap) -> None:

@@ -1,4 +1,4 @@
-"""The DMA engine of the event-driven simulator: channels, and whose burst is under way.
+"""The DMA engine of the event-driven simulator: channels, and whose burst is in flight.
 
 Time jumps from decision to decision. While a transfer has the engine to itself its bursts follow one
 another without one, and nothing here grows with its bytes.
@@ -150,13 +150,13 @@ class DmaEngine:
         )
 
     def _begun_here(self) -> bool:
-        """Whether the burst that is under way was chosen, but has not moved anything."""
+        """Whether the burst that is in flight was chosen, but has not moved anything."""
         transfer = None if self.current is None else self.channels[self.current]
         return transfer is not None and self.chosen_at == (transfer.serial, transfer.done)
 
     def _due(self, interruption: Interruption, handled: int, clock: int) -> tuple[object, ...]:
         """Where in its period an interruption is, and for how long the latest one will hold a burst up that
-        has yet to be chosen; None where a burst is under way, which ends first."""
+        has yet to be chosen; None where a burst is in flight, which ends first."""
         number = interruption.last(clock)
         phase = (clock - number * interruption.period).as_integer_ratio()
         if number <= handled:
@@ -175,7 +175,7 @@ class DmaEngine:
         return None if self.current is None or self.held else self.channels[self.current]
 
     def settle(self, clock: int) -> None:
-        """Fill free channels, and choose a burst where none is under way."""
+        """Fill free channels, and choose a burst where none is in flight."""
         self._admit(clock)
         transfer = self.moving()
         if transfer and transfer.starts_burst() and self.chosen_at != (transfer.serial, transfer.done):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from chipmodel.chip.chip import Chip
-from chipmodel.machine.bank_conflicts import Ends, Meetings, Pair, Passage
+from chipmodel.machine.bank_conflicts import BankConflicts, Ends, Pair, Passage
 from chipmodel.machine.banks import BankMap, bank_map
 from chipmodel.machine.dma_engine import DmaEngine, Transfer
 from chipmodel.machine.npu_accesses import Stream, streams
@@ -114,7 +114,7 @@ class Machine:
     def __init__(self, chip: Chip, cores: int = 1) -> None:
         self.chip = chip
         self.banks = bank_map(chip.shared_memory)
-        self.meetings = None if self.banks is None else Meetings(self.banks)
+        self.meetings = None if self.banks is None else BankConflicts(self.banks)
         self.dma = DmaEngine(chip)
         self.clock = 0
         self.passes = 0
@@ -275,7 +275,7 @@ class Machine:
             self.advance(cycles, cycles)
 
     def run_beside(
-        self, meetings: Meetings, core: _Core, running: _Running, transfer: Transfer, cycles: int
+        self, meetings: BankConflicts, core: _Core, running: _Running, transfer: Transfer, cycles: int
     ) -> None:
         """``cycles``, of an op and of data of one core, in which the two may meet."""
         pair = Pair(running.streams, transfer.shape, transfer.command.at.offset)

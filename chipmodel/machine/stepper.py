@@ -182,7 +182,7 @@ class _Stepper:
         return any(t.command.at.part.name == command.tensor for t in stores)
 
     def admit(self) -> None:
-        """The oldest transfers go to free channels, unless they must follow one that is under way."""
+        """The oldest transfers go to free channels, unless they must follow one that is in flight."""
         while self.queue and None in self.channels:
             head = self.queue[0]
             if any(t and head.command.clashes(t.command, t.core == head.core) for t in self.channels):
@@ -190,7 +190,7 @@ class _Stepper:
             self.channels[self.channels.index(None)] = self.queue.pop(0)
 
     def take_burst(self) -> None:
-        """Where no burst is under way, choose the next among the transfers that are set up."""
+        """Where no burst is in flight, choose the next among the transfers that are set up."""
         if self.engine.channel is not None:
             return
         ready = [c for c, transfer in enumerate(self.channels) if transfer and not transfer.setup_left]

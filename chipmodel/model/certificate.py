@@ -103,7 +103,7 @@ def from_record(record: Mapping[str, object]) -> Certificate:
     values = dict(record)
     kind = values.pop("kind", None)
     if kind not in KINDS:
-        raise BadInput(f"unknown kind of certificate {kind!r}", mend=f"one of {', '.join(KINDS)}")
+        raise BadInput(f"unknown kind of certificate {kind!r}", hint=f"one of {', '.join(KINDS)}")
     if isinstance(values.get("floor"), Mapping):
         values["floor"] = from_record(values["floor"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     if isinstance(values.get("buffers"), list):

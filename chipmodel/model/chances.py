@@ -11,11 +11,11 @@ from chipmodel.model.program import If, Loop, Node, Program
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """By the name of an ``if``, the probabilities of its arms; by the name of a ``loop``, of its trips.
-    An ``if`` that is not named takes each arm as likely as another, a ``loop`` makes its own trips."""
+    """By the name of an ``if``, the probabilities of its arms; by the name of a ``loop``, of its iterations.
+    An ``if`` that is not named takes each arm as likely as another, a ``loop`` makes its own iterations."""
 
     arms: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict[str, Mapping[str, Fraction]])
-    trips: Mapping[str, tuple[tuple[int, Fraction], ...]] = field(
+    iterations: Mapping[str, tuple[tuple[int, Fraction], ...]] = field(
         default_factory=dict[str, tuple[tuple[int, Fraction], ...]]
     )
 
@@ -23,13 +23,13 @@ class Chances:
 def chances_of(program: Program) -> Chances:
     """The probabilities that ``program``, which is valid, states."""
     arms: dict[str, Mapping[str, Fraction]] = {}
-    trips: dict[str, tuple[tuple[int, Fraction], ...]] = {}
+    iterations: dict[str, tuple[tuple[int, Fraction], ...]] = {}
     for node in _decisions(program.body):
         if isinstance(node, If):
             arms[node.name] = arm_chances(node)
         elif node.chances:
-            trips[node.name] = node.chances
-    return Chances(arms, trips)
+            iterations[node.name] = node.chances
+    return Chances(arms, iterations)
 
 
 def arm_chances(node: If) -> dict[str, Fraction]:

@@ -42,7 +42,7 @@ class DmaStart:
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
 
     def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
-        """Whether the two may not be under way at once: they share bytes of one SharedMemory, or one
+        """Whether the two may not be in flight at once: they share bytes of one SharedMemory, or one
         stores what the other moves."""
         mine = Interval(self.at.offset, self.at.offset + self.bytes)
         if same_core and mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
@@ -93,10 +93,10 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Run ``body`` ``trips`` times."""
+    """Run ``body`` ``iterations`` times."""
 
     name: str
-    trips: int
+    iterations: int
     body: tuple[Command, ...]
 
 
@@ -124,7 +124,7 @@ Command = Plain | Branch | Repeat
 
 
 class Deadlock(RuntimeError):
-    """Every sequencer waits for another, and no transfer is under way: a wrong stream of commands."""
+    """Every sequencer waits for another, and no transfer is in flight: a wrong stream of commands."""
 
 
 def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
@@ -142,8 +142,8 @@ def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
 
 
 def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:
-    """The decision at each branch (an arm's name) and loop (its trips): ``choices`` where they
-    speak, else the first arm and the loop's own trips. Raises BadInput for a choice that is not
+    """The decision at each branch (an arm's name) and loop (its iterations): ``choices`` where they
+    speak, else the first arm and the loop's own iterations. Raises BadInput for a choice that is not
     there to be made."""
     path: dict[str, str] = {}
     for command in walk(commands):
@@ -151,13 +151,13 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
             case Branch():
                 path[command.name] = _arm(command, choices)
             case Repeat():
-                path[command.name] = _trips(command, choices)
+                path[command.name] = _iterations(command, choices)
             case _:
                 pass
     for name in choices:
         if name not in path:
             known = ", ".join(path) or "none in this workload"
-            raise BadInput(f"--path names {name!r}, which is no if or loop", mend=f"there are: {known}")
+            raise BadInput(f"--path names {name!r}, which is no if or loop", hint=f"there are: {known}")
     return path
 
 
@@ -166,20 +166,20 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
     chosen = choices.get(branch.name, names[0])
     if chosen not in names:
         raise BadInput(
-            f"--path {branch.name}={chosen}: the if has no such arm", mend=f"one of {', '.join(names)}"
+            f"--path {branch.name}={chosen}: the if has no such arm", hint=f"one of {', '.join(names)}"
         )
     return chosen
 
 
-def _trips(loop: Repeat, choices: Mapping[str, str]) -> str:
-    chosen = choices.get(loop.name, str(loop.trips))
+def _iterations(loop: Repeat, choices: Mapping[str, str]) -> str:
+    chosen = choices.get(loop.name, str(loop.iterations))
     number = chosen.lstrip("0") or chosen[:1]
-    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MOST_TRIPS:
+    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MOST_ITERATIONS:
         raise BadInput(
-            f"--path {loop.name}={chosen[:60]}: a loop takes a number of trips",
-            mend=f"0 to {MOST_TRIPS:,}, as in --path {loop.name}=3",
+            f"--path {loop.name}={chosen[:60]}: a loop takes a number of iterations",
+            hint=f"0 to {MOST_ITERATIONS:,}, as in --path {loop.name}=3",
         )
     return number
 
 
-MOST_TRIPS = 1_000_000
+MOST_ITERATIONS = 1_000_000

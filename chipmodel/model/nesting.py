@@ -40,14 +40,14 @@ class Section:
         return index if index >= 0 and position in self.forks[index].extent else None
 
 
-def under_way(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
-    """Positions at which a transfer issued at ``issue`` may be under way until ``due`` has waited for it.
+def in_flight(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
+    """Positions at which a transfer issued at ``issue`` may be in flight until ``due`` has waited for it.
 
     On every path it is followed from ``issue`` on. Where it is issued outside of a branch or loop and due
-    inside, some paths never come to ``due``: it is then under way, and its buffer taken, up to the end of
+    inside, some paths never come to ``due``: it is then in flight, and its buffer taken, up to the end of
     the outermost such fork, behind which somebody has to wait. Where ``due`` lies no later than ``issue``,
-    the innermost loop around both carries it into the next trip, and the same holds at the loop's end.
-    One for which nothing of this is so stays under way to the end.
+    the innermost loop around both carries it into the next iteration, and the same holds at the loop's end.
+    One for which nothing of this is so stays in flight to the end.
     """
     if due == issue:
         return (Interval(issue, issue + 1),)
@@ -66,7 +66,7 @@ def under_way(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
     return merged(taken)
 
 
-def waits_behind(root: Section, issue: int, due: int) -> str | None:
+def waits_after(root: Section, issue: int, due: int) -> str | None:
     """The name of the branch or loop behind which a transfer that is issued at ``issue`` may still be under
     way, for not every path through it has come to ``due``; None where all paths wait at ``due``."""
     if due == issue:
@@ -82,7 +82,7 @@ def waits_behind(root: Section, issue: int, due: int) -> str | None:
 
 
 def _follow(section: Section, start: int, due: int, taken: list[Interval], leaves: bool = True) -> bool:
-    """Add to ``taken`` where a transfer that is under way at ``start`` goes on to be; whether it may still
+    """Add to ``taken`` where a transfer that is in flight at ``start`` goes on to be; whether it may still
     be at the end of ``section``. Without ``leaves`` the fork with ``due`` in it is not left."""
     if due not in section.extent or due < start:
         taken.append(Interval(start, section.extent.stop))

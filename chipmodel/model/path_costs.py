@@ -1,6 +1,6 @@
 """What the paths through a program cost: the least, the most and the expected cycles, and who causes them.
 
-Every execution of an ``if`` decides anew, and so does every execution of a ``loop`` over its trips; all
+Every execution of an ``if`` decides again, and so does every execution of a ``loop`` over its iterations; all
 decisions are independent of one another. What ``--path`` names is decided the same way each time.
 """
 
@@ -13,8 +13,8 @@ from typing import Literal
 
 Method = Literal["exact", "sampled"]
 Runs = tuple[tuple[str, int], ...]
-"""What one ``if`` or ``loop`` decided, one execution after another: an arm's name or a number of trips, and
-how many times in a row."""
+"""What one ``if`` or ``loop`` decided, one execution after another: an arm's name or a number of iterations,
+and how many times in a row."""
 
 COUNTED = 10**15
 """Paths are counted up to here."""
@@ -51,7 +51,7 @@ class PartCost:
     probability: Fraction
     """That the ``if`` takes this arm when it is reached; 1 for a loop's body."""
     runs: Fraction
-    """How often it runs in one run of the program, on average: for a loop's body, its trips."""
+    """How often it runs in one run of the program, on average: for a loop's body, its iterations."""
     cycles: Fraction
     """Spent in it in one run of the program, on average."""
     least: int | None

@@ -72,7 +72,7 @@ class Op:
     gathers: bool = False
     """Whether only as many weight bytes as the output has are read (an embedding table)."""
     sliced: str | None = None
-    """The tensor of which each run reads or writes one of ``slices`` equal slices, as a trip of a loop
+    """The tensor of which each run reads or writes one of ``slices`` equal slices, as an iteration of a loop
     does. One that is written is an input as well, for its other slices stay as they are."""
     slices: int = 1
     core: int | None = None
@@ -138,16 +138,16 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``body`` runs ``trips`` times. ``carried`` tensors have a value before the loop, and the body
-    reads the old and writes the new one on every trip; after the loop they hold the last."""
+    """``body`` runs ``iterations`` times. ``carried`` tensors have a value before the loop, and the body
+    reads the old and writes the new one on every iteration; after the loop they hold the last."""
 
     name: str
-    trips: int
+    iterations: int
     body: tuple[Node, ...]
     carried: tuple[str, ...] = ()
     chances: tuple[tuple[int, Fraction], ...] = ()
-    """Numbers of trips with their probabilities, which add up to 1 and of which the largest is
-    ``trips``; none where every run makes ``trips``."""
+    """Numbers of iterations with their probabilities, which add up to 1 and of which the largest is
+    ``iterations``; none where every run makes ``iterations``."""
     place: Place | None = None
 
 
@@ -172,12 +172,12 @@ class Program:
     """Where this is one core's part of a program: each input that another core makes, with the number of
     the first op (in linear order) that may wait for it. See ``chipmodel.model.core_parts``."""
     inferences: int = 1
-    """Where the body is a loop over inferences (``chipmodel.passes.steady_state``), its trips: inputs and
-    outputs are then stacks, which stay in Psram, and each trip moves a slice of them."""
+    """Where the body is a loop over inferences (``chipmodel.passes.steady_state``), its iterations: inputs
+    and outputs are then stacks, which stay in Psram, and each iteration moves a slice of them."""
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of one run with every arm of every ``if`` taken, each trip counted."""
+        """Multiply-accumulates of one run with every arm of every ``if`` taken, each iteration counted."""
         return _macs(self.body)
 
     @property
@@ -223,5 +223,5 @@ def _macs(body: tuple[Node, ...]) -> int:
             case If():
                 total += sum(_macs(arm.body) for arm in node.arms)
             case Loop():
-                total += node.trips * _macs(node.body)
+                total += node.iterations * _macs(node.body)
     return total

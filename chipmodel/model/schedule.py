@@ -94,10 +94,10 @@ class StepIf:
 
 @dataclass(frozen=True, slots=True)
 class StepLoop:
-    """Steps that run ``trips`` times."""
+    """Steps that run ``iterations`` times."""
 
     name: str
-    trips: int
+    iterations: int
     body: tuple[StepNode, ...]
 
 
@@ -111,9 +111,9 @@ class Transfer:
     A load is issued at position ``issue`` and has arrived before the compute of ``due``. A store is
     issued after the compute of ``issue`` and its buffer is free after the wait of ``due``.
 
-    Where ``due`` lies in a branch or loop that ``issue`` does not lie in, or in the next trip, some paths
-    never come to ``due``; all paths then wait behind that branch or loop (``nesting.waits_behind``). To wait
-    once more for what has ended takes no time.
+    Where ``due`` lies in a branch or loop that ``issue`` does not lie in, or in the next iteration, some
+    paths never come to ``due``; all paths then wait behind that branch or loop (``nesting.waits_after``). To
+    wait once more for what has ended takes no time.
     """
 
     name: str
@@ -128,8 +128,8 @@ class Transfer:
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
     again: tuple[int, ...] = ()
-    """Further positions that issue a load: at the ends of other arms, or of a trip for the next one. On no
-    path is it issued twice before it is waited for."""
+    """Further positions that issue a load: at the ends of other arms, or of an iteration for the next one. On
+    no path is it issued twice before it is waited for."""
 
     @property
     def issues(self) -> tuple[int, ...]:

@@ -66,7 +66,7 @@ class Row:
     """A digest of the packing problem, capacity aside: a bound that one row proved holds for all that have
     it. Empty where there is none, and on several cores, which have a problem each."""
     error: str = ""
-    """What, where, the value and how to mend it; of a ``failed`` point, and where no schedule fits."""
+    """What, where, the value and how to fix it; of a ``failed`` point, and where no schedule fits."""
 
     @property
     def peak_gap(self) -> float | None:

@@ -70,7 +70,7 @@ class Trace:
     events: tuple[Event, ...]
     cycles: int
     path: Mapping[str, str]
-    """The decision taken at each ``if`` (an arm's name) and ``loop`` (its trips)."""
+    """The decision taken at each ``if`` (an arm's name) and ``loop`` (its iterations)."""
     channels: int = 1
     """Of the DMA engine."""
     cores: int = 1

@@ -2,9 +2,9 @@
 
 Eq. (1) of the control-flow paper (S2) made exact on a tree. A value is kept at a position if on some path
 through it something was written before, and is read behind it before anything else is written; and
-wherever something touches it. A path takes any arm of every ``if`` and makes any number of trips of every
-loop, none included, because a run may choose so (``--path loop=0``). What an ``if`` does not read and
-nothing behind it reads is dead in its arms; what a trip reads of the trip before, and what is read
+wherever something touches it. A path takes any arm of every ``if`` and makes any number of iterations of
+every loop, none included, because a run may choose so (``--path loop=0``). What an ``if`` does not read and
+nothing behind it reads is dead in its arms; what an iteration reads of the iteration before, and what is read
 behind a loop that may be left out, lives through the loop.
 
 Two buffers with a position in common then conflict on one single path too: of two values kept at a
@@ -22,7 +22,7 @@ from itertools import groupby
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.nesting import Fork, Section, under_way
+from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.schedule import Part, Schedule, StepIf, StepLoop, StepNode, steps
 from chipmodel.model.scopes import Scopes, scopes
@@ -196,13 +196,13 @@ def conditions(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
 
 def liveness(schedule: Schedule, chip: Chip) -> Problem:
     """The packing problem of ``schedule`` on ``chip``: one buffer per name, in order of first use. Beside
-    the lifetime of what it holds, a buffer is taken while a transfer of it is under way (see
-    ``nesting.under_way``) and while its spec holds it."""
+    the lifetime of what it holds, a buffer is taken while a transfer of it is in flight (see
+    ``nesting.in_flight``) and while its spec holds it."""
     control = scopes(schedule.body)
     taken: dict[str, list[Interval]] = {name: [spec.held] for name, spec in schedule.buffers.items()}
     for transfer in schedule.transfers:
         for issue in transfer.issues:
-            taken[transfer.buffer] += under_way(control.section, issue, transfer.due)
+            taken[transfer.buffer] += in_flight(control.section, issue, transfer.due)
     for name, touches in touches_of(schedule).items():
         taken[name] += lifetime(touches, control)
     alignment = chip.shared_memory.alignment

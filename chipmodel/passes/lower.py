@@ -18,7 +18,7 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.core_parts import CorePart
-from chipmodel.model.nesting import waits_behind
+from chipmodel.model.nesting import waits_after
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import If, Loop, Node
 from chipmodel.model.schedule import (
@@ -38,7 +38,7 @@ from chipmodel.model.scopes import scopes
 def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
     """The commands of ``schedule`` at the offsets of ``plan``, of one core's ``part`` if there are several.
 
-    At a position: waits for the loads due that are under way, loads due at once, loads for later,
+    At a position: waits for the loads due that are in flight, loads due at once, loads for later,
     compute, stores, waits for the stores due. Behind a branch or loop: waits for the loads that only some of
     its paths have waited for. Loads of other cores' tensors come last of those due at once,
     each behind the wait for its core; behind the last step that makes a tensor for others it is released.
@@ -65,7 +65,7 @@ class _Lowering:
             for position in transfer.issues:
                 self.issued[transfer.direction, position].append(transfer)
             self.due[transfer.direction, transfer.due].append(transfer)
-            left = {waits_behind(root, position, transfer.due) for position in transfer.issues}
+            left = {waits_after(root, position, transfer.due) for position in transfer.issues}
             for fork in left - {None}:
                 self.behind[fork or ""].append(transfer)
 
@@ -86,7 +86,7 @@ class _Lowering:
                     commands += self.waits(node.name)
                     commands += self.releases(node.name) if top else ()
                 case StepLoop():
-                    commands.append(Repeat(node.name, node.trips, self.inner(node.body)))
+                    commands.append(Repeat(node.name, node.iterations, self.inner(node.body)))
                     commands += self.waits(node.name)
                     commands += self.releases(node.name) if top else ()
         return tuple(commands)

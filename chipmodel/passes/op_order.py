@@ -77,17 +77,17 @@ def in_order(program: Program, names: Sequence[str]) -> Program:
     for name in [*known, *counts]:
         if counts[name] != known[name]:
             what = f"the order has {name!r} {counts[name]} times, the workload {known[name]} times"
-            raise BadInput(what, mend=_MEND)
+            raise BadInput(what, hint=_HINT)
     place = {name: index for index, name in enumerate(names)}
     result = replace(program, body=_sorted(program.body, place))
     for name, wanted in zip(names_in_order(result), names, strict=True):
         if name != wanted:
             what = f"the order has {wanted!r} where {name!r} comes: what is in an arm or loop stands together"
-            raise BadInput(what, mend=_MEND)
+            raise BadInput(what, hint=_HINT)
     return result
 
 
-_MEND = "write the plan anew with: chipmodel simulate WORKLOAD --order ... --plan FILE"
+_HINT = "write the plan again with: chipmodel simulate WORKLOAD --order ... --plan FILE"
 
 
 def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...]:
@@ -95,7 +95,7 @@ def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...
         for earlier in after:
             if place[body[earlier].name] > place[node.name]:
                 what = f"{node.name!r} is ordered before {body[earlier].name!r}, which it must follow"
-                raise BadInput(what, where=node.place, mend=_MEND)
+                raise BadInput(what, where=node.place, hint=_HINT)
     ordered = sorted(body, key=lambda node: place[node.name])
     return tuple(_below(node, place) for node in ordered)
 

@@ -1,4 +1,4 @@
-"""What a path leaves undone: a loop of no trips defines nothing that others could read."""
+"""What a path leaves undone: a loop of no iterations defines nothing that others could read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chipmodel.passes.validate import validate_program
 
 
 def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None:
-    """Raises BadInput where ``choices`` give a loop no trips whose results are read behind it."""
+    """Raises BadInput where ``choices`` give a loop no iterations whose results are read behind it."""
     skipped = {name for name, choice in choices.items() if choice and not choice.strip("0")}
     body = _without(program.body, skipped)
     if body == program.body:
@@ -20,8 +20,8 @@ def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None
         validate_program(replace(program, body=body))
     except BadInput as error:
         path = " ".join(f"--path {name}={choices[name]}" for name in sorted(skipped))
-        mend = "give the loop at least one trip"
-        raise BadInput(f"{path}: {error.what}", where=error.where, mend=mend) from None
+        hint = "give the loop at least one iteration"
+        raise BadInput(f"{path}: {error.what}", where=error.where, hint=hint) from None
 
 
 def _without(body: tuple[Node, ...], skipped: set[str]) -> tuple[Node, ...]:
@@ -36,5 +36,5 @@ def _node(node: Node, skipped: set[str]) -> Node:
             return replace(node, arms=tuple(replace(a, body=_without(a.body, skipped)) for a in node.arms))
         case Loop():
             if node.name in skipped:
-                node = replace(node, trips=0, chances=())
+                node = replace(node, iterations=0, chances=())
             return replace(node, body=_without(node.body, skipped))

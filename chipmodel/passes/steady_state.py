@@ -1,4 +1,4 @@
-"""A network that runs again and again: its inferences as the trips of one loop around the whole program.
+"""A network that runs again and again: its inferences as the iterations of one loop around the whole program.
 
 Each input becomes a stack of which every inference reads a slice of its own, each output one that it
 writes a slice of, so what is new comes from Psram every time and results go there; weights may stay for all
@@ -70,12 +70,12 @@ def parse_inferences(text: str) -> int:
 
 
 def _no_number(text: str) -> BadInput:
-    mend = f"2 to {MOST_INFERENCES:,}, behind WORKLOAD: --steady-state 20; leave it out for a single one"
-    return BadInput(f"{shown(text)} is no number of inferences one after another", mend=mend)
+    hint = f"2 to {MOST_INFERENCES:,}, behind WORKLOAD: --steady-state 20; leave it out for a single one"
+    return BadInput(f"{shown(text)} is no number of inferences one after another", hint=hint)
 
 
 def inferences_of(program: Program, path: Mapping[str, str]) -> int:
-    """How many inferences a run along ``path`` (trips by loop) makes."""
+    """How many inferences a run along ``path`` (iterations by loop) makes."""
     return int(path[LOOP]) if program.inferences > 1 else 1
 
 
@@ -114,8 +114,8 @@ def _refuse(program: Program, inferences: int) -> None:
         raise _no_number(str(inferences))
     names = {node.name for node in _nodes(program.body)}
     if LOOP in names:
-        mend = "leave out --steady-state, or give it another name"
-        raise BadInput(f"there is an op, if or loop called {LOOP!r} already", mend=mend)
+        hint = "leave out --steady-state, or give it another name"
+        raise BadInput(f"there is an op, if or loop called {LOOP!r} already", hint=hint)
 
 
 def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:

@@ -2,7 +2,7 @@
 
 The body is walked as it runs. A tensor is *alive* from its definition on, until an op overwrites it
 in place. What only some arms of an ``if`` define is not alive after it; an arm does not see its
-siblings; a loop's body sees on its first trip what was there before, and leaves to the next trip
+siblings; a loop's body sees on its first iteration what was there before, and leaves to the next iteration
 nothing but what is carried.
 """
 
@@ -25,7 +25,7 @@ def validate_program(program: Program) -> None:
 
     a name that is used twice or unknown; a tensor that some path reads before it is defined, or
     after an op has overwritten it; a tensor that is defined twice outside of sibling arms without
-    being carried; an ``overwrites`` that is no input, differs in size or is needed by the next trip;
+    being carried; an ``overwrites`` that is no input, differs in size or is needed by the next iteration;
     a carried tensor without a first or a next value; an output that nothing defines; an op that writes
     what it still reads; slices that are none; probabilities that are none, or do not add up to 1.
     """
@@ -73,17 +73,17 @@ class _State:
         self.lost.pop(name, None)
         self.alive[name] = by
 
-    def need(self, name: str, user: str, place: Place | None, mend: str = "") -> None:
+    def need(self, name: str, user: str, place: Place | None, hint: str = "") -> None:
         """Refuse a tensor that is not alive; ``user`` says who reads it."""
         if name in self.alive:
             return
         loss = self.lost.get(name)
         if loss is None:
-            mend = mend or self.defining(name)
-            _refuse(f"{user} '{name}', which nothing before defines", place, mend)
+            hint = hint or self.defining(name)
+            _refuse(f"{user} '{name}', which nothing before defines", place, hint)
         if loss.by is None:
-            mend = "define it on every path to here, or read something else"
-            _refuse(f"{user} '{name}', which {loss.why}", place, mend)
+            hint = "define it on every path to here, or read something else"
+            _refuse(f"{user} '{name}', which {loss.why}", place, hint)
         line = f" on line {place.line}" if place and place.line and place != loss.by.place else ""
         what = f"'{loss.by.name}' overwrites '{name}' in place, but {user} '{name}' later{line}"
         _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
@@ -138,7 +138,7 @@ class _Walk:
             )
             _refuse(what, op.place, "both must have the same size; drop in_place")
         if name in self.outside:
-            what = f"'{op.name}' overwrites '{name}', which the loop's next trip finds overwritten"
+            what = f"'{op.name}' overwrites '{name}', which the loop's next iteration finds overwritten"
             _refuse(what, op.place, "drop in_place, or let the loop carry the tensor")
         state.lose(name, _Loss("", op))
 
@@ -163,8 +163,8 @@ class _Walk:
         _join(node, state, ends)
 
     def loop(self, node: Loop, state: _State) -> None:
-        if node.trips < 0:
-            _refuse(f"'{node.name}' runs {node.trips} times", node.place, "trips are 0 or more")
+        if node.iterations < 0:
+            _refuse(f"'{node.name}' runs {node.iterations} times", node.place, "iterations are 0 or more")
         _check_chances(node)
         inside = _defined(node.body)
         self.carry(node, inside, state)
@@ -172,7 +172,7 @@ class _Walk:
         outside = (self.outside | set(state.alive)) - set(node.carried)
         _Walk(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
         for name in node.carried:
-            user = f"the next trip of '{node.name}' reads"
+            user = f"the next iteration of '{node.name}' reads"
             end.need(name, user, Place(node.place.file) if node.place else None, "write it in the loop")
         _leave(node, state, end)
 
@@ -184,7 +184,8 @@ class _Walk:
                 _refuse(what, node.place, "let an op of the loop write it, or do not carry it")
             if name in self.outside:
                 what = (
-                    f"'{node.name}' carries '{name}', which the next trip of the loop around it finds changed"
+                    f"'{node.name}' carries '{name}', which the next iteration of the loop around it "
+                    "finds changed"
                 )
                 _refuse(what, node.place, "let the loop around it carry it too, or copy it first")
 
@@ -202,13 +203,13 @@ def _join(node: If, state: _State, ends: list[_State]) -> None:
 
 
 def _leave(node: Loop, state: _State, end: _State) -> None:
-    """Make ``state`` the one after the loop whose trips end in ``end``."""
+    """Make ``state`` the one after the loop whose iterations end in ``end``."""
     for name in end.lost:
         state.lose(name, end.lost[name])
-    least = min((trips for trips, chance in node.chances if chance), default=node.trips)
-    why = f"the loop '{node.name}' of no trips never defines"
-    if node.trips:
-        why = f"the loop '{node.name}' does not define if it makes no trip"
+    least = min((iterations for iterations, chance in node.chances if chance), default=node.iterations)
+    why = f"the loop '{node.name}' of no iterations never defines"
+    if node.iterations:
+        why = f"the loop '{node.name}' does not define if it makes no iteration"
     for name, by in end.alive.items():
         if name in state.alive:
             continue
@@ -224,8 +225,8 @@ def _check_tables(program: Program) -> None:
             _refuse(f"the input '{name}' is no tensor", Place(program.source), "declare it")
     for name in program.outputs:
         if name not in program.tensors:
-            mend = suggest(name, program.tensors, "tensors are") or "declare it"
-            _refuse(f"the output '{name}' is no tensor", Place(program.source), mend)
+            hint = suggest(name, program.tensors, "tensors are") or "declare it"
+            _refuse(f"the output '{name}' is no tensor", Place(program.source), hint)
     for op in ops(program.body):
         _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
         _check_known(op, op.weights, program.weights, "weight")
@@ -234,8 +235,8 @@ def _check_tables(program: Program) -> None:
 def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], what: str) -> None:
     for name in names:
         if name not in known:
-            mend = suggest(name, known, f"the {what}s are") or f"declare the {what}"
-            _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, mend)
+            hint = suggest(name, known, f"the {what}s are") or f"declare the {what}"
+            _refuse(f"'{op.name}' names the unknown {what} '{name}'", op.place, hint)
 
 
 def _updates(op: Op, name: str) -> bool:
@@ -269,20 +270,23 @@ def _check_probabilities(node: If) -> None:
 def _check_chances(node: Loop) -> None:
     if not node.chances:
         return
-    trips = [number for number, _ in node.chances]
+    iterations = [number for number, _ in node.chances]
     for number, chance in node.chances:
-        if number < 0 or trips.count(number) > 1:
-            _refuse(f"'{node.name}' may make {number} trips", node.place, "different numbers, 0 or more")
+        if number < 0 or iterations.count(number) > 1:
+            _refuse(f"'{node.name}' may make {number} iterations", node.place, "different numbers, 0 or more")
         if not 0 <= chance <= 1:
-            what = f"{number} trips of '{node.name}' have the probability {_number(chance)}"
+            what = f"{number} iterations of '{node.name}' have the probability {_number(chance)}"
             _refuse(what, node.place, "write one from 0 to 1")
     total = sum((chance for _, chance in node.chances), Fraction(0))
     if total != 1:
-        what = f"the probabilities of the trips of '{node.name}' add up to {_number(total)}"
+        what = f"the probabilities of the iterations of '{node.name}' add up to {_number(total)}"
         _refuse(what, node.place, "let them add up to 1")
-    if max(trips) != node.trips:
-        what = f"'{node.name}' makes {node.trips} trips, and at most {max(trips)} by its probabilities"
-        _refuse(what, node.place, "the largest number of trips must be the loop's")
+    if max(iterations) != node.iterations:
+        what = (
+            f"'{node.name}' makes {node.iterations} iterations, "
+            f"and at most {max(iterations)} by its probabilities"
+        )
+        _refuse(what, node.place, "the largest number of iterations must be the loop's")
 
 
 def _number(value: Fraction) -> str:
@@ -307,5 +311,5 @@ def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
                 pass
 
 
-def _refuse(what: str, place: Place | None, mend: str) -> NoReturn:
-    raise BadInput(what, where=place, mend=mend)
+def _refuse(what: str, place: Place | None, hint: str) -> NoReturn:
+    raise BadInput(what, where=place, hint=hint)

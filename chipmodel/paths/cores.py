@@ -18,7 +18,7 @@ from chipmodel.model.commands import Plain
 from chipmodel.paths.exact import TooManyStates
 from chipmodel.paths.sample import Seen, drawn
 from chipmodel.paths.taken import Decided, Taken, then
-from chipmodel.paths.tree import Block, Choice, Stretch, Trips, count_paths
+from chipmodel.paths.tree import Block, Choice, Iterations, Stretch, count_paths
 
 FEW = 64
 """Paths that are each simulated."""
@@ -97,7 +97,7 @@ def _all(block: Block) -> Iterator[Whole]:
     yield from paths
 
 
-def _ways(node: Stretch | Choice | Trips) -> Iterator[Whole]:
+def _ways(node: Stretch | Choice | Iterations) -> Iterator[Whole]:
     match node:
         case Stretch():
             yield Whole(node.commands)
@@ -105,10 +105,10 @@ def _ways(node: Stretch | Choice | Trips) -> Iterator[Whole]:
             for option in node.options:
                 before = Whole((), Decided(node.name, option.name), option.probability)
                 yield from (before.after(path) for path in _all(option.body))
-        case Trips():
-            for trips, chance in node.chances:
-                before = Whole((), Decided(node.name, str(trips)), chance)
-                yield from (before.after(path) for path in _all(Block(node.body.nodes * trips)))
+        case Iterations():
+            for iterations, chance in node.chances:
+                before = Whole((), Decided(node.name, str(iterations)), chance)
+                yield from (before.after(path) for path in _all(Block(node.body.nodes * iterations)))
 
 
 def _drawn(block: Block, random: Random) -> Whole:
@@ -124,8 +124,8 @@ def _drawn(block: Block, random: Random) -> Whole:
                 option = node.options[drawn(tuple(o.probability for o in node.options), random)]
                 taken = then(taken, Decided(node.name, option.name))
                 left += reversed(option.body.nodes)
-            case Trips():
-                trips = node.chances[drawn(tuple(chance for _, chance in node.chances), random)][0]
-                taken = then(taken, Decided(node.name, str(trips)))
-                left += [*reversed(node.body.nodes)] * trips
+            case Iterations():
+                iterations = node.chances[drawn(tuple(chance for _, chance in node.chances), random)][0]
+                taken = then(taken, Decided(node.name, str(iterations)))
+                left += [*reversed(node.body.nodes)] * iterations
     return Whole(tuple(commands), taken)

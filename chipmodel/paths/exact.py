@@ -15,7 +15,7 @@ from fractions import Fraction
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import Machine
 from chipmodel.paths.taken import Decided, Taken, again, then
-from chipmodel.paths.tree import Block, Choice, Stretch, Trips
+from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
 
 Key = tuple[object, ...]
 PartKey = tuple[str, str | None]
@@ -175,16 +175,16 @@ class Walker:
             self.known[block, key] = known
         return known
 
-    def node(self, key: Key, machine: Machine, node: Stretch | Choice | Trips) -> Ways:
+    def node(self, key: Key, machine: Machine, node: Stretch | Choice | Iterations) -> Ways:
         match node:
             case Stretch():
                 return self.stretch(key, machine, node)
             case Choice():
                 return self.choice(key, machine, node)
-            case Trips():
-                return self.trips(key, machine, node)
+            case Iterations():
+                return self.iterations(key, machine, node)
 
-    def follow(self, ways: Ways, node: Stretch | Choice | Trips) -> Ways:
+    def follow(self, ways: Ways, node: Stretch | Choice | Iterations) -> Ways:
         """``ways``, and then from each of their ends ``node``."""
         further = Ways(spent=ways.spent)
         for key, end in ways.ends.items():
@@ -219,32 +219,32 @@ class Walker:
             ways.run((choice.name, option.name), taken, option.probability)
         return ways
 
-    def trips(self, key: Key, machine: Machine, loop: Trips) -> Ways:
-        """Trip after trip, all states side by side; after each number of trips that may be the last, the
-        share of the runs that end with it."""
+    def iterations(self, key: Key, machine: Machine, loop: Iterations) -> Ways:
+        """Iteration after iteration, all states side by side; after each number of iterations that may be the
+        last, the share of the runs that end with it."""
         ways, now, made, still = Ways(), _at(key, machine), 0, ONE
-        for trips, chance in loop.chances:
-            while made < trips:
-                made, now = self.more(loop, now, made, trips, ways, still)
+        for iterations, chance in loop.chances:
+            while made < iterations:
+                made, now = self.more(loop, now, made, iterations, ways, still)
             for last, end in now.ends.items():
                 before = End(machine, chance, NONE, 0, 0)
-                before.quickest = before.slowest = Decided(loop.name, str(trips))
+                before.quickest = before.slowest = Decided(loop.name, str(iterations))
                 ways.add(last, before.after(end))
             still -= chance
         return ways
 
     def more(
-        self, loop: Trips, now: Ways, made: int, trips: int, ways: Ways, still: Fraction
+        self, loop: Iterations, now: Ways, made: int, iterations: int, ways: Ways, still: Fraction
     ) -> tuple[int, Ways]:
-        """One trip more, or all up to ``trips`` where each is like the one before."""
+        """One iteration more, or all up to ``iterations`` where each is like the one before."""
         if len(now.ends) == 1:
             ((key, end),) = now.ends.items()
             after = self.block(key, end.machine, loop.body)
             if after.ends.keys() == {key}:
-                left = trips - made
+                left = iterations - made
                 self.budget.join(1)
                 ways.run((loop.name, None), after, still * end.weight * left)
-                return trips, Ways({key: end.after(after.ends[key].times(left))})
+                return iterations, Ways({key: end.after(after.ends[key].times(left))})
         further = Ways()
         for key, end in now.ends.items():
             after = self.block(key, end.machine, loop.body)

@@ -18,7 +18,7 @@ from chipmodel.paths.cores import CoreSampler, each_path
 from chipmodel.paths.exact import Budget, PartKey, Spent, TooManyStates, Walker
 from chipmodel.paths.sample import LEAST_SAMPLES, Sampler, Seen
 from chipmodel.paths.taken import Taken, decisions
-from chipmodel.paths.tree import Block, Choice, Trips, count_paths, weighed
+from chipmodel.paths.tree import Block, Choice, Iterations, count_paths, weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _parts(block: Block, spent: Mapping[PartKey, Spent], scale: Fraction) -> lis
                 for option in node.options:
                     parts.append(_part((node.name, option.name), option.probability, spent, scale))
                     parts += _parts(option.body, spent, scale)
-            case Trips():
+            case Iterations():
                 parts.append(_part((node.name, None), Fraction(1), spent, scale))
                 parts += _parts(node.body, spent, scale)
             case _:

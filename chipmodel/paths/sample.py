@@ -16,7 +16,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import Machine
 from chipmodel.paths.exact import FORK, Key, PartKey, Spent
 from chipmodel.paths.taken import Decided, Taken, then
-from chipmodel.paths.tree import Block, Choice, Stretch, Trips
+from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
 
 NORMAL = 1.959963984540054
 """The two-sided 95 % quantile of the normal distribution."""
@@ -143,11 +143,11 @@ class _Walk:
                     option = node.options[number]
                     self.taken = then(self.taken, Decided(node.name, option.name))
                     self.part((node.name, option.name), option.body)
-                case Trips():
+                case Iterations():
                     number = drawn(tuple(chance for _, chance in node.chances), self.sampler.random)
-                    trips = node.chances[number][0]
-                    self.taken = then(self.taken, Decided(node.name, str(trips)))
-                    for _ in range(trips):
+                    iterations = node.chances[number][0]
+                    self.taken = then(self.taken, Decided(node.name, str(iterations)))
+                    for _ in range(iterations):
                         self.part((node.name, None), node.body)
 
     def part(self, key: PartKey, body: Block) -> None:

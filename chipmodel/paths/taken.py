@@ -10,7 +10,7 @@ from chipmodel.model.path_costs import Runs
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision: an arm, or a number of trips."""
+    """One decision: an arm, or a number of iterations."""
 
     name: str
     choice: str

@@ -27,7 +27,7 @@ class Stretch:
 class Block:
     """One after another; blocks and stretches are told apart by identity."""
 
-    nodes: tuple[Stretch | Choice | Trips, ...]
+    nodes: tuple[Stretch | Choice | Iterations, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,15 +41,15 @@ class Option:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """An ``if``: one of the options, anew each time."""
+    """An ``if``: one of the options, again each time."""
 
     name: str
     options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trips:
-    """A ``loop``: numbers of trips, ascending, with their probabilities, drawn anew each time."""
+class Iterations:
+    """A ``loop``: numbers of iterations, ascending, with their probabilities, drawn again each time."""
 
     name: str
     chances: tuple[tuple[int, Fraction], ...]
@@ -67,7 +67,7 @@ class _Weighing:
         self.fixed = fixed
 
     def block(self, commands: tuple[Command, ...]) -> Block:
-        nodes: list[Stretch | Choice | Trips] = []
+        nodes: list[Stretch | Choice | Iterations] = []
         for plain, run in groupby(commands, key=lambda c: not isinstance(c, Branch | Repeat)):
             if plain:
                 nodes.append(Stretch(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
@@ -76,7 +76,7 @@ class _Weighing:
                 if isinstance(command, Branch):
                     nodes.append(self.choice(command))
                 elif isinstance(command, Repeat):
-                    nodes.append(self.trips(command))
+                    nodes.append(self.iterations(command))
         return Block(tuple(nodes))
 
     def choice(self, branch: Branch) -> Choice:
@@ -87,12 +87,12 @@ class _Weighing:
         likely = [arm for arm in branch.arms if stated.get(arm.name)]
         return Choice(branch.name, tuple(Option(a.name, stated[a.name], self.block(a.body)) for a in likely))
 
-    def trips(self, loop: Repeat) -> Trips:
-        stated = self.chances.trips.get(loop.name, ((loop.trips, Fraction(1)),))
+    def iterations(self, loop: Repeat) -> Iterations:
+        stated = self.chances.iterations.get(loop.name, ((loop.iterations, Fraction(1)),))
         if loop.name in self.fixed:
             stated = ((int(self.fixed[loop.name]), Fraction(1)),)
-        likely = sorted((trips, chance) for trips, chance in stated if chance)
-        return Trips(loop.name, tuple(likely), self.block(loop.body))
+        likely = sorted((iterations, chance) for iterations, chance in stated if chance)
+        return Iterations(loop.name, tuple(likely), self.block(loop.body))
 
 
 def count_paths(block: Block) -> int:
@@ -102,9 +102,9 @@ def count_paths(block: Block) -> int:
         match node:
             case Choice():
                 count *= sum(count_paths(option.body) for option in node.options)
-            case Trips():
+            case Iterations():
                 each = count_paths(node.body)
-                count *= sum(_power(each, trips) for trips, _ in node.chances)
+                count *= sum(_power(each, iterations) for iterations, _ in node.chances)
             case Stretch():
                 pass
         count = min(count, COUNTED)

@@ -48,7 +48,7 @@ def run_in_order(
 def order_of_plan(
     program: Program, chip: Chip, in_place: InPlace, wish: OrderWish, plan: Callable[[Program], Planned]
 ) -> Chosen[Planned]:
-    """The order chosen by plans, each simulated along the first arms and all trips."""
+    """The order chosen by plans, each simulated along the first arms and all iterations."""
     from chipmodel.machine.simulate import simulate
     from chipmodel.pipeline.order_choice import Cost, chosen_order
 

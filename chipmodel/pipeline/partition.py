@@ -27,7 +27,7 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
     """
     if cores > 1 and program.inferences > 1:
         what = f"--steady-state is for one core, and the chip has {cores}"
-        raise BadInput(what, mend="leave it out, or take one core: --set cores=1")
+        raise BadInput(what, hint="leave it out, or take one core: --set cores=1")
     found: dict[str, int] = {}
     for group in together(program, uses(program)):
         nodes = [program.body[index] for index in group]
@@ -43,12 +43,12 @@ def _check(op: Op, first: Op, cores: int) -> None:
     assert op.core is not None
     if not 0 <= op.core < cores:
         has = "one core, number 0" if cores == 1 else f"{cores} cores, numbers 0 to {cores - 1}"
-        mend = f"give the chip more cores: --set cores={op.core + 1}; or name another core"
-        raise BadInput(f"op {op.name!r} is for core {op.core}, the chip has {has}", where=op.place, mend=mend)
+        hint = f"give the chip more cores: --set cores={op.core + 1}; or name another core"
+        raise BadInput(f"op {op.name!r} is for core {op.core}, the chip has {has}", where=op.place, hint=hint)
     if op.core != first.core:
         what = f"op {op.name!r} is for core {op.core}, op {first.name!r} for core {first.core}"
-        mend = "an if or loop, and all that define one tensor, run on one core: name the same, or one of them"
-        raise BadInput(f"{what}, but both must run on one", where=op.place, mend=mend)
+        hint = "an if or loop, and all that define one tensor, run on one core: name the same, or one of them"
+        raise BadInput(f"{what}, but both must run on one", where=op.place, hint=hint)
 
 
 def on_one_core(program: Program, cores: int) -> dict[str, int]:
@@ -155,11 +155,11 @@ class _Balance:
 
 
 def node_cycles(chip: Chip, node: Node) -> int:
-    """NPU cycles of a node: of an ``if`` those of its longest arm, of a loop those of all trips."""
+    """NPU cycles of a node: of an ``if`` those of its longest arm, of a loop those of all iterations."""
     match node:
         case Op():
             return op_cycles(chip.npu, node, node.work.rows, node.work.channels)
         case If():
             return max((sum(node_cycles(chip, n) for n in arm.body) for arm in node.arms), default=0)
         case Loop():
-            return node.trips * sum(node_cycles(chip, n) for n in node.body)
+            return node.iterations * sum(node_cycles(chip, n) for n in node.body)

@@ -78,13 +78,13 @@ def plan(
     except DoesNotFit as refusal:
         if spill:
             raise
-        mend = _smallest(program, chip, packer, streamer, merge)
-        raise DoesNotFit(refusal.what, where=refusal.where, mend=mend) from None
+        hint = _smallest(program, chip, packer, streamer, merge)
+        raise DoesNotFit(refusal.what, where=refusal.where, hint=hint) from None
     if not spill and planned.solved.peak > chip.shared_memory.bytes:
         raise DoesNotFit(
             f"packer {packer} needs {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B; "
             + largest_live_set(planned.problem, planned.schedule),
-            mend=_smallest(program, chip, packer, streamer, merge),
+            hint=_smallest(program, chip, packer, streamer, merge),
         )
     return planned
 

@@ -119,10 +119,10 @@ def read_plan(text: str, file: str) -> PlanFile:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         place = Place(file, error.lineno, error.colno)
-        raise BadInput(f"not JSON: {error.msg}", where=place, mend=_WRITE_ONE) from None
+        raise BadInput(f"not JSON: {error.msg}", where=place, hint=_WRITE_ONE) from None
     except ValueError:
         # json leaves it to int() to refuse numbers of thousands of digits.
-        raise BadInput("a number is too long", where=Place(file), mend=_WRITE_ONE) from None
+        raise BadInput("a number is too long", where=Place(file), hint=_WRITE_ONE) from None
     except RecursionError:
         raise _too_deep(file) from None
     try:
@@ -132,7 +132,7 @@ def read_plan(text: str, file: str) -> PlanFile:
 
 
 def _too_deep(file: str) -> BadInput:
-    return BadInput("nested too deeply", where=Place(file), mend=_WRITE_ONE)
+    return BadInput("nested too deeply", where=Place(file), hint=_WRITE_ONE)
 
 
 def _plan(root: _Node) -> PlanFile:
@@ -229,7 +229,7 @@ def _encode(command: Command) -> dict[str, object]:
             return {"branch": command.name, **condition, "arms": arms}
         case Repeat():
             body = [_encode(c) for c in command.body]
-            return {"repeat": command.name, "trips": command.trips, "commands": body}
+            return {"repeat": command.name, "iterations": command.iterations, "commands": body}
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -243,8 +243,8 @@ class _Node:
     path: str
     file: str
 
-    def error(self, what: str, mend: str = "") -> BadInput:
-        return BadInput(f"{self.path}: {what}", where=Place(self.file), mend=mend or _WRITE_ONE)
+    def error(self, what: str, hint: str = "") -> BadInput:
+        return BadInput(f"{self.path}: {what}", where=Place(self.file), hint=hint or _WRITE_ONE)
 
     def mapping(self) -> Mapping[str, object]:
         if not _is_object(self.value):
@@ -384,5 +384,7 @@ def _command(node: _Node) -> Command:
         condition = _read_located(node.at("condition")) if node.has("condition") else None
         return Branch(node.at("branch").text(), node.at("arms").each(_arm), condition)
     if node.has("repeat"):
-        return Repeat(node.at("repeat").text(), node.at("trips").number(), node.at("commands").each(_command))
+        return Repeat(
+            node.at("repeat").text(), node.at("iterations").number(), node.at("commands").each(_command)
+        )
     raise node.error("no command: none of dma_start, dma_wait, release, acquire, compute, branch, repeat")

@@ -39,8 +39,8 @@ def linked(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]
         with closing(_connected(path, only_read)) as link:
             yield link
     except sqlite3.OperationalError as error:
-        mend = "it has to be in a folder that is there, may be written and has room; what is stored stays"
-        raise BadInput(f"the store cannot be used: {error}", where=Place(str(path)), mend=mend) from None
+        hint = "it has to be in a folder that is there, may be written and has room; what is stored stays"
+        raise BadInput(f"the store cannot be used: {error}", where=Place(str(path)), hint=hint) from None
     except sqlite3.DatabaseError as error:
         raise _another(path, f"this is no store of a study: {error}") from None
 
@@ -118,13 +118,13 @@ def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
         return
     if marks[0] == APPLICATION:
         what = f"this store is of another version of chipmodel: format {marks[1]}, not {FORMAT}"
-        raise BadInput(what, where=Place(str(path)), mend="move it away, and run the study again")
+        raise BadInput(what, where=Place(str(path)), hint="move it away, and run the study again")
     empty = marks == NEW and not path.stat().st_size
     why = "the file is empty" if empty else "it is another program's database"
     raise _another(path, f"this is no store of a study: {why}", only_read)
 
 
 def _another(path: Path, what: str, only_read: bool = False) -> BadInput:
-    mend = "name another file with --store, or move this one away"
-    mend = "give STUDY.yaml or STUDY.sqlite, after chipmodel study STUDY.yaml" if only_read else mend
-    return BadInput(what, where=Place(str(path)), mend=mend)
+    hint = "name another file with --store, or move this one away"
+    hint = "give STUDY.yaml or STUDY.sqlite, after chipmodel study STUDY.yaml" if only_read else hint
+    return BadInput(what, where=Place(str(path)), hint=hint)

@@ -61,5 +61,5 @@ def gave_up(task: Task, how: str) -> str:
     """The error of a point at which workers ended."""
     return (
         f"the worker {how} at this point, {DEATHS} times\n"
-        f"  mend: it may need more memory than there is; --retry-failed tries again ({task.point.workload})"
+        f"  hint: it may need more memory than there is; --retry-failed tries again ({task.point.workload})"
     )

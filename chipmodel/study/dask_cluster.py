@@ -116,8 +116,8 @@ class Cluster:
         try:
             return sum(self._client.nthreads().values())
         except (OSError, TimeoutError, RuntimeError):
-            mend = "start it again, and run the study again: what was stored stays"
-            raise ChipmodelError(f"the scheduler at {self.address} is gone", mend=mend) from None
+            hint = "start it again, and run the study again: what was stored stays"
+            raise ChipmodelError(f"the scheduler at {self.address} is gone", hint=hint) from None
 
     def _batch(self) -> list[Task]:
         """The next few of one workload; a search, and a point at which workers died, alone."""
@@ -156,8 +156,8 @@ class Cluster:
             return
         error = future.exception() if future.status == "error" else None
         if isinstance(error, OtherCode):
-            mend = "install the same chipmodel on all machines"
-            raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", mend=mend)
+            hint = "install the same chipmodel on all machines"
+            raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", hint=hint)
         if error is not None and type(error).__name__ != "KilledWorker":
             raise error
         self._again(batch, killed=error is not None)
@@ -199,12 +199,12 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        mend = "install chipmodel[dask], or leave out --dask"
-        raise BadInput("--dask needs dask.distributed, which is not installed", mend=mend) from None
+        hint = "install chipmodel[dask], or leave out --dask"
+        raise BadInput("--dask needs dask.distributed, which is not installed", hint=hint) from None
     try:
         connect: Any = Client
         return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        mend = "give the address that dask scheduler prints: --dask tcp://HOST:8786"
+        hint = "give the address that dask scheduler prints: --dask tcp://HOST:8786"
         what = f"no scheduler answers at {address}: {str(error) or type(error).__name__}"
-        raise BadInput(what, mend=mend) from None
+        raise BadInput(what, hint=hint) from None

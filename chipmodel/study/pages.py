@@ -1,4 +1,4 @@
-"""A page for each point of a study, as ``simulate --html`` and ``pack --html`` write it: planned anew."""
+"""A page for each point of a study, as ``simulate --html`` and ``pack --html`` write it: planned again."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def chosen(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
     planned = tuple(row for row in rows if row.peak_bytes is not None)
     for key in keys:
         if not key or not any(row.key.startswith(key) for row in planned):
-            mend = "give the beginning of a key, as a point's own page in the report tells it"
-            raise BadInput(f"no point with a plan has the key {key!r}", mend=mend)
+            hint = "give the beginning of a key, as a point's own page in the report tells it"
+            raise BadInput(f"no point with a plan has the key {key!r}", hint=hint)
     if not keys and len(planned) > MOST_PAGES:
         what = f"{len(planned):,} points have a plan; {MOST_PAGES} pages are the most"
-        raise BadInput(what, mend="choose some of them: --point KEY, as a point's own page tells it")
+        raise BadInput(what, hint="choose some of them: --point KEY, as a point's own page tells it")
     return tuple(row for row in planned if not keys or row.key.startswith(tuple(keys)))
 
 
@@ -49,7 +49,7 @@ def pages_of(text: str, file: Path, rows: Sequence[Row]) -> Iterator[tuple[Row, 
     for row in rows:
         if row.key not in tasks:
             what = f"point {row.key[:SHORT]} was answered by another chipmodel, or with other files"
-            raise BadInput(what, where=Place(str(file)), mend="run the study again, then report it")
+            raise BadInput(what, where=Place(str(file)), hint="run the study again, then report it")
     for row in rows:
         yield row, page_of(_with_origins(study, tasks[row.key]))
 

@@ -48,7 +48,7 @@ def tasks_of(study: Study) -> tuple[Task, ...]:
         found[point] = _task(point, source, machines[named])
     if not found:
         place = next(filter_.place for filter_ in (*study.include, *study.exclude))
-        raise BadInput("the filters leave no point", where=place, mend="let one of them match less")
+        raise BadInput("the filters leave no point", where=place, hint="let one of them match less")
     return tuple(found.values())
 
 

@@ -143,8 +143,8 @@ class Pool:
         how = _ending(gone.process.exitcode)
         self._stillborn = 0 if gone.ready else self._stillborn + 1
         if self._stillborn >= DEATHS * len(self._workers):
-            mend = "there may be too little memory: try --workers 1"
-            raise ChipmodelError(f"each worker {how} before it began", mend=mend)
+            hint = "there may be too little memory: try --workers 1"
+            raise ChipmodelError(f"each worker {how} before it began", hint=hint)
         tasks = list(gone.tasks.values())
         for task in tasks[:1]:
             self._suspects[task.key] = self._suspects.get(task.key, 0) + 1
@@ -186,8 +186,8 @@ class Pool:
         try:
             process.start()
         except (EOFError, ConnectionError) as error:
-            mend = "the system may allow too few processes or open files: see ulimit -a, or try --workers 1"
-            raise ChipmodelError("the server that starts workers has ended", mend=mend) from error
+            hint = "the system may allow too few processes or open files: see ulimit -a, or try --workers 1"
+            raise ChipmodelError("the server that starts workers has ended", hint=hint) from error
         theirs.close()
         return _Worker(process, ours)
 
@@ -212,7 +212,7 @@ def _allow_files(number: int) -> None:
         return
     if hard < number and hard != resource.RLIM_INFINITY:
         what = f"the workers need {number} open files, and the system allows {hard}"
-        raise ChipmodelError(what, mend="fewer --workers, or a higher limit: see ulimit -n")
+        raise ChipmodelError(what, hint="fewer --workers, or a higher limit: see ulimit -n")
     resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 

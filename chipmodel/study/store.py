@@ -63,8 +63,8 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     Safe while the study runs. Raises BadInput where there is no store, or it is none of this version.
     """
     if not path.is_file():
-        mend = "run the study first: chipmodel study STUDY.yaml"
-        raise BadInput("there is no store of a study", where=Place(str(path)), mend=mend)
+        hint = "run the study first: chipmodel study STUDY.yaml"
+        raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
     with linked(path, only_read=True) as link, transaction(link, "DEFERRED"):
         named = dict(link.execute("SELECT name, value FROM header"))
         points = link.execute("SELECT count(*) FROM asked").fetchone()[0]

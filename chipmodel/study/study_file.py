@@ -122,7 +122,7 @@ def _refuse_too_many(study: Study, document: Document) -> None:
     number = prod(map(len, axes)) * prod(len(values) for _, values in study.sweeps)
     if number > MOST_POINTS:
         what = f"the study asks {number:,} points; {MOST_POINTS:,} are the most"
-        raise BadInput(what, where=document.place(()), mend="split it into several studies")
+        raise BadInput(what, where=document.place(()), hint="split it into several studies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class _Reader:
             return [name]
         found = _at(place, lambda: matching(name, self.folder))
         if not found:
-            mend = "check the folder, which is relative to the study file" if ":" not in name else ""
-            raise BadInput(f"no workload matches {shown(name)}", where=place, mend=mend)
+            hint = "check the folder, which is relative to the study file" if ":" not in name else ""
+            raise BadInput(f"no workload matches {shown(name)}", where=place, hint=hint)
         return found
 
     def chips(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -164,8 +164,8 @@ class _Reader:
         path = self.folder / name
         if path.is_file():
             return str(path)
-        mend = suggest(name, preset_names(), "presets are") + "; or give a chip file, relative to the study"
-        raise BadInput(f"no chip is called {shown(name)}", mend=mend)
+        hint = suggest(name, preset_names(), "presets are") + "; or give a chip file, relative to the study"
+        raise BadInput(f"no chip is called {shown(name)}", hint=hint)
 
     def packers(self, names: Sequence[str]) -> tuple[str, ...]:
         from solvers.registry import packer_named, packers
@@ -196,7 +196,7 @@ class _Reader:
         for index, value in enumerate(values):
             if value in values[:index]:
                 what = f"{shown(value)} is listed twice under {key}"
-                raise BadInput(what, where=self._place(key, index), mend="remove one of the two")
+                raise BadInput(what, where=self._place(key, index), hint="remove one of the two")
         return tuple(values)
 
     def _place(self, *path: Step) -> Place:
@@ -209,14 +209,14 @@ class _Reader:
         if field not in FIELDS:
             below = [f"{field}.{key}" for key in children(field)]
             what = f"'{field}' holds several fields" if below else f"unknown chip field {shown(field)}"
-            mend = f"set one of {', '.join(below)}" if below else suggest(field, FIELDS, "fields are")
-            raise BadInput(what, where=self._place("set", field), mend=mend)
+            hint = f"set one of {', '.join(below)}" if below else suggest(field, FIELDS, "fields are")
+            raise BadInput(what, where=self._place("set", field), hint=hint)
         texts = [self._text("set", field, index) for index in range(len(values))]
         read = [reading(field, text, self._place("set", field, index)) for index, text in enumerate(texts)]
         for index, value in enumerate(read):
             if value in read[:index]:
                 where = self._place("set", field, index)
-                raise BadInput(f"{field} has the value {texts[index]} twice", where=where, mend="remove one")
+                raise BadInput(f"{field} has the value {texts[index]} twice", where=where, hint="remove one")
         return tuple(texts)
 
     def _text(self, *path: Step) -> str:
@@ -236,8 +236,8 @@ class _Reader:
         for key, values in item.items():
             place = self._place("filters", kind, index, key)
             if key not in known:
-                mend = suggest(key, known, "keys here are")
-                raise BadInput(f"a filter cannot ask for {shown(key)}", where=place, mend=mend)
+                hint = suggest(key, known, "keys here are")
+                raise BadInput(f"a filter cannot ask for {shown(key)}", where=place, hint=hint)
             texts = [self._text("filters", kind, index, key, each) for each in range(len(values))]
             patterns.append((key, tuple(texts)))
         return Filter(tuple(patterns), self._place("filters", kind, index))
@@ -254,4 +254,4 @@ def _at(place: Place, work: Callable[[], T]) -> T:
     try:
         return work()
     except BadInput as error:
-        raise BadInput(error.what, where=error.where or place, mend=error.mend) from None
+        raise BadInput(error.what, where=error.where or place, hint=error.hint) from None

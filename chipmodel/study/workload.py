@@ -2,8 +2,8 @@
 
 ``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files,
 relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
-``trips.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&`` and
-beside a built-in network's own options.
+``iterations.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&``
+and beside a built-in network's own options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MINIMALLOC_FOLDER = "CHIPMODEL_MINIMALLOC"
 MADE = ("zoo:", "guillotine:")
 SUFFIXES = (".yaml", ".yml", ".onnx", ".csv")
 
-_OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|trips\..+")
+_OURS = re.compile(r"dtype|capacity|steady_state|shape\..+|iterations\..+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ def source_of(name: str, folder: Path) -> Source:
     path = _file(plain, folder)
     if path.suffix.lower() not in SUFFIXES:
         named = f"zoo:NAME, onnx:NAME, guillotine:n=60, {MINIMALLOC}NAME"
-        mend = f"give {named}, or a file: {', '.join(SUFFIXES)}"
-        raise BadInput(f"{shown(plain)} is no workload of a known kind", mend=mend)
+        hint = f"give {named}, or a file: {', '.join(SUFFIXES)}"
+        raise BadInput(f"{shown(plain)} is no workload of a known kind", hint=hint)
     return Source(name, str(path), _digest(path))
 
 
@@ -101,8 +101,8 @@ def load_workload(source: Source) -> Program | PackingTable:
     """The workload itself: a program with in-place reuse as ``simulate`` has it, or a packing whose capacity
     is not to be kept but compared with. Raises BadInput, also for a file that is not as it was."""
     if source.file and _digest(Path(source.file)) != source.digest:
-        mend = "run the study again, which then sees the file as it is"
-        raise BadInput(f"{shown(source.name)} changed while the study ran", mend=mend)
+        hint = "run the study again, which then sees the file as it is"
+        raise BadInput(f"{shown(source.name)} changed while the study ran", hint=hint)
     plain, options = _split(source.name)
     return _packing(source, plain, options) if source.packs else _program(source, plain, options)
 
@@ -110,13 +110,15 @@ def load_workload(source: Source) -> Program | PackingTable:
 def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
     from chipmodel.passes.in_place import reuse
     from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_trips_option
+    from workloads.build.chances import parse_iterations_option
     from workloads.load import load, parse_shape_option
 
-    _refuse_others(source.name, options, ("dtype", "shape.", "trips.", "steady_state"))
+    _refuse_others(source.name, options, ("dtype", "shape.", "iterations.", "steady_state"))
     shapes = dict(parse_shape_option(_option(k, v)) for k, v in options.items() if k.startswith("shape."))
-    trips = dict(parse_trips_option(_option(k, v)) for k, v in options.items() if k.startswith("trips."))
-    program = load(source.file or plain, dtype=options.get("dtype"), shapes=shapes, trips=trips)
+    iterations = dict(
+        parse_iterations_option(_option(k, v)) for k, v in options.items() if k.startswith("iterations.")
+    )
+    program = load(source.file or plain, dtype=options.get("dtype"), shapes=shapes, iterations=iterations)
     if "steady_state" in options:
         program = steady(program, parse_inferences(options["steady_state"]))
     return reuse(program, "all")
@@ -150,8 +152,8 @@ def _split(name: str) -> tuple[str, dict[str, str]]:
             rest.append(part)
             continue
         if not (_OURS.fullmatch(key) and equals and value) or key in options:
-            mend = "write ?dtype=int16&shape.NAME=1,3,224,224, or ?capacity=30KiB; each once"
-            raise BadInput(f"{shown(name)} has the option {shown(part)}", mend=mend)
+            hint = "write ?dtype=int16&shape.NAME=1,3,224,224, or ?capacity=30KiB; each once"
+            raise BadInput(f"{shown(name)} has the option {shown(part)}", hint=hint)
         options[key] = value
     return plain + ("?" + "&".join(rest) if rest else ""), options
 
@@ -165,7 +167,7 @@ def _refuse_others(name: str, options: dict[str, str], known: tuple[str, ...]) -
     for key in options:
         if not key.startswith(known):
             what = f"{shown(name)}: {key} says nothing about this kind of workload"
-            raise BadInput(what, mend=f"leave it out; here {', '.join(known)} may be given")
+            raise BadInput(what, hint=f"leave it out; here {', '.join(known)} may be given")
 
 
 def _digest(path: Path) -> str:
@@ -177,7 +179,7 @@ def _digest(path: Path) -> str:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadInput(
-            f"{shown(str(path))} cannot be read: {reason}", mend="paths are relative to the study file"
+            f"{shown(str(path))} cannot be read: {reason}", hint="paths are relative to the study file"
         ) from None
     return digest.hexdigest()
 
@@ -185,8 +187,8 @@ def _digest(path: Path) -> str:
 def _minimalloc_folder() -> Path:
     folder = os.environ.get(MINIMALLOC_FOLDER, "")
     if not folder or not Path(folder).is_dir():
-        mend = f"set {MINIMALLOC_FOLDER} to the folder of MiniMalloc's CSV files"
-        raise BadInput(f"{MINIMALLOC}NAME needs the instances, which are not here", mend=mend)
+        hint = f"set {MINIMALLOC_FOLDER} to the folder of MiniMalloc's CSV files"
+        raise BadInput(f"{MINIMALLOC}NAME needs the instances, which are not here", hint=hint)
     return Path(folder)
 
 
@@ -194,7 +196,7 @@ def _minimalloc(name: str) -> Path:
     wanted = name.removeprefix(MINIMALLOC)
     files = {path.name.partition(".")[0]: path for path in sorted(_minimalloc_folder().glob("*.csv"))}
     if wanted not in files:
-        raise BadInput(f"there is no {shown(name)}", mend=suggest(wanted, files, "instances are"))
+        raise BadInput(f"there is no {shown(name)}", hint=suggest(wanted, files, "instances are"))
     return files[wanted]
 
 

@@ -3,7 +3,7 @@
 Nothing here is shared with the planners but the vocabulary. The machine follows the program's tree:
 every arm of every ``if`` from the same state, every loop until its state repeats. It proves that each
 step finds exactly the operands that the program gives it where the plan says they are, complete and
-of the newest definition; that no byte is overwritten while it is needed or under way; that nothing
+of the newest definition; that no byte is overwritten while it is needed or in flight; that nothing
 lies outside of SharedMemory; and that the program's outputs end up in Psram.
 """
 
@@ -37,8 +37,8 @@ from chipmodel.plan_file.document import PlanFile
 from chipmodel.verify.memory_state import MemoryState
 
 MOST_VIOLATIONS = 20
-MOST_TRIPS = 8
-"""A loop's state repeats after the second trip of any sane plan; one that never settles is reported."""
+MOST_ITERATIONS = 8
+"""A loop's state repeats after the second iteration of any sane plan; one that never settles is reported."""
 
 
 def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple
         if name in checker.defined and not state.in_psram(name):
             checker.report(f"output {name!r} is not completely in Psram at the end")
     checker.apart_in_psram()
-    for name in state.under_way:
+    for name in state.in_flight:
         checker.report(f"nobody waits for transfer {name!r}")
     return tuple(dict.fromkeys(checker.violations))[:MOST_VIOLATIONS]
 
@@ -111,7 +111,7 @@ class _Checker:
         joined = ends[0]
         for end in ends[1:]:
             if not end.leaves_like(joined):
-                self.report(f"the arms of {branch.name!r} leave different transfers under way")
+                self.report(f"the arms of {branch.name!r} leave different transfers in flight")
             joined = joined.common(end)
         return joined
 
@@ -119,24 +119,24 @@ class _Checker:
         return self.block(arm.body, commands, state.copy())
 
     def repeat(self, node: Node | None, loop: Repeat, state: MemoryState) -> MemoryState:
-        if not isinstance(node, Loop) or node.trips != loop.trips:
+        if not isinstance(node, Loop) or node.iterations != loop.iterations:
             self.report(f"the plan's loop {loop.name!r} is not the program's")
             return state
         before = state
         after: MemoryState | None = None
-        for _ in range(MOST_TRIPS if loop.trips else 0):
+        for _ in range(MOST_ITERATIONS if loop.iterations else 0):
             end = self.block(node.body, loop.body, state.copy())
             after = end if after is None else after.common(end)
             if end.same_as(state):
                 break
             state = end
         else:
-            if loop.trips:
-                self.report(f"loop {loop.name!r} leaves memory in another state on every trip")
+            if loop.iterations:
+                self.report(f"loop {loop.name!r} leaves memory in another state on every iteration")
         if after is None:
             return state
         if not after.leaves_like(before):
-            self.report(f"loop {loop.name!r} leaves transfers under way that no trip may have started")
+            self.report(f"loop {loop.name!r} leaves transfers in flight that no iteration may have started")
         return after.unless_skipped(before)
 
     def _coverage(

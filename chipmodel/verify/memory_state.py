@@ -113,9 +113,9 @@ class MemoryState:
     written: dict[str, Cover] = field(default_factory=dict[str, Cover])
     behind: dict[str, frozenset[Share]] = field(default_factory=dict[str, frozenset[Share]])
     renewed: dict[str, Cover] = field(default_factory=dict[str, Cover])
-    under_way: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    in_flight: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
     spoiled: frozenset[str] = frozenset()
-    """Those under way of which some path to here has waited and no longer has what they moved. Where all
+    """Those in flight of which some path to here has waited and no longer has what they moved. Where all
     that have waited still have it, it is as if nobody had."""
     over: frozenset[str] = frozenset()
     """Transfers that have been waited for on every path to here, the latest of their name."""
@@ -129,7 +129,7 @@ class MemoryState:
             dict(self.written),
             dict(self.behind),
             dict(self.renewed),
-            dict(self.under_way),
+            dict(self.in_flight),
             self.spoiled,
             self.over,
         )
@@ -143,13 +143,13 @@ class MemoryState:
             and self.written == other.written
             and self.behind == other.behind
             and self.renewed == other.renewed
-            and self.under_way == other.under_way
+            and self.in_flight == other.in_flight
             and self.spoiled == other.spoiled
             and self.over == other.over
         )
 
     def common(self, other: MemoryState) -> MemoryState:
-        """The facts that hold in both; what is under way in one of them may be in the other."""
+        """The facts that hold in both; what is in flight in one of them may be in the other."""
         return MemoryState(
             self.psram & other.psram,
             {k: v for k, v in self.held.items() if other.held.get(k) == v},
@@ -157,14 +157,14 @@ class MemoryState:
             {k: v for k, v in self.written.items() if other.written.get(k) == v},
             {k: v for k, v in self.behind.items() if other.behind.get(k) == v},
             {k: v for k, v in self.renewed.items() if other.renewed.get(k) == v},
-            self.under_way | other.under_way,
+            self.in_flight | other.in_flight,
             self.spoiled | other.spoiled | self._spoils(other) | other._spoils(self),
             self.over & other.over,
         )
 
     def _spoils(self, other: MemoryState) -> frozenset[str]:
-        """What is under way in ``other`` but not here, where its bytes do not lie here."""
-        left = (start for name, start in other.under_way.items() if name not in self.under_way)
+        """What is in flight in ``other`` but not here, where its bytes do not lie here."""
+        left = (start for name, start in other.in_flight.items() if name not in self.in_flight)
         return frozenset(
             start.name
             for start in left
@@ -172,19 +172,19 @@ class MemoryState:
         )
 
     def leaves_like(self, other: MemoryState) -> bool:
-        """Whether what is under way in one of them is the same in the other, or has been waited for there."""
+        """Whether what is in flight in one of them is the same in the other, or has been waited for there."""
         return all(
-            a.under_way.get(name) == start or (name not in a.under_way and name in a.over)
+            a.in_flight.get(name) == start or (name not in a.in_flight and name in a.over)
             for a, b in ((self, other), (other, self))
-            for name, start in b.under_way.items()
+            for name, start in b.in_flight.items()
         )
 
     def unless_skipped(self, before: MemoryState) -> MemoryState:
-        """What is under way behind a loop, before which ``before`` held, if it may have made no trip. The
-        other facts are of trips: what a loop makes is not read where it makes none."""
+        """What is in flight behind a loop, before which ``before`` held, if it may have made no iteration.
+        The other facts are of iterations: what a loop makes is not read where it makes none."""
         joined = self.common(before)
         state = self.copy()
-        state.under_way, state.spoiled, state.over = joined.under_way, joined.spoiled, joined.over
+        state.in_flight, state.spoiled, state.over = joined.in_flight, joined.spoiled, joined.over
         return state
 
     def in_psram(self, name: str) -> bool:
@@ -205,9 +205,9 @@ class MemoryState:
     def missing(self, place: Located) -> str | None:
         """What keeps ``place.part`` from being read there, in words."""
         part = place.part
-        for start in self.under_way.values():
+        for start in self.in_flight.values():
             if start.direction == "load" and _meet(start.at, place):
-                return f"reads {part.name!r} at {place.offset} while {start.name!r} is under way"
+                return f"reads {part.name!r} at {place.offset} while {start.name!r} is in flight"
         held = self.held.get((part.name, part.weights, place.offset))
         if held is None:
             return f"{part.name!r} is not at {place.offset}"
@@ -220,11 +220,11 @@ class MemoryState:
     def start(self, start: DmaStart) -> list[str]:
         """Begin a transfer; a load's target holds nothing until it has been waited for."""
         faults = self._collisions(start.at, f"transfer {start.name!r}", reading=start.direction == "store")
-        if start.name in self.under_way:
+        if start.name in self.in_flight:
             faults.append(f"transfer {start.name!r} starts again before anybody waited for it")
         if start.direction == "load":
             self._forget(start.at)
-        self.under_way[start.name] = start
+        self.in_flight[start.name] = start
         self.spoiled -= {start.name}
         self.over -= {start.name}
         return faults
@@ -232,9 +232,9 @@ class MemoryState:
     def wait(self, name: str) -> list[str]:
         """End a transfer: what it moved has arrived, unless a path has waited before and used the bytes
         since. Nothing happens where every path has waited before."""
-        start = self.under_way.pop(name, None)
+        start = self.in_flight.pop(name, None)
         if start is None:
-            never = f"something waits for transfer {name!r}, which is not under way"
+            never = f"something waits for transfer {name!r}, which is not in flight"
             return [] if name in self.over else [never]
         self.over |= {name}
         if name in self.spoiled:
@@ -285,8 +285,8 @@ class MemoryState:
         part = place.part
         faults = self._collisions(place, who, reading=False)
         faults += [
-            f"{who} updates {part.name!r} while {start.name!r} is under way"
-            for start in self.under_way.values()
+            f"{who} updates {part.name!r} while {start.name!r} is in flight"
+            for start in self.in_flight.values()
             if start.at.part.name == part.name
             and not start.at.part.weights
             and not _apart(part.share, {start.at.part.share})
@@ -338,17 +338,17 @@ class MemoryState:
         for facts in (self.partial, self.behind, self.renewed):
             facts.pop(name, None)
         return [
-            f"{who} writes {name!r} anew while {start.name!r} is under way"
-            for start in self.under_way.values()
+            f"{who} writes {name!r} again while {start.name!r} is in flight"
+            for start in self.in_flight.values()
             if start.at.part.name == name and not start.at.part.weights
         ]
 
     def _collisions(self, place: Located, who: str, reading: bool) -> list[str]:
-        """Transfers under way that ``place`` may not meet; a store may be read beside."""
+        """Transfers in flight that ``place`` may not meet; a store may be read beside."""
         return [
             f"{who} touches bytes [{place.offset}, {place.offset + place.bytes}) while {start.name!r} "
-            f"is under way there"
-            for start in self.under_way.values()
+            f"is in flight there"
+            for start in self.in_flight.values()
             if _meet(start.at, place) and not (reading and start.direction == "store")
         ]
 

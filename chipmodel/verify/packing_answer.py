@@ -40,16 +40,16 @@ class Verdict:
 
 def read_claim(text: str, file: str) -> Claim:
     """The claim in a JSON document. Raises BadInput for what is not one."""
-    mend = "give the file that chipmodel pack --json wrote"
+    hint = "give the file that chipmodel pack --json wrote"
     try:
         values: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise BadInput("this is no JSON document", where=Place(file), mend=mend) from None
+        raise BadInput("this is no JSON document", where=Place(file), hint=hint) from None
     try:
         return _claim(cast("dict[str, Any]", values))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"this is no answer of chipmodel pack: {type(error).__name__} at {shown(str(error))}"
-        raise BadInput(what, where=Place(file), mend=mend) from None
+        raise BadInput(what, where=Place(file), hint=hint) from None
 
 
 def _claim(values: dict[str, Any]) -> Claim:

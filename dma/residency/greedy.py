@@ -56,7 +56,7 @@ class Residency:
     kept: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Operands of a striped op that are whole in SharedMemory, by op; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])
-    """The share of an op's weights that should stay for all trips of a loop, by op; no entry: none."""
+    """The share of an op's weights that should stay for all iterations of a loop, by op; no entry: none."""
 
 
 @dataclass
@@ -330,7 +330,7 @@ class Table:
 
 def _overwrites(program: Program) -> dict[str, str]:
     """Output to the input whose memory it takes. Both must be defined in one place alone: what a loop
-    carries or several arms define may be written anew while the other of the two is still needed."""
+    carries or several arms define may be written again while the other of the two is still needed."""
     defined = Counter((*program.inputs, *(name for op in ops(program.body) for name in op.outputs)))
     pairs = ((op.outputs[0], op.overwrites) for op in ops(program.body) if op.overwrites)
     return {new: old for new, old in pairs if defined[new] == defined[old] == 1}
@@ -396,5 +396,5 @@ def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: in
         f"op {op.name!r} has the largest live set: {needed:,} B with its weight buffers, of "
         f"{budget:,} B; alive there: {listed or 'no tensors'}{more}",
         where=op.place,
-        mend="give the chip more SharedMemory: --set shared_memory.bytes=...",
+        hint="give the chip more SharedMemory: --set shared_memory.bytes=...",
     )

@@ -27,8 +27,8 @@ from solvers.tiers.problem import State, Stay
 THRIFT = 0.1
 """What is hidden behind compute as if time had no steps may show: less of it is better."""
 LONG = 160
-"""A program of more ops is looked at in less detail; with loops as well, S1's search decides: what each trip
-repeats takes the solver too long."""
+"""A program of more ops is looked at in less detail; with loops as well, S1's search decides: what each
+iteration repeats takes the solver too long."""
 NEAR = 16
 """Its loads come so many ops early at most, in detail."""
 MOST_OPS = 400

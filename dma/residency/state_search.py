@@ -95,8 +95,8 @@ class Asked:
             if self._may_overwrite(new, old) and lives[old][1] == lives[new][0] + 1:
                 at = self.index[new]
                 blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
-        trips = list(_trips(self.program.body, 1))
-        steps = [self._step(op, times) for op, times in zip(self.table.ops, trips, strict=True)]
+        iterations = list(_iterations(self.program.body, 1))
+        steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
         return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
@@ -191,7 +191,7 @@ def _tiers(chip: Chip, budget: int) -> tuple[Tier, Tier]:
     return shared, psram
 
 
-def _trips(body: tuple[Node, ...], times: int) -> Iterator[int]:
+def _iterations(body: tuple[Node, ...], times: int) -> Iterator[int]:
     """How often each op runs when every arm is taken once."""
     for node in body:
         match node:
@@ -199,6 +199,6 @@ def _trips(body: tuple[Node, ...], times: int) -> Iterator[int]:
                 yield times
             case If():
                 for arm in node.arms:
-                    yield from _trips(arm.body, times)
+                    yield from _iterations(arm.body, times)
             case Loop():
-                yield from _trips(node.body, times * node.trips)
+                yield from _iterations(node.body, times * node.iterations)

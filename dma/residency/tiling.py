@@ -69,7 +69,7 @@ def slice_bytes(program: Program, op: Op, channels: int) -> int:
 
 
 def whole_tiling(op: Op, channels: int) -> Tiling:
-    """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice anew on
+    """All operands in SharedMemory; a recurrent op whose weights are cut needs each slice again on
     every time step."""
     cut = channels < op.work.channels
     rows = 1 if cut and isinstance(op.work, Recurrent) else op.work.rows
@@ -142,7 +142,7 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, k
 
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
     """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
-    anew is the inputs in the first case and the weights in the second; take the cheaper."""
+    again is the inputs in the first case and the weights in the second; take the cheaper."""
     by_rows = Tiling(rows, channels, True, False, depth)
     if isinstance(op.work, Recurrent) and channels < op.work.channels:
         return replace(by_rows, rows=1)

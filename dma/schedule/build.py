@@ -179,14 +179,14 @@ def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
                 tiling = striped(room.program, op, left, channels[op.name], policy.double, kept)
         if tiling is None:
             raise DoesNotFit(
-                f"op {op.name!r} does not fit even one row at a time", where=op.place, mend=_MORE_MEMORY
+                f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=_MORE_MEMORY
             )
         total += tiling.count(op)
         if total > MOST_STEPS:
             raise DoesNotFit(
                 f"more than {MOST_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
                 where=op.place,
-                mend=_MORE_MEMORY,
+                hint=_MORE_MEMORY,
             )
         tilings[op.name] = tiling
     return tilings

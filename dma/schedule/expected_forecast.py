@@ -1,7 +1,7 @@
 """The expected cycles of a schedule over all paths, where nothing contends.
 
 The machine is that of ``dma.schedule.forecast``: one transfer after another, and an NPU, DMA and Psram that
-nobody else uses. What the rest of a path takes depends on what is under way only, so paths that meet in one
+nobody else uses. What the rest of a path takes depends on what is in flight only, so paths that meet in one
 such state are one from there on. A run of a loop that changes nothing more is counted, not walked.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chipmodel.model.nesting import Fork, Section, waits_behind
+from chipmodel.model.nesting import Fork, Section, waits_after
 from chipmodel.model.schedule import Direction
 
 MOST_STATES = 24
 """Further states, the least probable ones, are taken for the most probable one."""
-MOST_TRIPS = 24
-"""Further trips are taken to be like the last one walked."""
+MOST_ITERATIONS = 24
+"""Further iterations are taken to be like the last one walked."""
 
 
 class Load(NamedTuple):
@@ -32,19 +32,19 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """Of each ``if``, by name, the probabilities of its arms in order; of each loop, numbers of trips with
-    theirs, ascending. Those of one name add up to 1."""
+    """Of each ``if``, by name, the probabilities of its arms in order; of each loop, numbers of iterations
+    with theirs, ascending. Those of one name add up to 1."""
 
     arms: Mapping[str, tuple[float, ...]]
-    trips: Mapping[str, tuple[tuple[int, float], ...]]
+    iterations: Mapping[str, tuple[tuple[int, float], ...]]
 
-    def mean_trips(self, loop: str) -> float:
-        """Trips of one run of ``loop``, on average."""
-        return sum(trips * chance for trips, chance in self.trips[loop])
+    def mean_iterations(self, loop: str) -> float:
+        """Iterations of one run of ``loop``, on average."""
+        return sum(iterations * chance for iterations, chance in self.iterations[loop])
 
 
 State = tuple[int, tuple[tuple[int, int], ...]]
-"""Cycles until the DMA engine is idle; which transfers are under way, and the cycles until each ends."""
+"""Cycles until the DMA engine is idle; which transfers are in flight, and the cycles until each ends."""
 Ways = dict[State, tuple[float, float]]
 """By state, its probability, and the sum over its paths of cycles times probability."""
 IDLE: State = (0, ())
@@ -90,7 +90,7 @@ class _Run:
             self.here[load.due][0].append(index)
         for issue in load.issues:
             self.here[issue][1 if issue == load.due else 2].append(index)
-        for fork in {waits_behind(self.of.root, issue, load.due) for issue in load.issues} - {None}:
+        for fork in {waits_after(self.of.root, issue, load.due) for issue in load.issues} - {None}:
             self.behind[fork or ""].append(index)
 
     def section(self, section: Section, ways: Ways) -> Ways:
@@ -146,8 +146,8 @@ class _Run:
         if not indices:
             return ways
         result: Ways = {}
-        for (busy, under_way), (chance, cycles) in ways.items():
-            ends = dict(under_way)
+        for (busy, in_flight), (chance, cycles) in ways.items():
+            ends = dict(in_flight)
             clock = max((ends.pop(index, 0) for index in indices), default=0)
             _add(result, _state(busy, ends, clock), chance, cycles + clock * chance)
         return result
@@ -163,17 +163,17 @@ class _Run:
     def loop(self, fork: Fork, ways: Ways) -> Ways:
         result: Ways = {}
         made = 0
-        for trips, chance in self.of.odds.trips[fork.name]:
-            ways = self.trips(fork, ways, trips - made)
-            made = trips
+        for iterations, chance in self.of.odds.iterations[fork.name]:
+            ways = self.iterations(fork, ways, iterations - made)
+            made = iterations
             for state, (share, cycles) in _scaled(ways, chance).items():
                 _add(result, state, share, cycles)
         return _fewer(result)
 
-    def trips(self, fork: Fork, ways: Ways, number: int) -> Ways:
+    def iterations(self, fork: Fork, ways: Ways, number: int) -> Ways:
         for made in range(number):
             after = self.section(fork.arms[0], ways)
-            if made + 1 >= MOST_TRIPS or _alike(after, ways):
+            if made + 1 >= MOST_ITERATIONS or _alike(after, ways):
                 left = number - made - 1
                 each = sum(c for _, c in after.values()) - sum(c for _, c in ways.values())
                 whole = sum(chance for chance, _ in after.values())

@@ -1,4 +1,4 @@
-"""Better cuts: slices and stripes of a few ops at a time tried anew, the whole schedule's forecast deciding.
+"""Better cuts: slices and stripes of a few ops at a time tried again, the whole schedule's forecast deciding.
 
 A way to cut has one rule for all ops. What is best for one depends on its neighbours: what the DMA engine
 still brings for them, and what it has to bring next. So ops are cut in a few other ways, first all that are

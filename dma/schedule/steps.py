@@ -106,7 +106,7 @@ class _Emitter:
                     arms = tuple(StepArm(arm.name, self.nodes(arm.body)) for arm in node.arms)
                     result.append(StepIf(node.name, arms, condition))
                 case Loop():
-                    result.append(StepLoop(node.name, node.trips, self.nodes(node.body)))
+                    result.append(StepLoop(node.name, node.iterations, self.nodes(node.body)))
         return tuple(result)
 
     def op(self, op: Op) -> list[Step]:

@@ -3,7 +3,7 @@
 On each straight stretch ``solvers.loads.exact`` decides at which step every load is issued, and so the
 order of the queue and how far ahead it goes. What a stretch is given is tried in several ways, and the
 quickest schedule taken: how large slices are, and what stays on chip beside them. Then
-``dma.schedule.refine`` cuts single ops anew. ``sync``, ``ping-pong``, ``weight-pipeline`` and
+``dma.schedule.refine`` cuts single ops again. ``sync``, ``ping-pong``, ``weight-pipeline`` and
 ``prefetch-greedy`` take part as they are, so the forecast is never slower than theirs.
 
 Not decided together: offsets (the packer's, afterwards, with its usual rounds), tensors that leave
@@ -171,7 +171,7 @@ def _channels(
 
 def _for_nothing(room: Room, op: Op, pieces: int) -> int:
     """Output channels of so many slices where they take the NPU hardly longer, and else all: what stays is
-    cut for the first trip alone."""
+    cut for the first iteration alone."""
     width = sliced(room.program, op, -(-room.program.block_bytes(op) // pieces), room.granule)
     whole = slices_cycles(room.chip, op, op.work.channels)
     cheap = width is not None and slices_cycles(room.chip, op, width) <= whole * HARDLY
@@ -201,7 +201,7 @@ def _cut(room: Room, op: Op, left: int) -> Tiling | None:
     if op.sliced is not None and not op.collects:
         whole = whole_cut(room.program, room.chip, op, room.residency.kept.get(op.name, NONE_KEPT))
         if whole.bytes * ROOMY <= left:
-            return whole.tiling  # its slice may come during the trip before
+            return whole.tiling  # its slice may come during the iteration before
     cut = best_cut(room.program, room.chip, op, left, room.residency.kept.get(op.name, NONE_KEPT))
     return None if cut is None else cut.tiling
 
@@ -251,7 +251,7 @@ def _configured(setting: str) -> Policy:
     if not digits or int(setting) > MOST_NODES:
         raise BadInput(
             f"{NAME}:{setting[:60]} is no number of states to look at",
-            mend=f"0 to {MOST_NODES:,}, as in {NAME}:20000",
+            hint=f"0 to {MOST_NODES:,}, as in {NAME}:20000",
         )
     return _policy(f"{NAME}:{int(setting)}", int(setting))
 

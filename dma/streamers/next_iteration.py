@@ -1,8 +1,8 @@
-"""Loads for a loop's next trip, issued before the trip at hand ends: its first slices of weights, and the
-first stripes of what it reads from Psram. The first trip's are issued before the loop.
+"""Loads for a loop's next iteration, issued before the iteration at hand ends: its first slices of weights,
+and the first stripes of what it reads from Psram. The first iteration's are issued before the loop.
 
-Of an input that has a slice for every trip, the next trip's slice is meant. The last trip loads for one that
-never comes; behind the loop that is waited for.
+Of an input that has a slice for every iteration, the next iteration's slice is meant. The last iteration
+loads for one that never comes; behind the loop that is waited for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chipmodel.model.interval import merged
-from chipmodel.model.nesting import Fork, under_way
+from chipmodel.model.nesting import Fork, in_flight
 from chipmodel.model.schedule import steps
 from dma.schedule.policy import Room
 from dma.schedule.steps import Emission, Need
@@ -33,7 +33,7 @@ class Ahead:
     taken: tuple[int, ...]
 
 
-class NextTrip:
+class NextIterationLoads:
     """What may be loaded ahead in the loops of an emission."""
 
     def __init__(self, room: Room, emission: Emission, loops: Loops) -> None:
@@ -70,7 +70,8 @@ class NextTrip:
                     yield need
 
     def _issues(self, loop: Fork, need: Need) -> list[int]:
-        """The last step of a trip, and from where on it computes as long as the load takes, or twice that."""
+        """The last step of an iteration, and from where on it computes as long as the load takes, or twice
+        that."""
         tail = items(loop.arms[0])[-1]
         if isinstance(tail, Fork):
             return []
@@ -87,7 +88,7 @@ class NextTrip:
         return [at for at in dict.fromkeys(found) if at >= earliest]
 
     def _ahead(self, need: Need, way: Way) -> Ahead:
-        intervals = merged(i for issue in way for i in under_way(self.loops.root, issue, need.first))
+        intervals = merged(i for issue in way for i in in_flight(self.loops.root, issue, need.first))
         every = (position for i in intervals for position in range(i.start, i.stop))
         if need.kind == "weights":
             taken = (p for p in every if not need.first <= p <= need.last)

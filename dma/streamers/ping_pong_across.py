@@ -3,13 +3,14 @@
 Inside of a straight stretch (a Region) it is ``ping-pong``. Beyond that, three things are tried, and each is
 kept where SharedMemory has the bytes on all paths and the forecast of the expected cycles does not get worse:
 
-* Weights that a loop reads on every trip stay in a buffer of their own, loaded once before the loop; those
-  first that save most DMA cycles per byte.
+* Weights that a loop reads on every iteration stay in a buffer of their own, loaded once before the loop;
+  those first that save most DMA cycles per byte.
 * The first weights of a Region are issued before it (``dma.streamers.region_borders``): certain to be needed
   behind a branch or loop, on a guess in front of the likeliest arm of an ``if``. A wrong guess costs its
   time in the DMA engine, and its buffer until all paths have waited for it, behind the ``if``.
-* The first weights of a loop's body are issued before the loop, and at the end of a trip for the next one.
-  The last trip loads them for a trip that never comes, and behind the loop that is waited for.
+* The first weights of a loop's body are issued before the loop, and at the end of an iteration for the next
+  one. The last iteration loads them for an iteration that never comes, and behind the loop that is waited
+  for.
 
 Where nothing contends the expected cycles are then at most those of ``ping-pong`` with the same buffers.
 """
@@ -22,7 +23,7 @@ from itertools import accumulate
 
 from chipmodel.model.chances import arm_chances
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.nesting import Fork, Section, under_way
+from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import If, Loop, Node, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
@@ -110,7 +111,7 @@ class _Planner:
             if not number and index in plan.early:
                 way = plan.early[index]
                 if len(indices) % 2 and self.needs[indices[-1]].first in way:
-                    # Its buffer of the two is being read from when it is issued for the next trip.
+                    # Its buffer of the two is being read from when it is issued for the next iteration.
                     name, held = need.buffer, Interval(need.first, need.last + 1)
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
             buffers[name] = BufferSpec(name, size, held, "weights")
@@ -123,7 +124,7 @@ class _Planner:
         for decision in issued:
             taken[decision.buffer].append(Interval(decision.due, decision.need.last + 1))
             for issue in (decision.issue, *decision.again):
-                taken[decision.buffer] += under_way(self.root, issue, decision.due)
+                taken[decision.buffer] += in_flight(self.root, issue, decision.due)
         change = [0] * (len(self.emission.stretch) + 1)
         for name, intervals in taken.items():
             for interval in merged(intervals):
@@ -259,20 +260,20 @@ def _runs(root: Section, odds: Odds) -> _Runs:
 
 
 def _shares(fork: Fork, odds: Odds) -> tuple[float, ...]:
-    return (odds.mean_trips(fork.name),) if fork.repeats else odds.arms[fork.name]
+    return (odds.mean_iterations(fork.name),) if fork.repeats else odds.arms[fork.name]
 
 
 def odds_of(program: Program) -> Odds:
     """What ``program`` says of its branches and loops; arms without a probability share what is left."""
     arms: dict[str, tuple[float, ...]] = {}
-    trips: dict[str, tuple[tuple[int, float], ...]] = {}
+    iterations: dict[str, tuple[tuple[int, float], ...]] = {}
     for node in _nodes(program.body):
         if isinstance(node, If):
             arms[node.name] = tuple(map(float, arm_chances(node).values()))
         elif isinstance(node, Loop):
             chances = sorted((number, float(chance)) for number, chance in node.chances)
-            trips[node.name] = tuple(chances) or ((node.trips, 1.0),)
-    return Odds(arms, trips)
+            iterations[node.name] = tuple(chances) or ((node.iterations, 1.0),)
+    return Odds(arms, iterations)
 
 
 def _nodes(body: Iterable[Node]) -> Iterator[Node]:
@@ -300,7 +301,7 @@ def _issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, Buff
 
 POLICY = Policy(
     name="ping-pong-across",
-    title="ping-pong across branches and loops; weights kept for all trips",
+    title="ping-pong across branches and loops; weights kept for all iterations",
     source="S2 (control-flow paper), beyond Algorithm 3",
     double=True,
     reserve=PING_PONG.reserve,

@@ -36,7 +36,7 @@ def _configured(setting: str) -> Policy:
     digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MOST))
     if not digits or not 1 <= int(setting) <= MOST:
         raise BadInput(
-            f"{NAME}:{setting[:60]} is no number of buffers", mend=f"1 to {MOST} buffers, as in {NAME}:3"
+            f"{NAME}:{setting[:60]} is no number of buffers", hint=f"1 to {MOST} buffers, as in {NAME}:3"
         )
     return _policy(int(setting))
 

@@ -124,7 +124,7 @@ class Race:
                 self.stop.report(Standing(tried + 1, ways, self.least, self.stop.bound))
 
     def _refine(self) -> None:
-        """The quickest of those that can be cut anew, so cut, if that is quicker than itself."""
+        """The quickest of those that can be cut again, so cut, if that is quicker than itself."""
         able = (entry for *_, entry in self.waiting if entry.rival.recut)
         best = min(able, key=lambda entry: entry.cycles, default=None)
         recut = best.rival.recut if best else None
@@ -175,7 +175,7 @@ class Race:
 
 
 def _with_loops(policy: Policy, program: Program) -> Policy:
-    if not policy.in_loops or not odds_of(program).trips:
+    if not policy.in_loops or not odds_of(program).iterations:
         return policy
     sure = policy.sure + len(policy.in_loops)
     return replace(policy, rivals=(*policy.in_loops, *policy.rivals), sure=sure)

@@ -4,7 +4,7 @@ A *way in* is a set of positions of which every path that comes to the Region pa
 what it did with the Region's buffers before: the step of the last weights in front of the border (where
 Algorithm 3 of S2 would issue the next ones), such a step in every arm of an ``if`` in front, or a step in
 front of a branch or loop that is passed over. For a loop's body it is two such sets, one in front of the
-loop and one at the end of the body, for the trip that follows.
+loop and one at the end of the body, for the iteration that follows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""``resident-knapsack``: some weights of a loop stay for all of its trips, the rest is ``prefetch-greedy``.
+"""``resident-knapsack``: some weights of a loop stay for all of its iterations, the rest is
+``prefetch-greedy``.
 
 A slice that stays is loaded once, before the loop, and takes its bytes throughout it. Which ones do is a
 knapsack: of what the loop's ops leave, the slices that save most DMA cycles; the most frequent ops of
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.nesting import Fork, Section, under_way
+from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, Step, steps
 from chipmodel.passes.liveness import scopes
@@ -99,7 +100,7 @@ class Loops:
         self.runs.update(dict.fromkeys(range(section.extent.start, section.extent.stop), times))
         for fork in section.forks:
             self.entered[fork.name] = times
-            shares = (self.odds.mean_trips(fork.name),) if fork.repeats else self.odds.arms[fork.name]
+            shares = (self.odds.mean_iterations(fork.name),) if fork.repeats else self.odds.arms[fork.name]
             for arm, share in zip(fork.arms, shares, strict=True):
                 self._count(arm, times * share)
 
@@ -166,7 +167,7 @@ class Loops:
     def _held(self, stay: Stay) -> Iterator[int]:
         taken = [stay.loop]
         for issue in stay.way:
-            taken += under_way(self.root, issue, stay.need.first)
+            taken += in_flight(self.root, issue, stay.need.first)
         for interval in merged(taken):
             yield from range(interval.start, interval.stop)
 
@@ -175,7 +176,7 @@ def keep_some(room: Room, emission: Emission, others: list[Issued], free: Mappin
     """The weights with some that stay, or as ``prefetch_greedy.early`` has them where that is as quick."""
     plain = early(room, emission, others, free)
     odds = odds_of(room.program)
-    if not odds.trips:
+    if not odds.iterations:
         return plain
     loops = Loops(room, emission, free, odds)
     stays = loops.stays()
@@ -227,7 +228,7 @@ KEEPING = field(keep_some)
 POLICY = replace(
     sync.POLICY,
     name=NAME,
-    title="prefetch-greedy; of a loop's weights the best stay for all trips",
+    title="prefetch-greedy; of a loop's weights the best stay for all iterations",
     source=SOURCE,
     rivals=(sync.POLICY, ping_pong_across.POLICY, weight_pipeline.POLICY, KEEPING),
 )

@@ -1,4 +1,4 @@
-"""Which slices of a loop's weights stay for all of its trips, for ``exact``.
+"""Which slices of a loop's weights stay for all of its iterations, for ``exact``.
 
 The joint decision says how much of each op's weights should (``Residency.staying``): it has made room for
 that, and others stream through what is left. Slices come whole, though, and loads in an order; so some sets
@@ -18,7 +18,7 @@ from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import Expectation, Load, Odds
 from dma.schedule.policy import Issued, Room, queue_order
 from dma.schedule.steps import Emission, Need
-from dma.streamers.next_iteration import Ahead, NextTrip, taken_by
+from dma.streamers.next_iteration import Ahead, NextIterationLoads, taken_by
 from dma.streamers.ping_pong_across import odds_of
 from dma.streamers.resident_knapsack import Loops, Stay, Weights
 
@@ -54,10 +54,10 @@ def decide_stays(
     room: Room, emission: Emission, free: Mapping[str, int], issue: Issue, nodes: int
 ) -> Weights:
     """The quickest of the decisions that ``issue`` makes beside different sets of slices that stay for their
-    loop, and loads for a loop's next trip. ``free`` bytes are there for weights at each op, and ``issue``
-    searches so many ``nodes``; with none only the sets that suggest themselves are tried."""
+    loop, and loads for a loop's next iteration. ``free`` bytes are there for weights at each op, and
+    ``issue`` searches so many ``nodes``; with none only the sets that suggest themselves are tried."""
     odds = odds_of(room.program)
-    if not odds.trips:
+    if not odds.iterations:
         return issue(frozenset(), free, False), {}
     return decided_alike(_Choice(room, emission, free, issue, odds, nodes))
 
@@ -130,11 +130,11 @@ class _Choice:
         return [*others, *(Issued(need, need.buffer, way[0], need.first, way[1:]) for need, way in decided)]
 
     def aheads(self, chosen: Chosen) -> list[Ahead]:
-        """One load after the other for the next trip, where that is forecast to be quicker."""
+        """One load after the other for the next iteration, where that is forecast to be quicker."""
         found: list[Ahead] = []
         cycles = self.cycles(chosen)
         staying = frozenset(self.stays[number].need.buffer for number in chosen)
-        for ways in NextTrip(self.room, self.emission, self.loops).choices(staying):
+        for ways in NextIterationLoads(self.room, self.emission, self.loops).choices(staying):
             tried = [[*found, ahead] for ahead in ways if self.fits(chosen, [*found, ahead])]
             weighed = [(self.cycles(chosen, some), number) for number, some in enumerate(tried)]
             least, number = min(weighed, default=(cycles, 0))

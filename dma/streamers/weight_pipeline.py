@@ -151,7 +151,7 @@ def _configured(setting: str) -> Policy:
     if not digits or int(setting) > MOST_JITTER:
         raise BadInput(
             f"{NAME}:{setting[:60]} is no allowance for jitter",
-            mend=f"core cycles, 0 to {MOST_JITTER:,}, as in {NAME}:500",
+            hint=f"core cycles, 0 to {MOST_JITTER:,}, as in {NAME}:500",
         )
     return _policy(f"{NAME}:{int(setting)}", int(setting))
 

@@ -52,7 +52,7 @@ class AxiCdma:
         if size < 1 or source % self.bus_bytes or target % self.bus_bytes:
             raise BadInput(
                 f"a copy of {size} bytes from {source} to {target}",
-                mend=f"copy at least one byte between multiples of {self.bus_bytes}",
+                hint=f"copy at least one byte between multiples of {self.bus_bytes}",
             )
         state, left = _Stages(), size
         seen: dict[tuple[int, ...], tuple[int, _Stages]] = {}

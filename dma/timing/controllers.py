@@ -40,7 +40,7 @@ class HyperBus:
 
     A request passes the AXI queue and a register, then its toggle is seen on the first Psram clock
     edge after it. ``fixed_clocks`` later, beside latency and data, a word is in the queue back, which
-    the system clock empties. One request is under way at a time, so reads do not overlap.
+    the system clock empties. One request is in flight at a time, so reads do not overlap.
     """
 
     sys: Clock
@@ -72,7 +72,7 @@ class HyperBus:
         if self.sys.mhz < self.ck.mhz:
             raise BadInput(
                 f"a system clock of {self.sys.mhz} MHz cannot empty what {self.ck.mhz} MHz fill",
-                mend="the system clock of this controller must be at least the Psram clock",
+                hint="the system clock of this controller must be at least the Psram clock",
             )
 
     @property
@@ -196,7 +196,7 @@ class EfPsram:
         """SCK clocks of one access; ``wait`` counts for reads only (a write has none)."""
         if protocol not in ("SPI", "QPI", "1-4-4"):
             raise BadInput(
-                f"EF_PSRAM_CTRL speaks SPI, QPI and 1-4-4, not {protocol}", mend="name one of these"
+                f"EF_PSRAM_CTRL speaks SPI, QPI and 1-4-4, not {protocol}", hint="name one of these"
             )
         wire = WIRES[protocol]
         return wire.command_clocks + wire.address_clocks + wait + -(-size // wire.bytes_per_clock)
@@ -214,5 +214,5 @@ def ef_protocol(command: str) -> Protocol:
     names: dict[str, Protocol] = {"SPI": "SPI", "QPI": "QPI", "QSPI": "1-4-4"}
     word = command.split()[0] if command.split() else ""
     if word not in names:
-        raise BadInput(f"command '{command}' names no protocol", mend="begin it with " + ", ".join(names))
+        raise BadInput(f"command '{command}' names no protocol", hint="begin it with " + ", ".join(names))
     return names[word]

@@ -37,7 +37,7 @@ def refresh_clocks(device: Device) -> tuple[Fraction, Fraction]:
     """Interval and duration of a refresh in clocks of the device; BadInput where it has no figures."""
     if device.refresh is None:
         raise BadInput(
-            f"{device.name} has no refresh figures", mend="give it a refresh interval, or collision 'worst'"
+            f"{device.name} has no refresh figures", hint="give it a refresh interval, or collision 'worst'"
         )
     per_us = device.clock_mhz
     return device.refresh.interval_us * per_us, device.refresh.busy_ns * per_us / 1000

@@ -7,7 +7,7 @@ beats, 8 write beats and 5 cycles between them, one after the other: 21 core cyc
   prefetch buffers of a line each, 18 + 3 * 16 + 8 = 74 clocks for three lines. The DMA copies beside
   it, so the Psram sets the pace; the first word comes 18 clocks late.
 * shared->psram: the DMA sets the pace, and each line waits 3 Psram clocks at the clock crossing. The
-  data of the last line (16 clocks) are under way when the DMA is done.
+  data of the last line (16 clocks) are in flight when the DMA is done.
 * npu<-psram: no prefetch; each line is a lone burst, 18 + 16 + 8 = 42 clocks, and the same 3 of the
   crossing.
 * flash->shared: the flash sets the pace, 4 bits a clock.
@@ -114,7 +114,7 @@ class Route:
     def cycles(self, size: int) -> int:
         """Core cycles from start to end of a transfer of ``size`` bytes. BadInput for less than one."""
         if size < 1:
-            raise BadInput(f"a transfer of {size} bytes on '{self.name}'", mend="move at least one byte")
+            raise BadInput(f"a transfer of {size} bytes on '{self.name}'", hint="move at least one byte")
         return ceil(self._exact(Fraction(size, self.line_bytes)))
 
     def pace(self, size: int, setup_cycles: int) -> tuple[int, Fraction, Fraction]:

@@ -40,7 +40,7 @@ def burst_limit(device: Device, write: bool = False, max_burst: int | None = Non
     if words < 1:
         raise BadInput(
             f"{device.name}: no burst fits into {min(limits)} bytes",
-            mend="raise the clock, the CE# low limit or the maximum burst",
+            hint="raise the clock, the CE# low limit or the maximum burst",
         )
     return words * device.word_bytes
 
@@ -57,7 +57,7 @@ def wall(device: Device, write: bool = False) -> int | None:
     if max(walls) % min(walls) or min(walls) % device.word_bytes:
         raise BadInput(
             f"{device.name}: page of {device.page_bytes} and boundary of {device.boundary_bytes} bytes",
-            mend="make one a multiple of the other, and both of a word",
+            hint="make one a multiple of the other, and both of a word",
         )
     return min(walls)
 
@@ -70,7 +70,7 @@ def split(
     Sizes count from the word that holds ``address``: an odd start moves the other half of its word too.
     """
     if size < 0 or address < 0:
-        raise BadInput(f"a transfer of {size} bytes from address {address}", mend="neither may be negative")
+        raise BadInput(f"a transfer of {size} bytes from address {address}", hint="neither may be negative")
     if not size:
         return ()
     start = address - address % device.word_bytes

@@ -66,10 +66,10 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
         return transfer_cycles(chip, ROUTES[route], size)
     known = burst_routes_of(chip)
     if not known:
-        mend = f"its routes are {', '.join(ROUTES)}"
-        raise BadInput(f"{chip.name} does not model the route '{route}'", mend=mend)
+        hint = f"its routes are {', '.join(ROUTES)}"
+        raise BadInput(f"{chip.name} does not model the route '{route}'", hint=hint)
     if route not in known:
-        raise BadInput(f"no route is called '{route}'", mend=suggest(route, known, "known routes are"))
+        raise BadInput(f"no route is called '{route}'", hint=suggest(route, known, "known routes are"))
     return known[route].cycles(size)
 
 

@@ -74,7 +74,7 @@ def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = 
     if not free:
         raise BadInput(
             f"a table of {before.kind.name} leaves nothing to fit on {before.chip}",
-            mend=f"free constants have {', '.join(FREE)}, on a chip with the models that they belong to",
+            hint=f"free constants have {', '.join(FREE)}, on a chip with the models that they belong to",
         )
 
     def error(values: Mapping[str, Fraction]) -> Fraction | None:

@@ -95,8 +95,8 @@ def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = (
     model = chip.figures["dma.model"].value
     if kind.dma_model not in (None, model):
         what = f"a table of {kind.name} is compared with {kind.chip}, not with --chip {shown(chip.name)}"
-        mend = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
-        raise BadInput(what, mend=mend)
+        hint = f"leave --chip out, or name a chip with dma.model = {kind.dma_model}; its own is {model}"
+        raise BadInput(what, hint=hint)
     return chip
 
 
@@ -132,7 +132,7 @@ def _compared(kind: Kind, chip: Chip, row: Row) -> Compared:
     except BadInput as error:
         if error.where:
             raise
-        raise BadInput(error.what, where=row.place(), mend=error.mend) from None
+        raise BadInput(error.what, where=row.place(), hint=error.hint) from None
     return Compared(row, row.number(kind.measured), answers[kind.measured], answers)
 
 

@@ -46,7 +46,7 @@ def depthwise2d(chip: Chip, row: Row) -> Answer:
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
         what = f"out_c {out_c} of a depthwise convolution is no multiple of in_c {in_c}"
-        raise BadInput(what, where=row.place("out_c"), mend="mend the row, or choose --kind luna_conv2d")
+        raise BadInput(what, where=row.place("out_c"), hint="hint the row, or choose --kind luna_conv2d")
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 
 
@@ -63,7 +63,7 @@ def _axis(row: Row, axis: str) -> tuple[int, int, int, int]:
     size, kernel, pad = (row.whole(f"{name}_{axis}") for name in ("in", "kernel", "pad"))
     if kernel > size + 2 * pad:
         what = f"kernel_{axis} {kernel} is larger than in_{axis} {size} with pad_{axis} {pad} on both sides"
-        raise BadInput(what, where=row.place(f"kernel_{axis}"), mend="make the kernel fit its padded input")
+        raise BadInput(what, where=row.place(f"kernel_{axis}"), hint="make the kernel fit its padded input")
     return size, (size + 2 * pad - kernel) // row.whole("stride") + 1, kernel, pad
 
 
@@ -72,7 +72,7 @@ def matmul(chip: Chip, row: Row) -> Answer:
     bits = row.whole("bits")
     if bits not in WIDTHS:
         known = ", ".join(map(str, WIDTHS))
-        raise BadInput(f"bits {bits} is no width of operands", where=row.place("bits"), mend=f"use {known}")
+        raise BadInput(f"bits {bits} is no width of operands", where=row.place("bits"), hint=f"use {known}")
     work = Matmul(row.whole("rows"), row.whole("inner"), row.whole("cols"))
     return _npu_cycles(chip, "matmul", work, bits)
 
@@ -82,7 +82,7 @@ def vector(chip: Chip, row: Row) -> Answer:
     op, elements = row.text("op"), row.whole("elements")
     if op not in VECTOR_OPS:
         what = f"op {shown(op)} is no vector op"
-        raise BadInput(what, where=row.place("op"), mend=suggest(op, VECTOR_OPS, "known ops are"))
+        raise BadInput(what, where=row.place("op"), hint=suggest(op, VECTOR_OPS, "known ops are"))
     # LUNA's paces are of each operand; the ports of an array take all of them.
     operands = 2 if not chip.npu.luna and op in TWO_OPERANDS else 1
     return _npu_cycles(chip, op, Vector(elements, operands * elements, elements))
@@ -93,7 +93,7 @@ def transfer(chip: Chip, row: Row) -> Answer:
     try:
         return {"core_cycles": Fraction(route_cycles(chip, row.text("route"), row.whole("bytes")))}
     except BadInput as error:
-        raise BadInput(error.what, where=row.place("route"), mend=error.mend) from None
+        raise BadInput(error.what, where=row.place("route"), hint=error.hint) from None
 
 
 def _hyperbus(chip: Chip, row: Row) -> HyperBus:
@@ -131,11 +131,11 @@ def ef_psram(chip: Chip, row: Row) -> Answer:
     """One access through efabless/EF_PSRAM_CTRL; a write has no wait."""
     if row.text("controller") != EF_CONTROLLER:
         what = f"controller {shown(row.text('controller'))} is not modelled"
-        raise BadInput(what, where=row.place("controller"), mend=f"only {EF_CONTROLLER} is")
+        raise BadInput(what, where=row.place("controller"), hint=f"only {EF_CONTROLLER} is")
     try:
         protocol = ef_protocol(row.text("command"))
     except BadInput as error:
-        raise BadInput(error.what, where=row.place("command"), mend=error.mend) from None
+        raise BadInput(error.what, where=row.place("command"), hint=error.hint) from None
     assert isinstance(chip.dma, EfPsramDma)
     controller = controlled.ef_psram(chip.dma)
     wait = row.whole("wait_clocks") if row.whole("is_read") else 0
@@ -151,7 +151,7 @@ def axi_cdma(chip: Chip, row: Row) -> Answer:
     bits = row.whole("data_bits")
     if bits % 8 or bits & (bits - 1):
         what = f"data_bits {bits} is no width of an AXI bus"
-        raise BadInput(what, where=row.place("data_bits"), mend="use 8, 16, 32 ... 1024")
+        raise BadInput(what, where=row.place("data_bits"), hint="use 8, 16, 32 ... 1024")
     assert isinstance(chip.dma, CdmaDma)
     beats = row.whole("max_burst_beats")
     engine = controlled.cdma(replace(chip.dma, data_bits=bits, max_burst_beats=beats))

@@ -122,17 +122,17 @@ def read_sheet(text: str, file: str) -> Sheet:
     """
     lines = [(n, line) for n, line in enumerate(re.split("\r\n|\r|\n", text), 1) if line.strip()]
     if not lines:
-        raise BadInput("the file is empty", where=Place(file), mend="write a header line and rows into it")
+        raise BadInput("the file is empty", where=Place(file), hint="write a header line and rows into it")
     parsed = tuple((n, tuple(_cells(line, file, n))) for n, line in lines)
     (at, header), rows = parsed[0], parsed[1:]
     _check_header(header, file, at)
     if not rows:
-        raise BadInput("the table has no rows", where=Place(file), mend="write a row below the header")
+        raise BadInput("the table has no rows", where=Place(file), hint="write a row below the header")
     for n, cells in rows:
         if len(cells) != len(header):
             extra = cells[len(header)][1] if len(cells) > len(header) else cells[-1][1]
             what = f"the row has {len(cells)} cells, the header {len(header)}"
-            raise BadInput(what, where=Place(file, n, extra), mend="write one cell for each column")
+            raise BadInput(what, where=Place(file, n, extra), hint="write one cell for each column")
     return Sheet(file, at, header, rows)
 
 
@@ -141,7 +141,7 @@ def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> No
     for name, column in header:
         if name in seen:
             what = f"the column {shown(name)} stands twice in the header"
-            raise BadInput(what, where=Place(file, line, column), mend="remove or rename one of them")
+            raise BadInput(what, where=Place(file, line, column), hint="remove or rename one of them")
         seen.add(name)
 
 
@@ -152,7 +152,7 @@ def _cells(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
         if match is None:
             what = f"a quote in {shown(line[position:])} is not closed or stands inside a cell"
             raise BadInput(
-                what, where=Place(file, number, position + 1), mend='quote whole cells, and write "" for "'
+                what, where=Place(file, number, position + 1), hint='quote whole cells, and write "" for "'
             )
         quoted, plain = match[1], match[2]
         value = quoted.replace('""', '"') if quoted is not None else plain
@@ -174,10 +174,10 @@ def recognise(sheet: Sheet, kinds: Mapping[str, Kind]) -> tuple[Kind, ...]:
     if close:
         kind = max(close, key=lambda kind: len(kind.needed))
         what = f"a table of {kind.name} without the measured column '{kind.measured}'"
-        raise BadInput(what, where=where, mend=f"add the column '{kind.measured}'")
+        raise BadInput(what, where=where, hint=f"add the column '{kind.measured}'")
     listed = "".join(f"\n    {kind.name}: {','.join(kind.known)}" for kind in kinds.values())
     what = f"no kind of table has the columns {shown(','.join(sheet.names))}"
-    raise BadInput(what, where=where, mend=f"{_nearest(names, kinds)}known kinds and columns are{listed}")
+    raise BadInput(what, where=where, hint=f"{_nearest(names, kinds)}known kinds and columns are{listed}")
 
 
 def _nearest(names: set[str], kinds: Mapping[str, Kind]) -> str:
@@ -194,12 +194,12 @@ def as_kind(sheet: Sheet, name: str, kinds: Mapping[str, Kind]) -> Kind:
     """The kind that the user names. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
         what = f"--kind {shown(name)} is no kind of table"
-        raise BadInput(what, mend=suggest(name, kinds, "kinds are"))
+        raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
     kind = kinds[name]
     missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
     if missing:
         what = f"as {name} the table has no column {', '.join(missing)}"
-        raise BadInput(what, where=Place(sheet.file, sheet.line, 1), mend="add it, or choose another --kind")
+        raise BadInput(what, where=Place(sheet.file, sheet.line, 1), hint="add it, or choose another --kind")
     return kind
 
 
@@ -222,27 +222,27 @@ def rows_of(sheet: Sheet, kind: Kind) -> tuple[Row, ...]:
         row = Row(sheet.file, line, read)
         if not row.number(kind.measured):
             what = f"{kind.measured} is 0, so that no error can be a share of it"
-            raise BadInput(what, where=row.place(kind.measured), mend="write what was measured")
+            raise BadInput(what, where=row.place(kind.measured), hint="write what was measured")
         rows.append(row)
     return tuple(rows)
 
 
 def _value(column: Column, text: str, where: Place) -> Fraction | str:
     if not text:
-        raise BadInput(f"{column.name} is empty", where=where, mend="write a value for every column")
+        raise BadInput(f"{column.name} is empty", where=where, hint="write a value for every column")
     if column.form == "text":
         return text
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        raise BadInput(f"{column.name} {shown(text)} is no number", where=where, mend="write digits only")
+        raise BadInput(f"{column.name} {shown(text)} is no number", where=where, hint="write digits only")
     value = Fraction(text)
     if column.form == "whole" and value.denominator != 1:
         raise BadInput(
-            f"{column.name} {text} is no whole number", where=where, mend="write a number without a fraction"
+            f"{column.name} {text} is no whole number", where=where, hint="write a number without a fraction"
         )
     if not column.least <= value <= column.most:
         limits = f"{_plain(column.least)} to {_plain(column.most)}"
         raise BadInput(
-            f"{column.name} {text} is out of range", where=where, mend=f"write a number of {limits}"
+            f"{column.name} {text} is out of range", where=where, hint=f"write a number of {limits}"
         )
     return value
 

@@ -10,7 +10,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import Node, read_json
 from reports.run.document import FORMAT
 
-MEND = "write it with: chipmodel simulate WORKLOAD --json FILE"
+HINT = "write it with: chipmodel simulate WORKLOAD --json FILE"
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order")
 TOTALS = {
     "total_cycles": "cycles",
@@ -89,7 +89,7 @@ def is_result(root: Node) -> bool:
 def read_result(text: str, file: str) -> Answer:
     """The run in ``text``. Raises BadInput, with line and column, for broken JSON, other documents, results
     of other versions, and sums that do not add up."""
-    return answer_of(read_json(text, file, MEND))
+    return answer_of(read_json(text, file, HINT))
 
 
 def answer_of(root: Node) -> Answer:
@@ -126,7 +126,7 @@ def _check_format(root: Node) -> None:
         (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
     if not root.has("format"):
         older = f"this result is of an older version of chipmodel: it names no format, {FORMAT} is wanted"
-        raise BadInput(older, where=Place(root.file, 1, 1), mend=MEND)
+        raise BadInput(older, where=Place(root.file, 1, 1), hint=HINT)
     if root.at("format").words() != FORMAT:
         root.at("format").fail(f"{root.at('format').words()!r} is not the format of this version, {FORMAT}")
 

@@ -14,7 +14,7 @@ DOING = {
     "input": "waiting for an input",
     "output": "waiting for a store",
     "core": "waiting for another core",
-    "bank": "meeting on banks",
+    "bank": "bank conflicts",
     "arbitration": "waiting for the DMA engine",
     "refresh": "waiting for Psram refreshes",
     "cpu": "waiting for the CPU",

@@ -60,13 +60,13 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     if plan.cores:
         if core is None or not 0 <= core < len(plan.cores):
             said = "it has a memory for each" if core is None else f"there is no core {core}"
-            mend = f"name one: --core 0 to --core {len(plan.cores) - 1}; waits between cores are not exported"
-            raise BadInput(f"the plan is for {len(plan.cores)} cores: {said}", where=Place(file), mend=mend)
+            hint = f"name one: --core 0 to --core {len(plan.cores) - 1}; waits between cores are not exported"
+            raise BadInput(f"the plan is for {len(plan.cores)} cores: {said}", where=Place(file), hint=hint)
         part = plan.cores[core]
         buffers, commands, peak = part.buffers, part.commands, part.peak_bytes
     elif core not in (None, 0):
         raise BadInput(
-            f"the plan is for one core: there is no core {core}", where=Place(file), mend="--core 0"
+            f"the plan is for one core: there is no core {core}", where=Place(file), hint="--core 0"
         )
     _check(buffers, commands, peak, plan, file)
     planners = f"packer {plan.packer}, streamer {plan.streamer}"
@@ -83,7 +83,7 @@ def _check(
     file: str,
 ) -> None:
     def refuse(what: str) -> BadInput:
-        return BadInput(what, where=Place(file), mend="chipmodel check says whether a plan is correct")
+        return BadInput(what, where=Place(file), hint="chipmodel check says whether a plan is correct")
 
     names: set[str] = set()
     for buffer in buffers:
@@ -110,7 +110,7 @@ def must_fit(layout: Layout, file: str) -> None:
         raise DoesNotFit(
             f"the plan needs {layout.peak:,} B of {layout.capacity:,} B",
             where=Place(file),
-            mend="plan it anew with another --packer or more memory; --as minimalloc exports it as it is",
+            hint="plan it again with another --packer or more memory; --as minimalloc exports it as it is",
         )
 
 

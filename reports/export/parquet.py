@@ -29,6 +29,6 @@ def pyarrow() -> tuple[Any, Any]:
         arrow: Any = import_module("pyarrow")
         parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
-        mend = "install chipmodel[parquet], or write CSV"
-        raise BadInput("Parquet needs pyarrow, which is not installed", mend=mend) from None
+        hint = "install chipmodel[parquet], or write CSV"
+        raise BadInput("Parquet needs pyarrow, which is not installed", hint=hint) from None
     return arrow, parquet

@@ -48,7 +48,7 @@ def offline_plan(layout: Layout, names: Sequence[str] | None, file: str) -> Offl
         raise BadInput(
             f"none of the {len(names):,} names is a tensor of the plan, such as {shown(first)}",
             where=Place(file, 1, 1),
-            mend=suggest(first, places, "its tensors are") or "the plan has no tensors in SharedMemory",
+            hint=suggest(first, places, "its tensors are") or "the plan has no tensors in SharedMemory",
         )
     found: list[tuple[str, int]] = []
     end = 0
@@ -92,7 +92,7 @@ def read_offline(data: bytes) -> tuple[int, ...]:
     """The offsets in such contents. Raises BadInput where the length is not what they say."""
     words = struct.unpack(f"<{len(data) // 4}i", data[: len(data) // 4 * 4])
     if len(data) % 4 or len(words) < HEADER or words[2] != len(words) - HEADER:
-        raise BadInput(f"{len(data)} bytes are no offline memory plan", mend="export it with --as tflm")
+        raise BadInput(f"{len(data)} bytes are no offline memory plan", hint="export it with --as tflm")
     return words[HEADER:]
 
 

@@ -134,8 +134,8 @@ def _count_runs(body: tuple[Node, ...], path: Mapping[str, str], times: int, fou
                     _count_runs(arm.body, path, times if path.get(node.name) == arm.name else 0, found)
             case Loop():
                 taken = path.get(node.name, "")
-                trips = int(taken) if taken.isdecimal() else node.trips
-                _count_runs(node.body, path, times * trips, found)
+                iterations = int(taken) if taken.isdecimal() else node.iterations
+                _count_runs(node.body, path, times * iterations, found)
 
 
 def _array_utilisation(result: Result, totals: tuple[OpTotals, ...]) -> float:

@@ -56,7 +56,7 @@ def document(result: Result) -> dict[str, object]:
         "notes": list(result.program.notes),
         **cores_document(result),
         "ops": [_op(o) for o in sums.ops],
-        "met_on_banks": [_met(m) for m in sums.met],
+        "bank_conflicts": [_met(m) for m in sums.met],
     }
 
 

@@ -1,7 +1,7 @@
 """From positions to cycles: when each buffer was alive in the run, and how many bytes were.
 
 A step's time is that of its compute and of the NPU's waits on its behalf, because its buffers are
-kept through both. A loop visits its positions once per trip; an arm that was not taken never.
+kept through both. A loop visits its positions once per iteration; an arm that was not taken never.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chipmodel.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Steps visited in order of position: a loop body's next trip begins the next pass."""
+    """Steps visited in order of position: a loop body's next iteration begins the next pass."""
 
     positions: tuple[int, ...]
     times: tuple[Interval, ...]
@@ -68,7 +68,7 @@ def lifetimes(result: Result) -> dict[str, tuple[Interval, ...]]:
     """Cycles in which each buffer of the problem was alive, by name; empty for arms not taken.
 
     Spans that touch are one span, so a buffer kept through a loop is one span, and one that lives
-    for a part of the loop's body has one per trip.
+    for a part of the loop's body has one per iteration.
     """
     walks = passes(result.trace)
     return {b.name: _spans(b, walks) for b in result.problem.buffers}

@@ -53,7 +53,9 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     }
     remarks = [_scale(result, top)]
     if hulls:
-        remarks.append("Every buffer is one box from its first to its last use, trips of loops included.")
+        remarks.append(
+            "Every buffer is one box from its first to its last use, iterations of loops included."
+        )
     if small > 0:
         remarks.append(f"The {small:,} buffers with the fewest bytes times cycles are not drawn.")
     return Chart(

@@ -98,7 +98,7 @@ def plotly_script() -> str:
             return path.read_text(encoding="utf-8").replace("</script", "<\\/script")
     raise BadInput(
         "the plotly package with its package_data/plotly.min.js is not installed",
-        mend="install plotly 6 or newer, or leave out the HTML page",
+        hint="install plotly 6 or newer, or leave out the HTML page",
     )
 
 
@@ -301,7 +301,7 @@ def _buffers(result: Result) -> int:
 
 
 def _choice(choice: str) -> str:
-    return f"{choice} trips" if choice.isdecimal() else f"arm {choice}"
+    return f"{choice} iterations" if choice.isdecimal() else f"arm {choice}"
 
 
 def _chip_figures(figures: Mapping[str, Figure]) -> list[tuple[str, Figure]]:

@@ -112,7 +112,7 @@ def part_lines(paths: Paths) -> list[PartLine]:
 def _part_line(part: PartCost, expected: Fraction) -> PartLine:
     return PartLine(
         name=part.name,
-        arm="each trip" if part.arm is None else part.arm,
+        arm="each iteration" if part.arm is None else part.arm,
         probability="" if part.arm is None else percent(float(part.probability)),
         runs=f"{float(part.runs):,.4g}",
         each="" if part.each is None else cycles(part.each),

@@ -47,7 +47,7 @@ def _split(point: Point) -> tuple[str, list[str]]:
         kind, _, name = key.partition(".")
         if kind == "dtype":
             options += ["--dtype", quote(value)]
-        elif kind in ("shape", "trips") and name:
+        elif kind in ("shape", "iterations") and name:
             options += [f"--{kind}", quote(f"{name}={value}")]
         elif kind == "steady_state":
             options += ["--steady-state", quote(value)]

@@ -41,7 +41,7 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> 
     """
     if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
         what = "blocks of arms cannot keep given offsets and memories"
-        raise BadInput(what, mend="use --merge conflict or --merge exact, which keep all constraints")
+        raise BadInput(what, hint="use --merge conflict or --merge exact, which keep all constraints")
     blocks = _Blocks(problem, pack, unified)
     offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
@@ -113,7 +113,7 @@ class _Blocks:
         )
         plan = self.pack(part)
         if not names.issubset(plan.offsets):
-            raise BadInput("the packer has no plan for the blocks of the arms", mend="use --merge exact")
+            raise BadInput("the packer has no plan for the blocks of the arms", hint="use --merge exact")
         offsets: dict[str, int] = {}
         for name, offset in plan.offsets.items():
             if name in blocks:

@@ -51,8 +51,8 @@ def merger_named(name: str) -> Merger:
     """Raises BadInput for an unknown ``name``."""
     known = mergers()
     if name not in known:
-        mend = suggest(name, known, "mergers are") or f"one of {', '.join(known)}"
-        raise BadInput(f"unknown merger {name!r}", mend=mend)
+        hint = suggest(name, known, "mergers are") or f"one of {', '.join(known)}"
+        raise BadInput(f"unknown merger {name!r}", hint=hint)
     return known[name]
 
 

@@ -86,7 +86,7 @@ class PackingEnvironment:
         if not problem.plain:
             raise BadInput(
                 "the environment keeps no constraints",
-                mend="split the problem with by_memory, or leave them out",
+                hint="split the problem with by_memory, or leave them out",
             )
         self.problem, self.context = problem, context
         self.bound = contention(problem)
@@ -116,7 +116,7 @@ class PackingEnvironment:
         """
         if not 0 <= action < len(self._places):
             raise BadInput(
-                f"action {action} is no place", mend="choose among those that info['action_mask'] allows"
+                f"action {action} is no place", hint="choose among those that info['action_mask'] allows"
             )
         request, offset = self.requests[self._next], self._places[action].offset
         self._offsets[request.number] = offset

@@ -51,7 +51,7 @@ def context_pool_with(setting: str) -> Callable[[Problem], Plan]:
 def _buffers_ahead(packer: str, setting: str) -> int:
     if not (setting.isascii() and setting.isdigit() and len(setting) < 10):
         raise BadInput(
-            f"{packer}:{setting} is no number of buffers to look ahead", mend=f"0 or more, as in {packer}:8"
+            f"{packer}:{setting} is no number of buffers to look ahead", hint=f"0 or more, as in {packer}:8"
         )
     return int(setting)
 

@@ -1,7 +1,7 @@
 """Lowest fit with every kind of constraint: where offsets are more than lifetimes and alignment allow.
 
 Groups of colocated buffers are placed one by one, pinned ones first, each at its lowest legal offset
-that collides with nothing. Where one finds no place, it is moved to the front and all is begun anew.
+that collides with nothing. Where one finds no place, it is moved to the front and all is begun again.
 """
 
 from __future__ import annotations

@@ -39,5 +39,5 @@ def climbing(problem: Problem, packer: str, search: Search, limits: Limits, repo
 def _keeps_none(packer: str) -> BadInput:
     return BadInput(
         f"packer {packer!r} keeps no constraints",
-        mend="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
+        hint="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
     )

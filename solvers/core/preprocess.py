@@ -21,13 +21,13 @@ def validate(problem: Problem) -> None:
     names: set[str] = set()
     for buffer in problem.buffers:
         if buffer.name in names:
-            raise BadInput(f"two buffers are named {buffer.name!r}", mend="give each a name of its own")
+            raise BadInput(f"two buffers are named {buffer.name!r}", hint="give each a name of its own")
         names.add(buffer.name)
         if buffer.bytes < 0:
-            raise BadInput(f"buffer {buffer.name!r} has {buffer.bytes} bytes", mend="sizes start at 0")
+            raise BadInput(f"buffer {buffer.name!r} has {buffer.bytes} bytes", hint="sizes start at 0")
         if buffer.alignment < 1:
             raise BadInput(
-                f"buffer {buffer.name!r} is aligned to {buffer.alignment}", mend="alignments start at 1"
+                f"buffer {buffer.name!r} is aligned to {buffer.alignment}", hint="alignments start at 1"
             )
     _known(names, "colocated", problem.colocated)
     _known(names, "separated", problem.separated)
@@ -39,14 +39,14 @@ def validate(problem: Problem) -> None:
     for low, high in pairwise(ordered):
         if high.start < low.stop:
             raise BadInput(
-                f"memories {low.name!r} and {high.name!r} overlap", mend="give each its own offsets"
+                f"memories {low.name!r} and {high.name!r} overlap", hint="give each its own offsets"
             )
 
 
 def _known(names: set[str], what: str, groups: Iterable[Sequence[str]]) -> None:
     for name in (name for group in groups for name in group):
         if name not in names:
-            raise BadInput(f"{what}: there is no {name!r}", mend="names must be of the problem itself")
+            raise BadInput(f"{what}: there is no {name!r}", hint="names must be of the problem itself")
 
 
 def offset_unit(problem: Problem) -> int:

@@ -139,7 +139,7 @@ class _Climb:
         order[turn[one]], order[turn[other]] = one, other
 
     def _place(self, first: int, most: int) -> int | None:
-        """Places all from turn ``first`` on anew; the peak, or None as soon as it is above ``most``."""
+        """Places all from turn ``first`` on again; the peak, or None as soon as it is above ``most``."""
         offsets, sizes, turn = self.offsets, self.sizes, self.turn
         for now, index in enumerate(self.order[first:], first):
             rivals = [(offsets[j], offsets[j] + sizes[j]) for j in self.near[index] if turn[j] < now]

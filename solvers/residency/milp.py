@@ -91,9 +91,9 @@ class _Model:
             self._not_stored_yet(index, item, stored)
 
     def _stays(self, index: int, item: Item, there: list[Any]) -> Any:
-        """Ensures that what stays for all trips of a loop takes its bytes throughout, and that what passes
-        of the same item lies beside it. To load it once costs nothing more: the first trip would have as
-        well."""
+        """Ensures that what stays for all iterations of a loop takes its bytes throughout, and that what
+        passes of the same item lies beside it. To load it once costs nothing more: the first iteration would
+        have as well."""
         if item.loop is None:
             return 0
         stays, cut = self.books.share(), self.books.either()

@@ -45,7 +45,7 @@ class Item(NamedTuple):
     """The first interval that may load it for its first touch."""
     loop: tuple[int, int] | None = None
     """The steps, from and to, of a loop around its touches: any share of it may be loaded once before, and
-    stay there for all trips."""
+    stay there for all iterations."""
 
 
 class Overlay(NamedTuple):
@@ -143,7 +143,7 @@ class ResidencyFound:
     there: tuple[tuple[bool, ...], ...] = ()
     kept: tuple[tuple[bool, ...], ...] = ()
     staying: tuple[float, ...] = ()
-    """Of each item, the share that stays for all trips of its loop."""
+    """Of each item, the share that stays for all iterations of its loop."""
     durations: tuple[float, ...] = ()
     """Cycles of each step's interval, and after the last of what is still stored then."""
     nodes: int = 0

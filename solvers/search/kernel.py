@@ -159,7 +159,7 @@ def branch(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints,
 
 @compiled
 def touches(c: Ints, bi: Words, fr: Ints, frame: int) -> bool:
-    """Whether another choice in this frame could mend the failure at hand."""
+    """Whether another choice in this frame could hint the failure at hand."""
     i = fr[frame, CHOSEN]
     if i < 0:
         return has(bi, c[ITEMS], fr[frame, SECTION])
@@ -168,7 +168,7 @@ def touches(c: Ints, bi: Words, fr: Ints, frame: int) -> bool:
 
 @compiled
 def back(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints) -> None:
-    """Return to the last frame that may mend the failure."""
+    """Return to the last frame that may hint the failure."""
     while c[DEPTH] >= 0:
         frame = c[DEPTH]
         undo(c, it, se, li, fr, lo, frame)

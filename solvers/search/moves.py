@@ -72,7 +72,7 @@ def add_level(it: Ints, se: Ints, li: Ints, bi: Words, row: int, q: int) -> None
 
 @compiled
 def find_level(it: Ints, se: Ints, li: Ints, q: int) -> None:
-    """The level of section ``q`` anew, and how many items are at it."""
+    """The level of section ``q`` again, and how many items are at it."""
     level, count = NEVER, 0
     for at in range(se[q, IN_BEGIN], se[q, IN_END]):
         i = li[at, 0]

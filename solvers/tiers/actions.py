@@ -3,7 +3,7 @@
 ``move`` to another free place of its tier, ``swap`` to another tier, ``reuse`` of what it may overwrite.
 A block that holds data is moved or swapped before the op runs, and pays for it; one that is born at
 the step is put elsewhere than the rule would, which costs nothing by itself. Blocks born later, at
-this step and after it, are placed anew by the rule.
+this step and after it, are placed again by the rule.
 """
 
 from __future__ import annotations

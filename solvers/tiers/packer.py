@@ -39,7 +39,7 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     peak in a memory without an end. Raises BadInput for a problem with constraints.
     """
     if not problem.plain:
-        raise BadInput("packer 'state-search' keeps no constraints", mend="use --packer exact")
+        raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
     board = Board(report)
     packing = _Packing(problem, board)
     packing.rule(None)

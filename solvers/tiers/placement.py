@@ -43,7 +43,7 @@ class Run:
         self.events: list[Event] = []
 
     def copy(self) -> Run:
-        """The same state, from which another may go on. Its events begin anew with these."""
+        """The same state, from which another may go on. Its events begin again with these."""
         other = Run.__new__(Run)
         other.tables = self.tables
         other.busy = [list(spans) for spans in self.busy]

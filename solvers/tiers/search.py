@@ -1,7 +1,7 @@
 """S1, state search over memory tiers: the initial rule, then actions step by step, the cheapest state kept.
 
 The steps are walked in order. In a segment of ``segment`` steps all combinations of actions are tried, and
-after each the rule places all later blocks anew; at the segment's last step the cheapest state is
+after each the rule places all later blocks again; at the segment's last step the cheapest state is
 kept if it is cheaper than the one before. As soon as a state is the kept one's again, so are all its
 later costs, and the rule need not be run on.
 """

@@ -91,5 +91,5 @@ class Tables:
                 raise DoesNotFit(
                     f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
                     f"of {self.capacity[0]:,} B",
-                    mend="give the chip more SharedMemory: --set shared_memory.bytes=...",
+                    hint="give the chip more SharedMemory: --set shared_memory.bytes=...",
                 )

@@ -48,7 +48,7 @@ def test_the_streamers_that_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         stream(random_program(1), LUNA_LIKE, "pingpong", 1 << 20)
     assert refusal.value.what == "unknown streamer 'pingpong'"
-    assert refusal.value.mend == f"one of {', '.join(STREAMERS)}"
+    assert refusal.value.hint == f"one of {', '.join(STREAMERS)}"
 
 
 def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, Program, Schedule]]:
@@ -199,7 +199,7 @@ def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DoesNotFit) as refusal:
         stream(builder.build(), LUNA_LIKE, "sync", 7)
     assert refusal.value.what == "more than 16 steps at op 'r': SharedMemory is far too small"
-    assert "shared_memory.bytes" in refusal.value.mend
+    assert "shared_memory.bytes" in refusal.value.hint
 
 
 # -- programs with ops of every kind, odd operands and all of it striped --------------------------------

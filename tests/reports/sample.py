@@ -35,7 +35,7 @@ EVIL = "dw<script>alert('x')</script>&amp;</b>"
 UNICODE = "größe-畳み込み-🎧"
 MARKUP = "[bold red]head[/] {{ 7*7 }} %{x}"
 SETUP = 100
-PER_TRIP = ("refine.a", "refine.b")
+PER_ITERATION = ("refine.a", "refine.b")
 
 
 def chip(capacity: int = 65536) -> Chip:
@@ -62,7 +62,7 @@ def _figure(value: str, mark: Mark, source: str) -> Figure:
 
 
 def program() -> Program:
-    """Twelve ops: a stem, a wide op in three stripes, an ``if``, a loop of three trips, a head."""
+    """Twelve ops: a stem, a wide op in three stripes, an ``if``, a loop of three iterations, a head."""
     b = ProgramBuilder("kws-<i>demo</i> ü", source="sample.yaml")
     x = b.input("audio", (1, 8, 32, 32))
     stem = b.conv("stem", x, 16, 3, pad=1)
@@ -88,7 +88,7 @@ def program() -> Program:
 
 @dataclass
 class Machine:
-    """The clock of the NPU and of the DMA; ``ready`` is when each transfer of this trip is done."""
+    """The clock of the NPU and of the DMA; ``ready`` is when each transfer of this iteration is done."""
 
     now: int = 0
     dma: int = 0
@@ -263,7 +263,7 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
     order = [
         *made[:7],
         *by_op["loud.conv" if path == "loud" else "quiet.copy"],
-        *(s for _ in range(3) for name in PER_TRIP for s in by_op[name]),
+        *(s for _ in range(3) for name in PER_ITERATION for s in by_op[name]),
         *made[11:],
     ]
     buffers = [Buffer(name, b, (Interval(first, last),), 16) for name, (b, first, last) in REACH.items()]

@@ -78,7 +78,7 @@ def small() -> Study:
         packing("c.csv", "naive", 900, 250),
         replace(
             packing(EVIL, "naive", None, 0, "failed"),
-            error="wrong\n  mend: <b>not so</b>",
+            error="wrong\n  hint: <b>not so</b>",
             peak_lower_bound_bytes=None,
         ),
     )
@@ -149,7 +149,7 @@ def _random_row(random: Random, workload: str, packer: str, rank: int, bound: in
     key = random.randbytes(16).hex()
     if random.random() < 0.02:
         return Row(
-            point, key, "failed", seconds, error="no plan keeps the constraint\n  mend: another packer"
+            point, key, "failed", seconds, error="no plan keeps the constraint\n  hint: another packer"
         )
     proven: Status = "optimal" if peak == bound else "feasible"
     cycles = round(bound * 11.7 * (1 + random.random() * 0.4)) if network else None

@@ -58,7 +58,7 @@ def test_an_unknown_packer_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
-    assert refusal.value.mend == f"one of {', '.join([*HEURISTICS, *ANYTIME])}"
+    assert refusal.value.hint == f"one of {', '.join([*HEURISTICS, *ANYTIME])}"
 
 
 @pytest.mark.parametrize(

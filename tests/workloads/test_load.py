@@ -33,7 +33,7 @@ def test_a_built_in_network() -> None:
 def test_an_onnx_file_is_for_the_onnx_importer(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"none\.onnx") as raised:
         load(str(tmp_path / "none.onnx"))
-    assert raised.value.mend
+    assert raised.value.hint
 
 
 def test_every_program_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,13 +67,13 @@ def test_every_program_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_workload(source: str, part: str) -> None:
     with pytest.raises(BadInput) as raised:
         load(source)
-    assert part in raised.value.mend
+    assert part in raised.value.hint
 
 
 def test_shapes_are_for_files() -> None:
     with pytest.raises(BadInput, match="'data'") as raised:
         load("zoo:resnet18", shapes={"data": (1, 3, 64, 64)})
-    assert "zoo:resnet18?input=SIZE" in raised.value.mend
+    assert "zoo:resnet18?input=SIZE" in raised.value.hint
 
 
 def test_shape_option() -> None:
@@ -99,4 +99,4 @@ def test_shape_option() -> None:
 def test_bad_shape_options(text: str) -> None:
     with pytest.raises(BadInput) as raised:
         parse_shape_option(text)
-    assert "data=1,3,224,224" in raised.value.mend
+    assert "data=1,3,224,224" in raised.value.hint

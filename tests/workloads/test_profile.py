@@ -54,4 +54,4 @@ def test_mistakes_are_named_with_their_line(text: str, line: int, words: str, tm
         profiled(tmp_path, text, "zoo:resnet8")
     assert f"cycles.csv:{line}:1: " in str(raised.value)
     assert words in str(raised.value)
-    assert raised.value.mend
+    assert raised.value.hint

@@ -31,7 +31,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """``whole`` is a tensor around the loop, ``piece`` the body's slice of it in each trip."""
+    """``whole`` is a tensor around the loop, ``piece`` the body's slice of it in each iteration."""
 
     whole: str
     piece: str
@@ -45,7 +45,7 @@ class Control:
     least: int = 1
     most: int = 1
     counter: str = ""
-    """The body's name for the number of the trip."""
+    """The body's name for the number of the iteration."""
     states: tuple[State, ...] = ()
     scanned: tuple[Slice, ...] = ()
     stacked: tuple[Slice, ...] = ()

@@ -26,5 +26,5 @@ def model_file(source: str) -> Path:
     known, name = models(), source.removeprefix(SCHEME)
     if name in known:
         return known[name]
-    mend = suggest(name, known, "models are") if known else "install onnx with its test data, as pip does"
-    raise BadInput(f"the onnx package has no model {shown(name)}", mend=mend)
+    hint = suggest(name, known, "models are") if known else "install onnx with its test data, as pip does"
+    raise BadInput(f"the onnx package has no model {shown(name)}", hint=hint)

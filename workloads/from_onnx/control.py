@@ -36,7 +36,7 @@ def branch(low: Lowering, node: Node) -> None:
 
 @operator("Loop", "Scan")
 def loop(low: Lowering, node: Node) -> None:
-    """Scanned tensors give a slice to each trip, stacked ones take one; the rest is carried."""
+    """Scanned tensors give a slice to each iteration, stacked ones take one; the rest is carried."""
     control = _control(node)
     (body,) = control.bodies
     builder = low.builder
@@ -132,7 +132,7 @@ def _copied(
 
 
 def _first(low: Lowering, node: Node, control: Control, index: int) -> Value:
-    """The carried tensor before the first trip: the first value itself where nothing else needs it."""
+    """The carried tensor before the first iteration: the first value itself where nothing else needs it."""
     state = control.states[index]
     name = state.last or state.inside
     shape = low.shape(state.inside)
@@ -169,7 +169,7 @@ def _read_within(body: Body) -> Iterator[str]:
 
 
 def _count(child: Lowering, node: Node, counter: str) -> None:
-    """The number of the trip, where the body reads it."""
+    """The number of the iteration, where the body reads it."""
     value = Value(counter, (), child.dtype(counter))
     work = Vector(1, 0, value.bytes)
     name = f"{node.name}.counter"
@@ -178,12 +178,12 @@ def _count(child: Lowering, node: Node, counter: str) -> None:
     )[0]
 
 
-def _scanned(low: Lowering, node: Node, each: Slice, trips: int) -> Value:
+def _scanned(low: Lowering, node: Node, each: Slice, iterations: int) -> Value:
     shape = low.shape(each.piece)
     name = each.piece
     if not low.is_constant(each.whole):
         whole = low.existing(each.whole)
-        return Value(pick(low.builder, name, whole, trips, shape).name, shape, whole.dtype)
+        return Value(pick(low.builder, name, whole, iterations, shape).name, shape, whole.dtype)
     value = Value(name, shape, low.dtype(each.whole))
     work = Vector(value.elements, value.bytes, value.bytes, max(1, value.elements))
     weights = [low.weight(each.whole)]
@@ -192,8 +192,9 @@ def _scanned(low: Lowering, node: Node, each: Slice, trips: int) -> Value:
     )[0]
 
 
-def _stacked(low: Lowering, child: Lowering, node: Node, each: Slice, trips: int) -> Value | None:
-    """The tensor that the trips fill, to be allocated before the loop; None where one trip makes it all."""
+def _stacked(low: Lowering, child: Lowering, node: Node, each: Slice, iterations: int) -> Value | None:
+    """The tensor that the iterations fill, to be allocated before the loop; None where one iteration makes it
+    all."""
     shape, dtype = low.shape(each.whole), low.dtype(each.whole)
     whole = Value(each.whole, shape, dtype)
     if low.is_constant(each.whole):
@@ -201,12 +202,12 @@ def _stacked(low: Lowering, child: Lowering, node: Node, each: Slice, trips: int
     piece = _made(child, each.piece, f"{node.name}.{each.whole}.constant")
     name = f"{node.name}.{each.whole}.slice"
     low.values[each.whole] = whole
-    if trips == 1:
+    if iterations == 1:
         _copied(low.builder, name, piece, whole, [each.whole])
         return None
-    if whole.bytes != trips * piece.bytes:
+    if whole.bytes != iterations * piece.bytes:
         raise fault(node, f"a slice of {each.whole!r} is no whole number of bytes", "take --dtype int8")
-    collect(low.builder, name, piece, whole, trips)
+    collect(low.builder, name, piece, whole, iterations)
     return whole
 
 

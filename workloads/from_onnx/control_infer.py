@@ -1,4 +1,4 @@
-"""If, Loop and Scan in the importer's first pass: sub-graphs resolved, trips counted, results' shapes.
+"""If, Loop and Scan in the importer's first pass: sub-graphs resolved, iterations counted, results' shapes.
 
 What is not known before the network runs becomes a bound, and a note that names the node.
 """
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from workloads.from_onnx.infer import Inference
 
 BOOL = 9
-ASSUMED_TRIPS = 10
-"""Trips of a loop of which nothing says how many it makes (assumed)."""
-MOST_TRIPS = 1_000_000
-"""More trips than this are exporters' way to write "no limit"."""
+ASSUMED_ITERATIONS = 10
+"""Iterations of a loop of which nothing says how many it makes (assumed)."""
+MOST_ITERATIONS = 1_000_000
+"""More iterations than this are exporters' way to write "no limit"."""
 
 
 def infer_control(inference: Inference, node: Node) -> None:
@@ -82,17 +82,17 @@ def _joined(inference: Inference, node: Node, results: Sequence[Fact]) -> Fact:
 def _loop(inference: Inference, node: Node) -> None:
     count = len(node.inputs) - 2
     if count < 0:
-        raise fault(node, "it does not have its trip count and condition")
+        raise fault(node, "it does not have its iteration count and condition")
     original = _graph(node, "body", 2 + count, 1 + count, more=True)
     firsts = node.inputs[2:]
     inside = [info.name for info in original.input]
-    # What a trip hands on as it is never changes.
+    # What an iteration hands on as it is never changes.
     fixed = [original.output[1 + k].name == inside[2 + k] for k in range(count)]
     renames = {inside[2 + k]: firsts[k] for k in range(count) if fixed[k]}
     graph = localised(original, inference.tensors, renames)
     limit, least = _limit(inference, node)
     told = _declared_slices(inference, node, count) if limit is None else None
-    likely = inference.trips.get(node.name, told or 1 if limit is None else limit)
+    likely = inference.iterations.get(node.name, told or 1 if limit is None else limit)
     counter, going, *states = (info.name for info in graph.input)
     facts = inference.facts
     facts[counter] = Fact(counter, (), INT64)
@@ -102,7 +102,7 @@ def _loop(inference: Inference, node: Node) -> None:
             facts[name] = _carried(inference, node, firsts[k], name)
     _example(inference, counter, max(0, likely - 1))
     body = _resolved(inference, node, "body", graph, [counter, going, *states])
-    least, most = _trips(inference, node, facts[body.results[0]], least, limit, told)
+    least, most = _iterations(inference, node, facts[body.results[0]], least, limit, told)
     carried = tuple(
         State(firsts[k], states[k], body.results[1 + k], _output(node, k))
         for k in range(count)
@@ -127,13 +127,14 @@ def _loop(inference: Inference, node: Node) -> None:
 
 
 def _limit(inference: Inference, node: Node) -> tuple[int | None, int | None]:
-    """The trip count that the file fixes, if it does; and the least number of trips, None for all."""
+    """The iteration count that the file fixes, if it does; and the least number of iterations, None for
+    all."""
     limit: int | None = None
     if node.input(0):
         fact = inference.facts[node.input(0)]
         if fact.constant and fact.array is not None and fact.array.size == 1:
             limit = max(0, int(fact.array.item()))
-            limit = limit if limit <= MOST_TRIPS else None
+            limit = limit if limit <= MOST_ITERATIONS else None
     least: int | None = None
     if node.input(1):
         fact = inference.facts[node.input(1)]
@@ -145,7 +146,7 @@ def _limit(inference: Inference, node: Node) -> tuple[int | None, int | None]:
 
 
 def _declared_slices(inference: Inference, node: Node, count: int) -> int | None:
-    """The trips that the file tells by the shape of a stacked result."""
+    """The iterations that the file tells by the shape of a stacked result."""
     for name in node.outputs[count:]:
         _, shape = inference.declared.get(name, (0, None))
         if name and shape:
@@ -153,38 +154,43 @@ def _declared_slices(inference: Inference, node: Node, count: int) -> int | None
     return None
 
 
-def _trips(
+def _iterations(
     inference: Inference, node: Node, going: Fact, least: int | None, limit: int | None, told: int | None
 ) -> tuple[int, int]:
-    """The least and the most trips; ``told`` are those of a stacked result that the file declares."""
-    given = inference.trips.get(node.name)
+    """The least and the most iterations; ``told`` are those of a stacked result that the file declares."""
+    given = inference.iterations.get(node.name)
     ends = going.constant and going.array is not None and not going.array.all()
     if ends and limit != 0:
         limit = 1
     if given is not None:
-        inference.trips_used.add(node.name)
+        inference.iterations_used.add(node.name)
         if limit is not None and given > limit:
-            raise fault(node, f"it makes at most {limit} trips, not {given}", "give fewer in --trips")
+            raise fault(
+                node, f"it makes at most {limit} iterations, not {given}", "give fewer in --iterations"
+            )
         return given, given
-    mend = f"--trips {node.name}=N sets it"
+    hint = f"--iterations {node.name}=N sets it"
     if told is not None:
         inference.notes.append(
-            f"{node.label}: it makes {told} trips, as many as the file declares slices of its result ({mend})"
+            f"{node.label}: it makes {told} iterations, "
+            f"as many as the file declares slices of its result ({hint})"
         )
         return told, told
     if limit is None:
         inference.notes.append(
-            f"{node.label}: nothing in the file says how many trips it makes; {ASSUMED_TRIPS} are assumed "
-            f"({mend})"
+            f"{node.label}: nothing in the file says how many iterations it makes; "
+            f"{ASSUMED_ITERATIONS} are assumed "
+            f"({hint})"
         )
-    most = ASSUMED_TRIPS if limit is None else limit
+    most = ASSUMED_ITERATIONS if limit is None else limit
     if going.constant and least is None:
         return most, most
     least = min(most, 1 if least is None else least)
     if limit is not None and least < most:
         inference.notes.append(
-            f"{node.label}: data decide how many trips it makes; any number from {least} to {most} is taken "
-            f"as equally likely ({mend})"
+            f"{node.label}: data decide how many iterations it makes; "
+            f"any number from {least} to {most} is taken "
+            f"as equally likely ({hint})"
         )
     return least, most
 
@@ -204,7 +210,7 @@ def _scan(inference: Inference, node: Node) -> None:
     inside = [info.name for info in graph.input]
     facts = inference.facts
     lead = 1 if old else 0
-    trips: set[int] = set()
+    iterations: set[int] = set()
     for k, name in enumerate(operands):
         fact = facts[name]
         if lead and (not fact.shape or fact.shape[0] != 1):
@@ -212,12 +218,12 @@ def _scan(inference: Inference, node: Node) -> None:
         shape = fact.shape[lead:]
         if k >= count:
             axis = _axis(node, "scan_input_axes", k - count, len(shape))
-            trips.add(shape[axis])
+            iterations.add(shape[axis])
             shape = (*shape[:axis], *shape[axis + 1 :])
         facts[inside[k]] = Fact(inside[k], shape, fact.element)
-    if len(trips) != 1:
-        raise fault(node, f"its scanned operands have {sorted(trips)} slices")
-    most = trips.pop()
+    if len(iterations) != 1:
+        raise fault(node, f"its scanned operands have {sorted(iterations)} slices")
+    most = iterations.pop()
     body = _resolved(inference, node, "body", graph, inside)
     states = tuple(State(operands[k], inside[k], body.results[k], _output(node, k)) for k in range(count))
     stacked = tuple(
@@ -254,7 +260,7 @@ def _axis(node: Node, attribute: str, index: int, rank: int) -> int:
 def _finish(
     inference: Inference, node: Node, control: Control, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Facts of a loop's results; a loop of no trips gives what it got."""
+    """Facts of a loop's results; a loop of no iterations gives what it got."""
     facts = inference.facts
     (body,) = control.bodies
     for each in control.stacked:
@@ -263,12 +269,12 @@ def _finish(
     for state in control.states:
         first, result = facts[state.first], facts[state.result]
         if result.element != first.element:
-            raise fault(node, f"{state.inside!r} changes its element type from trip to trip")
+            raise fault(node, f"{state.inside!r} changes its element type from iteration to iteration")
         if result.shape != facts[state.inside].shape:
             inference.approximate(
                 node,
                 f"{state.inside!r} changes its shape from {list(facts[state.inside].shape)} to "
-                f"{list(result.shape)} in a trip; the first is taken for every trip",
+                f"{list(result.shape)} in an iteration; the first is taken for every iteration",
             )
         if state.last:
             if not control.most:

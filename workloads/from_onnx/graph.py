@@ -122,14 +122,14 @@ class Fact:
         return self.constant and self.elements == 1
 
 
-def fault(node: Node, what: str, mend: str = "export the model again, or mend this node") -> BadInput:
+def fault(node: Node, what: str, hint: str = "export the model again, or hint this node") -> BadInput:
     """An error about one node; the file's name is added by ``placed`` at the boundary."""
-    return BadInput(f"{node.label}: {what}", mend=mend)
+    return BadInput(f"{node.label}: {what}", hint=hint)
 
 
 def placed(error: BadInput, where: Place) -> BadInput:
     """The same error with the file that it is about."""
-    return error if error.where else BadInput(error.what, where=where, mend=error.mend)
+    return error if error.where else BadInput(error.what, where=where, hint=error.hint)
 
 
 def read_nodes(graph: GraphProto, taken: set[str]) -> list[Node]:

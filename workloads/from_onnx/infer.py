@@ -84,15 +84,15 @@ class Inference:
     names: set[str]
     tensors: set[str] = field(default_factory=set[str])
     """Names that no other tensor may have: those of the main graph and of the sub-graphs seen so far."""
-    trips: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Trips of loops, by the names of their nodes, that the user knows."""
+    iterations: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Iterations of loops, by the names of their nodes, that the user knows."""
     strict: bool = False
     nodes: list[Node] = field(default_factory=list[Node])
     unknown: dict[str, Node] = field(default_factory=dict[str, Node])
     """Tensors of unknown shape, with the nodes that make them."""
     examples: dict[str, Any] = field(default_factory=dict[str, Any])
-    """A value that a tensor has in some trip of a loop, where shapes depend on it."""
-    trips_used: set[str] = field(default_factory=set[str])
+    """A value that a tensor has in some iteration of a loop, where shapes depend on it."""
+    iterations_used: set[str] = field(default_factory=set[str])
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Adds a fact for each output of each node."""
@@ -251,16 +251,17 @@ class Inference:
             told_element, told_shape = self.declared.get(name, (0, None))
             found[name] = (element or told_element, shape if shape is not None else told_shape)
         if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
-            return self._shapes_in_some_trip(node, found)
+            return self._shapes_in_some_iteration(node, found)
         return found
 
-    def _shapes_in_some_trip(self, node: Node, found: Outputs) -> Outputs:
-        """Shapes that depend on the trip, as they are in the last (of what a trip changes, in the first)."""
+    def _shapes_in_some_iteration(self, node: Node, found: Outputs) -> Outputs:
+        """Shapes that depend on the iteration, as they are in the last (of what an iteration changes, in the
+        first)."""
         example = schema_outputs(node, self._exemplary(node), self.opsets)
         for name in node.writes:
             if found[name][1] is None and example.get(name, (0, None))[1] is not None:
                 taken = list(example[name][1] or ())
-                what = f"the shape of {name!r} depends on the trip of the loop; {taken} is taken"
+                what = f"the shape of {name!r} depends on the iteration of the loop; {taken} is taken"
                 self.approximate(node, what)
                 found[name] = example[name]
         return found

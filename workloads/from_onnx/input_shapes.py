@@ -46,14 +46,14 @@ def _check_names(infos: Sequence[ValueInfoProto], shapes: Mapping[str, object], 
     names: list[str] = [info.name for info in infos]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise BadInput(f"the input {twice!r} is listed twice", where=where, mend="export the model again")
+        raise BadInput(f"the input {twice!r} is listed twice", where=where, hint="export the model again")
     for name in shapes:
         if name not in names:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
             raise BadInput(
                 f"--shape names {name!r}, which is no input of the model",
                 where=where,
-                mend=f"its inputs are {listing or 'none'}",
+                hint=f"its inputs are {listing or 'none'}",
             )
 
 
@@ -65,14 +65,14 @@ def _bind(
         raise BadInput(
             f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
             where=where,
-            mend=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
+            hint=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
         )
     for size, value in zip(declared or (), given, strict=False):
         if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
             raise BadInput(
                 f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}",
                 where=where,
-                mend="give inputs that share a symbol the same size",
+                hint="give inputs that share a symbol the same size",
             )
         if isinstance(size, int) and size != value:
             notes.append(f"input {info.name!r}: --shape replaces the model's size {size} by {value}")
@@ -100,7 +100,7 @@ def _input(
         raise BadInput(
             f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
             where=where,
-            mend=f"fix it with --shape {info.name}={_example(declared)}",
+            hint=f"fix it with --shape {info.name}={_example(declared)}",
         )
     return Fact(info.name, sizes, element)
 
@@ -121,7 +121,7 @@ def _element(info: ValueInfoProto, where: Place) -> int:
         raise BadInput(
             f"the input {info.name!r} is no tensor with an element type (the file says {kind})",
             where=where,
-            mend="export the model with tensor inputs only",
+            hint="export the model with tensor inputs only",
         )
     element: int = info.type.tensor_type.elem_type
     return element

@@ -73,7 +73,7 @@ class Lowering:
             except BadInput as error:
                 if node.label in error.what:
                     raise
-                raise fault(node, error.what, error.mend) from None
+                raise fault(node, error.what, error.hint) from None
 
     def _lower(self, node: Node) -> None:
         handler = handler_of(node)
@@ -129,7 +129,7 @@ class Lowering:
         known = {number: kind for kind, number in module("onnx").TensorProto.DataType.items()}
         raise BadInput(
             f"tensor {name!r} has element type {known.get(element, element)}, which no chip computes with",
-            mend="export the model without strings, complex numbers and 2-bit types",
+            hint="export the model without strings, complex numbers and 2-bit types",
         )
 
     # -- values and weights --------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Lowering:
         if name not in self.values:
             raise BadInput(
                 f"it needs the tensor {name!r}, which the op before it does not give out",
-                mend="export the model without this output",
+                hint="export the model without this output",
             )
         return self.values[name]
 

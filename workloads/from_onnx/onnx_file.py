@@ -29,14 +29,14 @@ def read_model(path: Path, where: Place) -> ModelProto:
         raise BadInput(
             "this is not an ONNX model, or the file is damaged",
             where=where,
-            mend="copy or export the file again",
+            hint="copy or export the file again",
         ) from None
     if not model.opset_import or not model.graph.node:
         missing = "operator set" if model.graph.node else "node"
         raise BadInput(
             f"this is not an ONNX model: it has no {missing}",
             where=where,
-            mend="check that the file is a complete .onnx file",
+            hint="check that the file is a complete .onnx file",
         )
     _check_names(model, where)
     return _inlined(model, where) if model.functions else model
@@ -58,7 +58,7 @@ def _check_names(model: ModelProto, where: Place) -> None:
 def not_text(where: Place) -> BadInput:
     """The error for a name that is not UTF-8."""
     return BadInput(
-        "the model has a name that is not UTF-8", where=where, mend="the file is damaged; export it again"
+        "the model has a name that is not UTF-8", where=where, hint="the file is damaged; export it again"
     )
 
 
@@ -69,16 +69,16 @@ def _read_bytes(path: Path, where: Place) -> bytes:
             raise BadInput(
                 f"the file has {size} bytes; protobuf reads at most {PROTOBUF_LIMIT}",
                 where=where,
-                mend="save the model with external data: onnx.save(model, path, save_as_external_data=True)",
+                hint="save the model with external data: onnx.save(model, path, save_as_external_data=True)",
             )
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise BadInput(
-            f"cannot read the model: {reason}", where=where, mend="give the path of an .onnx file"
+            f"cannot read the model: {reason}", where=where, hint="give the path of an .onnx file"
         ) from None
     if not data:
-        raise BadInput("the file is empty", where=where, mend="copy or export the file again")
+        raise BadInput("the file is empty", where=where, hint="copy or export the file again")
     return data
 
 
@@ -90,7 +90,7 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
         raise BadInput(
             f"the model's local functions cannot be inlined: {' '.join(str(error).split())[:300]}",
             where=where,
-            mend="export the model without local functions",
+            hint="export the model without local functions",
         ) from None
 
 
@@ -104,7 +104,7 @@ def _check_functions(model: ModelProto, where: Place) -> None:
             raise BadInput(
                 f"the local function {domain}.{name} calls itself, perhaps through others",
                 where=where,
-                mend="export the model without local functions",
+                hint="export the model without local functions",
             )
         calls = {key: called for key, called in calls.items() if key not in done}
 
@@ -126,7 +126,7 @@ def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
         raise BadInput(
             f"operator set {version} is unknown: the installed onnx package knows 1 to {newest}",
             where=where,
-            mend="update the onnx package, or export the model with an older opset_version",
+            hint="update the onnx package, or export the model with an older opset_version",
         )
     if version < OLDEST:
         notes.append(
@@ -143,7 +143,7 @@ def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fac
             raise BadInput(
                 f"the initializer {tensor.name!r} is defined twice",
                 where=where,
-                mend="export the model again",
+                hint="export the model again",
             )
         facts[tensor.name] = constant(tensor, tensor.name, folder, where)
     for sparse in model.graph.sparse_initializer:
@@ -159,7 +159,7 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
         raise BadInput(
             f"the constant {name!r} has a negative dimension: {list(shape)}",
             where=where,
-            mend="export the model again",
+            hint="export the model again",
         )
     held = _with_data(tensor, name, folder, where)
     array = None
@@ -170,7 +170,7 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
             raise BadInput(
                 f"the constant {name!r} of shape {list(shape)} cannot be read: {error}",
                 where=where,
-                mend="export the model again; the file is damaged",
+                hint="export the model again; the file is damaged",
             ) from None
     return Fact(name, shape, tensor.data_type, True, array, name, tensor.data_type)
 
@@ -184,7 +184,7 @@ def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> Te
             f"the constant {name!r} of shape {list(tensor.dims)} needs {size} bytes and has "
             f"{len(tensor.raw_data)}",
             where=where,
-            mend="export the model again; the file is damaged",
+            hint="export the model again; the file is damaged",
         )
     return tensor
 
@@ -198,7 +198,7 @@ def _stored_bytes(tensor: TensorProto, name: str, where: Place) -> int:
         raise BadInput(
             f"the constant {name!r} has the unknown element type {tensor.data_type}",
             where=where,
-            mend="update the onnx package",
+            hint="update the onnx package",
         ) from None
     elements: int = prod(tensor.dims)
     return -(-elements * packed.get(kind, 8 * item) // 8)
@@ -212,14 +212,14 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
         raise BadInput(
             f"the data file {entries.get('location', '')!r} of the constant {name!r} is missing",
             where=where,
-            mend=f"put it beside the model, in {folder}",
+            hint=f"put it beside the model, in {folder}",
         )
     available = path.stat().st_size - offset
     if available < size:
         raise BadInput(
             f"the data file {path.name!r} holds {max(0, available)} of {size} bytes of the constant {name!r}",
             where=where,
-            mend="copy the data file again",
+            hint="copy the data file again",
         )
     if prod(tensor.dims) > LIMIT:
         return tensor
@@ -234,6 +234,6 @@ def _entry_number(text: str, name: str, where: Place) -> int:
         raise BadInput(
             f"the constant {name!r} has the external data offset {text!r}",
             where=where,
-            mend="export the model again; the file is damaged",
+            hint="export the model again; the file is damaged",
         )
     return int(text)

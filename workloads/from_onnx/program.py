@@ -44,13 +44,13 @@ def load_onnx(
     dtype: str = "int8",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     strict: bool = False,
-    trips: Mapping[str, int] | None = None,
+    iterations: Mapping[str, int] | None = None,
 ) -> Program:
     """The model in ``path`` with its float tensors deployed as ``dtype``.
 
-    ``shapes`` binds inputs whose shape the file leaves open, ``trips`` says how often loops run of which
+    ``shapes`` binds inputs whose shape the file leaves open, ``iterations`` says how often loops run of which
     the file does not tell, by the names of their nodes. What was assumed is in the program's notes.
-    Raises BadInput, with the file, the node and the mend, for a file that is broken, a shape that is not
+    Raises BadInput, with the file, the node and the hint, for a file that is broken, a shape that is not
     fixed, and with ``strict`` for an operator that would otherwise be costed by its bytes alone.
     """
     from workloads.from_onnx.onnx_file import not_text, read_model
@@ -58,7 +58,7 @@ def load_onnx(
     where = Place(str(path))
     try:
         model = read_model(path, where)
-        return _program(model, path, where, dtype, shapes or {}, strict, trips or {})
+        return _program(model, path, where, dtype, shapes or {}, strict, iterations or {})
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:
@@ -72,15 +72,15 @@ def _program(
     dtype: str,
     shapes: Mapping[str, tuple[int, ...]],
     strict: bool,
-    trips: Mapping[str, int],
+    iterations: Mapping[str, int],
 ) -> Program:
     builder = ProgramBuilder(model.graph.name or path.stem, dtype, source=str(path))
     builder.place = where
-    nodes, facts = _resolved(model, path, where, shapes, builder.notes, strict, trips)
+    nodes, facts = _resolved(model, path, where, shapes, builder.notes, strict, iterations)
     outputs = _outputs(model.graph, facts, where)
     nodes = needed(nodes, outputs)
     if not nodes:
-        raise BadInput("no output depends on an input", where=where, mend="check the graph's outputs")
+        raise BadInput("no output depends on an input", where=where, hint="check the graph's outputs")
     low = lowering(builder, nodes, facts, outputs, strict, _default_opset(model))
     _declare_inputs(low, model.graph)
     low.run(nodes)
@@ -97,7 +97,7 @@ def _resolved(
     shapes: Mapping[str, tuple[int, ...]],
     notes: list[str],
     strict: bool,
-    trips: Mapping[str, int],
+    iterations: Mapping[str, int],
 ) -> tuple[list[Node], dict[str, Fact]]:
     """The nodes that are left to run once constants are folded, and what is known of every tensor."""
     from workloads.from_onnx.infer import Inference, declarations
@@ -115,13 +115,13 @@ def _resolved(
     declared = declarations(model.graph, symbols)
     tensors = {name for name, count in Counter(all_names(model.graph)).items() if count > 1} | {*facts}
     tensors.update(name for node in nodes for name in node.writes)
-    inference = Inference(where, folder, versions, notes, facts, declared, names, tensors, trips, strict)
+    inference = Inference(where, folder, versions, notes, facts, declared, names, tensors, iterations, strict)
     inference.run(live_nodes(nodes, wanted))
     inference.require(wanted)
-    for name in trips:
-        if name not in inference.trips_used:
+    for name in iterations:
+        if name not in inference.iterations_used:
             raise BadInput(
-                f"--trips names {name!r}, which is no loop of the model", mend=_loops(inference.nodes)
+                f"--iterations names {name!r}, which is no loop of the model", hint=_loops(inference.nodes)
             )
     return inference.nodes, facts
 
@@ -135,10 +135,10 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list
     for name in names:
         if name not in facts:
             raise BadInput(
-                f"the output {name!r} is produced by no node", where=where, mend="export the model again"
+                f"the output {name!r} is produced by no node", where=where, hint="export the model again"
             )
     if not names:
-        raise BadInput("the model has no output", where=where, mend="export the model again")
+        raise BadInput("the model has no output", where=where, hint="export the model again")
     return [name for name in names if not facts[name].constant]
 
 

@@ -1,4 +1,4 @@
-"""How likely the arms and the numbers of trips of a YAML workload are."""
+"""How likely the arms and the numbers of iterations of a YAML workload are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from chipmodel.files.suggestions import shown
 from workloads.build.loop_tensors import MOST_CHANCES, evenly
 from workloads.from_yaml.names import Names, Path
-from workloads.from_yaml.schema import TRIPS, Arm, Bounds, If, Loop
+from workloads.from_yaml.schema import ITERATIONS, Arm, Bounds, If, Loop
 
 Chances = tuple[tuple[int, Fraction], ...]
 
@@ -23,43 +23,44 @@ def probabilities_of(op: If, path: Path, names: Names) -> dict[str, Fraction]:
     total = sum(found.values(), Fraction(0))
     if total > 1 or (len(found) == len(op.arms) and total != 1):
         what = f"the probabilities of the arms of '{names.ops[path]}' add up to {float(total):g}"
-        mend = "let them add up to 1; an arm without one has what the others leave"
-        names.refuse((*path, "arms"), what, mend)
+        hint = "let them add up to 1; an arm without one has what the others leave"
+        names.refuse((*path, "arms"), what, hint)
     return found
 
 
-def trips_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
-    """The largest number of trips, and the chances of each where there are several. Raises ``BadInput``."""
-    name, where = names.ops[path], (*path, "trips")
-    match op.trips:
+def iterations_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
+    """The largest number of iterations, and the chances of each where there are several. Raises
+    ``BadInput``."""
+    name, where = names.ops[path], (*path, "iterations")
+    match op.iterations:
         case int():
-            return op.trips, ()
+            return op.iterations, ()
         case Bounds():
-            least, most = op.trips.least, op.trips.most
+            least, most = op.iterations.least, op.iterations.most
             if least > most:
-                what = f"'{name}' makes at least {least} and at most {most} trips"
+                what = f"'{name}' makes at least {least} and at most {most} iterations"
                 names.refuse((*where, "least"), what, "write the smaller number as 'least'")
             if most - least >= MOST_CHANCES:
-                what = f"'{name}' has {most - least + 1} different numbers of trips"
-                mend = f"at most {MOST_CHANCES}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
-                names.refuse(where, what, mend)
+                what = f"'{name}' has {most - least + 1} different numbers of iterations"
+                hint = f"at most {MOST_CHANCES}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
+                names.refuse(where, what, hint)
             return most, evenly(least, most)
         case _:
-            return _table(op.trips, name, where, names)
+            return _table(op.iterations, name, where, names)
 
 
 def _table(table: Mapping[str, float], name: str, where: Path, names: Names) -> tuple[int, Chances]:
     for number in table:
-        if not TRIPS.fullmatch(number):
-            what = f"{shown(number)} is no number of trips of '{name}'"
+        if not ITERATIONS.fullmatch(number):
+            what = f"{shown(number)} is no number of iterations of '{name}'"
             names.refuse((*where, number), what, "write whole numbers: {1: 0.5, 4: 0.5}")
     chances = tuple(sorted((int(number), _exactly(chance)) for number, chance in table.items()))
     total = sum((chance for _, chance in chances), Fraction(0))
     if total != 1:
-        what = f"the probabilities of the trips of '{name}' add up to {float(total):g}"
+        what = f"the probabilities of the iterations of '{name}' add up to {float(total):g}"
         names.refuse(where, what, "let them add up to 1")
     if len(chances) > MOST_CHANCES:
-        what = f"'{name}' has {len(chances)} different numbers of trips"
+        what = f"'{name}' has {len(chances)} different numbers of iterations"
         names.refuse(where, what, f"at most {MOST_CHANCES}")
     return chances[-1][0], chances if len(chances) > 1 else ()
 

@@ -165,16 +165,16 @@ class Names:
             what = f"{shown(name)} cannot be a name"
             self.refuse(path, what, "use letters, digits and _ . : / - (the first a letter, digit or _)")
 
-    def refuse(self, path: Path, what: str, mend: str) -> NoReturn:
+    def refuse(self, path: Path, what: str, hint: str) -> NoReturn:
         """Raise ``BadInput`` at ``path``."""
-        raise BadInput(what, where=self.document.place(path), mend=mend)
+        raise BadInput(what, where=self.document.place(path), hint=hint)
 
     def _refuse_twice(self, thing: str, name: str, path: Path, first: Path) -> NoReturn:
         line = self.document.place(first).line
         what = f"the {thing} name '{name}' is used twice, first on line {line}"
         hint = "; both arms' results become one through the outputs of the 'if'" if "arms" in path else ""
-        mend = f"give each {thing} a name of its own ('name' or 'out'){hint}"
-        self.refuse(path, what, mend if thing == "tensor" else "give each op a name of its own")
+        hint = f"give each {thing} a name of its own ('name' or 'out'){hint}"
+        self.refuse(path, what, hint if thing == "tensor" else "give each op a name of its own")
 
     def refuse_unknown(
         self, name: str, path: Path, block: Path, visible: Sequence[str], reader: Sequence[str] = ()
@@ -191,8 +191,11 @@ class Names:
         cycle = self._cycle(name, reader)
         if cycle:
             what = f"the ops form a cycle: {' -> '.join(cycle)}"
-            mend = "let one of them read something earlier; what goes from trip to trip is a loop's 'carry'"
-            self.refuse(path, what, mend)
+            hint = (
+                "let one of them read something earlier; "
+                "what goes from iteration to iteration is a loop's 'carry'"
+            )
+            self.refuse(path, what, hint)
         what = f"'{name}' is read before it is defined, by '{found.op}' on line {line}"
         self.refuse(path, what, f"ops run in the order of the file: move '{found.op}' before this op")
 
@@ -210,14 +213,14 @@ class Names:
             owner = self.ops[found.block[:-1]]
             what = f"'{found.name}' (line {line}) exists only inside the loop '{owner}'"
             last = f"carry: {{H: {{from: FIRST, next: {found.name}}}}} in '{owner}', and read H"
-            mend = f"write collect: {{ALL: {found.name}}} or {last}"
+            hint = f"write collect: {{ALL: {found.name}}} or {last}"
         else:
             end = -2 if found.block[:-2] in self.ops else -3
             owner, arm = self.ops[found.block[:end]], found.block[end + 1]
             what = f"'{found.name}' (line {line}) exists only inside the arm '{arm}' of '{owner}'"
             outputs = f"outputs: {{RESULT: {{{arm}: {found.name}, ...}}}}"
-            mend = f"write {outputs} in '{owner}', and read RESULT"
-        self.refuse(path, what, mend)
+            hint = f"write {outputs} in '{owner}', and read RESULT"
+        self.refuse(path, what, hint)
 
     def _refuse_around_exits(self, found: Definition, line: int, path: Path) -> None:
         """What the exits give is there behind the last op of their list, what is made behind an exit only
@@ -234,8 +237,8 @@ class Names:
             gate = self.ops[leaving[0]]
             what = f"'{found.name}' (line {line}) is not there on every path: '{gate}' may exit before it"
             outputs = f"outputs: {{RESULT: {{ARM: TENSOR, OTHER: {found.name}}}}}"
-            mend = f"write {outputs} in '{gate}', and read RESULT"
-            self.refuse(path, what, mend)
+            hint = f"write {outputs} in '{gate}', and read RESULT"
+            self.refuse(path, what, hint)
 
     def _cycle(self, name: str, reader: Sequence[str]) -> list[str]:
         """name -> ... -> name over tensors, each arrow from a tensor to what is made of it; or nothing."""

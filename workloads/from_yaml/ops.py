@@ -159,8 +159,8 @@ def _(op: models.Unary, site: Site) -> tuple[Value, ...]:
 def _(op: models.Binary, site: Site) -> tuple[Value, ...]:
     weights: list[str] = []
     if op.constant is None and len(site.inputs) < 2:
-        mend = "write in: [a, b], or give the shape of a 'constant' operand"
-        site.refuse(f"{op.op} takes two or more inputs, not {len(site.inputs)}", mend, "in")
+        hint = "write in: [a, b], or give the shape of a 'constant' operand"
+        site.refuse(f"{op.op} takes two or more inputs, not {len(site.inputs)}", hint, "in")
     site.same_dtypes()
     place = site.document.place((*site.path, "in" if op.constant is None else "constant"))
     shape = broadcast_shape(site.name, [v.shape for v in site.inputs], place)

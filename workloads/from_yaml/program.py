@@ -20,7 +20,7 @@ from chipmodel.passes.validate import validate_program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.from_yaml.chances import probabilities_of, trips_of
+from workloads.from_yaml.chances import iterations_of, probabilities_of
 from workloads.from_yaml.moves import build
 from workloads.from_yaml.names import AnyNode, Names, Path, arm_block, exits, reads
 from workloads.from_yaml.notes import notes_of
@@ -59,11 +59,11 @@ def parse_yaml_program(
     document = read_yaml(text, file)
     workload = validate(Workload, document)
     if dtype is not None and dtype not in get_args(Dtype):
-        raise BadInput(f"unknown dtype '{dtype}'", mend=suggest(dtype, get_args(Dtype), "one of"))
+        raise BadInput(f"unknown dtype '{dtype}'", hint=suggest(dtype, get_args(Dtype), "one of"))
     for name in shapes:
         if name not in workload.inputs:
-            mend = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
-            raise BadInput(f"a shape is given for '{name}', no input", where=Place(file), mend=mend)
+            hint = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
+            raise BadInput(f"a shape is given for '{name}', no input", where=Place(file), hint=hint)
     names = Names(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
     program = _Loader(document, workload, names, builder).load(shapes)
@@ -215,8 +215,8 @@ class _Loader:
         staying = [arm for arm in op.arms if arm not in leaving]
         if len(staying) != 1:
             what = f"of the arms of '{name}' {len(staying)} go on: {', '.join(staying) or 'none'}"
-            mend = "let one go on; in it another 'if' may decide further" if staying else "let one go on"
-            self.names.refuse((*path, "arms"), what, mend)
+            hint = "let one go on; in it another 'if' may decide further" if staying else "let one go on"
+            self.names.refuse((*path, "arms"), what, hint)
         if path[-1] == len(block) - 1:
             where = (*path, "arms", next(iter(op.arms.keys() & leaving)), "exit")
             self.names.refuse(where, f"nothing follows '{name}' that an exit could leave out", "drop 'exit'")
@@ -227,8 +227,8 @@ class _Loader:
             where = (*path, "outputs", output)
             for arm in given:
                 if arm not in op.arms:
-                    mend = suggest(arm, op.arms, "its arms are")
-                    self.names.refuse((*where, arm), f"'{name}' has no arm '{arm}'", mend)
+                    hint = suggest(arm, op.arms, "its arms are")
+                    self.names.refuse((*where, arm), f"'{name}' has no arm '{arm}'", hint)
             for arm in op.arms:
                 if arm in given:
                     continue
@@ -270,65 +270,65 @@ class _Loader:
             carried[tensor] = self.builder.elementwise(
                 "copy", f"{name}.{tensor}.first", [first], outputs=[tensor]
             )
-        trips, chances = trips_of(op, path, self.names)
+        iterations, chances = iterations_of(op, path, self.names)
         inner = _Scope((*path, "ops"), scope, dict(carried))
         inner.no_previous = "no op of the loop stands before it"
         wholes: dict[str, Value] = {}
         with self.builder.block() as body:
             for tensor, whole in op.each.items():
-                inner.values[tensor] = self._each(tensor, whole, path, scope, trips)
+                inner.values[tensor] = self._each(tensor, whole, path, scope, iterations)
             self._block(op.ops, inner)
             self.builder.place = place
             for tensor, piece in op.collect.items():
-                wholes[tensor] = self._collect(tensor, piece, path, inner, trips)
-            self._next_trip(op.carry, path, inner, carried)
-        kept = [tensor for tensor in wholes if trips > 1]
+                wholes[tensor] = self._collect(tensor, piece, path, inner, iterations)
+            self._next_iteration(op.carry, path, inner, carried)
+        kept = [tensor for tensor in wholes if iterations > 1]
         for tensor in kept:
             value = wholes[tensor]
             allocate(self.builder, f"{name}.{tensor}.room", tensor, value.shape, value.dtype)
-        self.builder.add_loop(name, trips, body, (*carried, *kept), chances)
+        self.builder.add_loop(name, iterations, body, (*carried, *kept), chances)
         return carried | wholes
 
-    def _each(self, tensor: str, whole: str, path: Path, scope: _Scope, trips: int) -> Value:
+    def _each(self, tensor: str, whole: str, path: Path, scope: _Scope, iterations: int) -> Value:
         where = (*path, "each", tensor)
         value = self._find(whole, where, scope)
-        if value.shape[0] < trips:
-            what = f"'{whole}' is {_described(value)}: fewer slices than the {trips} trips"
-            self.names.refuse(where, what, "its first axis must have one for every trip")
+        if value.shape[0] < iterations:
+            what = f"'{whole}' is {_described(value)}: fewer slices than the {iterations} iterations"
+            self.names.refuse(where, what, "its first axis must have one for every iteration")
         if value.bytes % value.shape[0]:
             what = f"a slice of '{whole}', which is {_described(value)}, is no whole number of bytes"
             self.names.refuse(where, what, "take slices of whole bytes")
         return pick(self.builder, tensor, value, value.shape[0], value.shape[1:] or (1,))
 
-    def _collect(self, tensor: str, piece: str, path: Path, inner: _Scope, trips: int) -> Value:
+    def _collect(self, tensor: str, piece: str, path: Path, inner: _Scope, iterations: int) -> Value:
         name, where = self.names.ops[path], (*path, "collect", tensor)
         value = self._find(piece, where, inner)
-        if not trips:
-            what = f"'{name}' makes no trip, and '{tensor}' would be empty"
+        if not iterations:
+            what = f"'{name}' makes no iteration, and '{tensor}' would be empty"
             self.names.refuse(where, what, "drop it, or let the loop run")
-        whole = Value(tensor, (trips, *value.shape), value.dtype)
+        whole = Value(tensor, (iterations, *value.shape), value.dtype)
         self._check_size(whole, where)
-        if whole.bytes != trips * value.bytes:
+        if whole.bytes != iterations * value.bytes:
             what = f"'{piece}', which is {_described(value)}, is no whole number of bytes"
             self.names.refuse(where, what, "collect slices of whole bytes")
-        if trips == 1:
+        if iterations == 1:
             copied = self.builder.elementwise("copy", f"{name}.{tensor}.slice", [value], outputs=[tensor])
             return self.builder.reshape(copied, whole.shape)
-        collect(self.builder, f"{name}.{tensor}.slice", value, whole, trips)
+        collect(self.builder, f"{name}.{tensor}.slice", value, whole, iterations)
         return whole
 
-    def _next_trip(
+    def _next_iteration(
         self, carries: Mapping[str, Carry], path: Path, inner: _Scope, carried: Mapping[str, Value]
     ) -> None:
-        """Copy what the trip made to what the next one reads, as if all at once."""
+        """Copy what the iteration made to what the next one reads, as if all at once."""
         found: dict[str, Value] = {}
         for tensor, carry in carries.items():
             where = (*path, "carry", tensor, "next")
             value = found[tensor] = self._find(carry.next, where, inner)
             old = carried[tensor]
             if value.name == tensor:
-                mend = "name what the trip makes of it; what never changes need not be carried"
-                self.names.refuse(where, f"'{tensor}' is carried to itself", mend)
+                hint = "name what the iteration makes of it; what never changes need not be carried"
+                self.names.refuse(where, f"'{tensor}' is carried to itself", hint)
             if (value.shape, value.dtype) != (old.shape, old.dtype):
                 what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
                 self.names.refuse(where, what, "both must have the same shape and dtype")
@@ -361,7 +361,7 @@ class _Loader:
             for weight in op.weights:
                 if program.weights[weight].bytes > MAX_COUNT:
                     what = f"the weights of '{op.name}' are more than 2^40 bytes"
-                    raise BadInput(what, where=op.place, mend="check its sizes")
+                    raise BadInput(what, where=op.place, hint="check its sizes")
 
 
 def _defined(body: Sequence[Node]) -> set[str]:

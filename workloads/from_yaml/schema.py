@@ -52,51 +52,56 @@ class If(Base):
 
 
 class Carry(Model):
-    """A tensor that each trip of a loop reads and the next one finds changed."""
+    """A tensor that each iteration of a loop reads and the next one finds changed."""
 
     from_: Name = Field(
-        alias="from", description="The tensor with the first trip's value; copied before the loop."
+        alias="from", description="The tensor with the first iteration's value; copied before the loop."
     )
-    next: Name = Field(description="The tensor with the next trip's value; copied at the end of each trip.")
+    next: Name = Field(
+        description="The tensor with the next iteration's value; copied at the end of each iteration."
+    )
 
 
 class Bounds(Model):
-    """Any number of trips in a range, all equally likely."""
+    """Any number of iterations in a range, all equally likely."""
 
-    most: Natural = Field(description="The largest number of trips.")
-    least: Natural = Field(0, description="The smallest number of trips.")
+    most: Natural = Field(description="The largest number of iterations.")
+    least: Natural = Field(0, description="The smallest number of iterations.")
 
 
 class Loop(Base):
-    """The ops run `trips` times. Only what is carried or collected may be read afterwards."""
+    """The ops run `iterations` times. Only what is carried or collected may be read afterwards."""
 
     op: Literal["loop"]
-    trips: Trips = Field(
+    iterations: Iterations = Field(
         description="How often the ops run: a number; {most, least} where any number in between is equally "
-        "likely; or {trips: probability, ...}."
+        "likely; or {iterations: probability, ...}."
     )
     carry: dict[Name, Carry] = Field(
         default_factory=dict[str, Carry],
-        description="Tensors that go from trip to trip: {h: {from: h0, next: h_new}}. `h` is what the ops "
+        description="Tensors that go from iteration to iteration: {h: {from: h0, next: h_new}}. "
+        "`h` is what the ops "
         "read; after the loop it holds the last value.",
     )
     each: dict[Name, Name] = Field(
         default_factory=dict[str, str],
-        description="Tensors of which each trip reads a slice of its own along the first axis: {x_t: x}.",
+        description="Tensors of which each iteration reads a slice of its own "
+        "along the first axis: {x_t: x}.",
     )
     collect: dict[Name, Name] = Field(
         default_factory=dict[str, str],
-        description="What the trips make, stacked along a new first axis: {y: y_t}. `y` may be read after "
+        description="What the iterations make, stacked along a new first axis: {y: y_t}. "
+        "`y` may be read after "
         "the loop.",
     )
-    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(description="What one trip does, in order.")
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(description="What one iteration does, in order.")
 
 
 def _form_of_arm(value: Any) -> str:
     return "(mapping)" if isinstance(value, dict) else "(list)"
 
 
-def _form_of_trips(value: Any) -> str:
+def _form_of_iterations(value: Any) -> str:
     if not isinstance(value, dict):
         return "(number)"
     return "(bounds)" if {"most", "least"} & value.keys() else "(table)"
@@ -106,17 +111,17 @@ AnyArm = Annotated[
     Annotated[list["AnyOp"], Tag("(list)")] | Annotated[Arm, Tag("(mapping)")], Discriminator(_form_of_arm)
 ]
 
-# The numbers of trips are checked by the loader, whose message says what is wrong with one.
-TRIPS = re.compile("^(0|[1-9][0-9]{0,11})$")
-Trips = Annotated[
+# The numbers of iterations are checked by the loader, whose message says what is wrong with one.
+ITERATIONS = re.compile("^(0|[1-9][0-9]{0,11})$")
+Iterations = Annotated[
     Annotated[Natural, Tag("(number)")]
     | Annotated[Bounds, Tag("(bounds)")]
     | Annotated[
-        dict[Annotated[str, WithJsonSchema({"type": "string", "pattern": TRIPS.pattern})], Probability],
+        dict[Annotated[str, WithJsonSchema({"type": "string", "pattern": ITERATIONS.pattern})], Probability],
         Field(min_length=1),
         Tag("(table)"),
     ],
-    Discriminator(_form_of_trips),
+    Discriminator(_form_of_iterations),
 ]
 
 AnyOp = Annotated[SimpleOp | If | Loop, Field(discriminator="op")]

@@ -34,9 +34,9 @@ class Site:
     def x(self) -> Value:
         return self.inputs[0]
 
-    def refuse(self, what: str, mend: str, *key: str | int) -> NoReturn:
+    def refuse(self, what: str, hint: str, *key: str | int) -> NoReturn:
         """Raise ``BadInput`` at ``key`` of this op."""
-        raise BadInput(f"'{self.name}': {what}", where=self.document.place((*self.path, *key)), mend=mend)
+        raise BadInput(f"'{self.name}': {what}", where=self.document.place((*self.path, *key)), hint=hint)
 
     def bytes(self, value: int | str, *key: str | int) -> int:
         """``value``, such as 4096 or "4KiB", in bytes."""
@@ -71,10 +71,10 @@ def read_bytes(value: int | str, document: Document, path: Path) -> int:
     try:
         size = value if isinstance(value, int) else parse_bytes(value)
     except BadInput as error:
-        raise BadInput(error.what, where=document.place(path), mend=error.mend) from None
+        raise BadInput(error.what, where=document.place(path), hint=error.hint) from None
     if not 1 <= size <= MAX_COUNT:
         what = f"a size of {shown(value)} is not from 1 to 2^40 bytes"
-        raise BadInput(what, where=document.place(path), mend="write a size such as 4096 or 4KiB")
+        raise BadInput(what, where=document.place(path), hint="write a size such as 4096 or 4KiB")
     return size
 
 

@@ -68,8 +68,8 @@ def _quoted(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
         match = _CELL.match(line, position)
         if match is None:
             what = f"a quote in {shown(line[position:])} is not closed or stands inside a cell"
-            mend = 'quote whole cells, and write "" for "'
-            raise BadInput(what, where=Place(file, number, position + 1), mend=mend)
+            hint = 'quote whole cells, and write "" for "'
+            raise BadInput(what, where=Place(file, number, position + 1), hint=hint)
         quoted, plain = match[1], match[2]
         value = quoted.replace('""', '"') if quoted is not None else plain
         indent = len(match[0]) - len(match[0].lstrip()) if match[0].strip() else 0
@@ -80,5 +80,5 @@ def _quoted(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
 def _refuse_control(text: str, index: int, file: str) -> None:
     before = _BREAK.split(text[:index])
     what = f"the control character U+{ord(text[index]):04X} cannot stand in a table"
-    mend = "check that this is a text file, and remove the character"
-    raise BadInput(what, where=Place(file, len(before), len(before[-1]) + 1), mend=mend)
+    hint = "check that this is a text file, and remove the character"
+    raise BadInput(what, where=Place(file, len(before), len(before[-1]) + 1), hint=hint)

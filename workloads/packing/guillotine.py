@@ -46,7 +46,7 @@ def guillotine_with_plan(
     """The same, with the plan from which the problem was cut."""
     if not 1 <= n <= MOST_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
         what = f"a rectangle of {time_steps} steps by {bytes} bytes cannot be cut into {n} buffers"
-        raise BadInput(what, mend=f"1 to {MOST_BUFFERS:,} buffers, and no more than steps times bytes")
+        raise BadInput(what, hint=f"1 to {MOST_BUFFERS:,} buffers, and no more than steps times bytes")
     random = Random(seed)
     pieces = _cut(_Piece(0, time_steps, 0, bytes), n, random)
     random.shuffle(pieces)
@@ -96,14 +96,14 @@ def guillotine_table(source: str, capacity: int | None) -> PackingTable:
     for piece in source.removeprefix(SCHEME).split(","):
         key, _, text = (part.strip() for part in piece.partition("="))
         if key not in ("n", *_DEFAULTS):
-            mend = suggest(key, ("n", *_DEFAULTS), "write guillotine:n=100,seed=3; keys are")
-            raise BadInput(f"{shown(source)} has the unknown key {shown(key)}", mend=mend)
+            hint = suggest(key, ("n", *_DEFAULTS), "write guillotine:n=100,seed=3; keys are")
+            raise BadInput(f"{shown(source)} has the unknown key {shown(key)}", hint=hint)
         if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= LARGEST):
             what = f"{shown(source)} gives {key} the value {shown(text)}"
-            raise BadInput(what, mend="write whole numbers, as in guillotine:n=100,seed=3")
+            raise BadInput(what, hint="write whole numbers, as in guillotine:n=100,seed=3")
         values[key] = int(text)
     if "n" not in values:
-        raise BadInput(f"{shown(source)} does not say how many buffers", mend="as in guillotine:n=100,seed=3")
+        raise BadInput(f"{shown(source)} does not say how many buffers", hint="as in guillotine:n=100,seed=3")
     problem = guillotine(values["n"], values["seed"], values["time_steps"], values["bytes"])
     table = table_of(replace(problem, capacity=capacity))
     return replace(table, known_optimum=problem.capacity)

@@ -37,7 +37,7 @@ LARGEST = 1 << 61
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
-_MEND_NUMBER = "write digits only, without a unit or a fraction"
+_HINT_NUMBER = "write digits only, without a unit or a fraction"
 _NEAR = 0.75
 
 
@@ -67,8 +67,8 @@ def parse_packing(
     lines = read_lines(text, file)
     head = next(lines, None)
     if head is None:
-        mend = f"begin it with the line: {','.join(NEEDED)}"
-        raise BadInput("the file is empty", where=Place(file, 1, 1), mend=mend)
+        hint = f"begin it with the line: {','.join(NEEDED)}"
+        raise BadInput("the file is empty", where=Place(file, 1, 1), hint=hint)
     columns = _Columns(head)
     rows = [_Row(columns, line) for line in lines]
     buffers = tuple(row.buffer() for row in rows)
@@ -118,14 +118,14 @@ class _Columns:
         missing = [name for name in NEEDED if name not in self.at]
         if missing:
             what = f"the header has no column {', '.join(missing)}"
-            mend = f"the first line names the columns: {','.join(NEEDED)}, and may name {', '.join(OPTIONAL)}"
-            raise BadInput(what, where=head.place(0), mend=mend)
+            hint = f"the first line names the columns: {','.join(NEEDED)}, and may name {', '.join(OPTIONAL)}"
+            raise BadInput(what, where=head.place(0), hint=hint)
 
     def _take(self, index: int, written: str) -> None:
         name = OTHER_NAMES.get(written, written)
         if name in self.at or written in self.unused:
             what = f"the header has two columns for {shown(name)}"
-            raise BadInput(what, where=self.head.place(index), mend="remove or rename one of them")
+            raise BadInput(what, where=self.head.place(index), hint="remove or rename one of them")
         if name in NEEDED or name in OPTIONAL:
             self.at[name] = index
             self.inclusive |= written == "end"
@@ -136,7 +136,7 @@ class _Columns:
         folded = written.lower()
         if folded in known or get_close_matches(folded, known, n=1, cutoff=_NEAR):
             what = f"the header has the unknown column {shown(written)}"
-            raise BadInput(what, where=self.head.place(index), mend=suggest(written, known, "columns are"))
+            raise BadInput(what, where=self.head.place(index), hint=suggest(written, known, "columns are"))
         self.unused.append(written)
 
 
@@ -149,8 +149,8 @@ class _Row:
         wanted, found = len(columns.head.cells), len(line.cells)
         if wanted != found:
             what = f"the row has {found} cells, the header {wanted}"
-            mend = "write one cell for each column, and quote a cell with a comma in it"
-            raise BadInput(what, where=line.place(min(wanted, found - 1)), mend=mend)
+            hint = "write one cell for each column, and quote a cell with a comma in it"
+            raise BadInput(what, where=line.place(min(wanted, found - 1)), hint=hint)
 
     def text(self, name: str) -> str:
         index = self.columns.at.get(name)
@@ -170,13 +170,13 @@ class _Row:
 
     def _number(self, text: str, name: str, least: int) -> int:
         if not text:
-            raise BadInput(f"{name} is empty", where=self.place(name), mend="write a whole number")
+            raise BadInput(f"{name} is empty", where=self.place(name), hint="write a whole number")
         if not _WHOLE.fullmatch(text):
             digits = text.lstrip("+-")
             if digits.isascii() and digits.isdigit() and len(text) - len(digits) <= 1:
                 raise self.out_of_range(name, text, least)
             raise BadInput(
-                f"{name} {shown(text)} is no whole number", where=self.place(name), mend=_MEND_NUMBER
+                f"{name} {shown(text)} is no whole number", where=self.place(name), hint=_HINT_NUMBER
             )
         value = int(text)
         if not least <= value <= LARGEST:
@@ -186,13 +186,13 @@ class _Row:
     def out_of_range(self, name: str, text: str, least: int) -> BadInput:
         low = "-2^61" if least == -LARGEST else str(least)
         return BadInput(
-            f"{name} {shown(text)} is out of range", where=self.place(name), mend=f"write {low} to 2^61"
+            f"{name} {shown(text)} is out of range", where=self.place(name), hint=f"write {low} to 2^61"
         )
 
     def buffer(self) -> Buffer:
         name = self.text("id")
         if not name:
-            raise BadInput("id is empty", where=self.place("id"), mend="give every buffer a name of its own")
+            raise BadInput("id is empty", where=self.place("id"), hint="give every buffer a name of its own")
         alignment = self.optional("alignment", 1)
         return Buffer(
             name,
@@ -207,8 +207,8 @@ class _Row:
         lower, upper = self.number("lower"), self.number("upper") + self.columns.inclusive
         if upper < lower:
             what = f"the lifetime ends at {upper}, before it begins at {lower}"
-            mend = "lower is the first position, upper the one after the last"
-            raise BadInput(what, where=self.place("upper"), mend=mend)
+            hint = "lower is the first position, upper the one after the last"
+            raise BadInput(what, where=self.place("upper"), hint=hint)
         spans = [Interval(lower, upper)] if lower < upper else []
         for gap in self.gaps(Interval(lower, upper)):
             spans = [part for span in spans for part in _without(span, gap)]
@@ -218,17 +218,17 @@ class _Row:
         for text in self.text("gaps").split():
             if "@" in text:
                 what = f"the gap {shown(text)} keeps a window of the buffer, which is not supported"
-                mend = "drop what follows the @ to free the whole buffer, or split the buffer in two"
-                raise BadInput(what, where=self.place("gaps"), mend=mend)
+                hint = "drop what follows the @ to free the whole buffer, or split the buffer in two"
+                raise BadInput(what, where=self.place("gaps"), hint=hint)
             match = _GAP.fullmatch(text)
             if match is None:
-                mend = "write holes in the lifetime as in 10-20 35-40"
-                raise BadInput(f"the gap {shown(text)} is no FROM-TO", where=self.place("gaps"), mend=mend)
+                hint = "write holes in the lifetime as in 10-20 35-40"
+                raise BadInput(f"the gap {shown(text)} is no FROM-TO", where=self.place("gaps"), hint=hint)
             start, stop = int(match[1]), int(match[2]) + self.columns.inclusive
             if not life.start <= start < stop <= life.stop:
                 what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
                 raise BadInput(
-                    what, where=self.place("gaps"), mend="a gap begins before it ends, both inside"
+                    what, where=self.place("gaps"), hint="a gap begins before it ends, both inside"
                 )
             yield Interval(start, stop)
 
@@ -252,12 +252,12 @@ class _Links:
         for row in rows:
             for name in row.names("memories"):
                 if name not in known:
-                    mend = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
+                    hint = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
                     what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
-                    raise BadInput(what, where=row.place("memories"), mend=mend)
+                    raise BadInput(what, where=row.place("memories"), hint=hint)
             if row.text("apart") and not known:
-                mend = "name the memories: --memory NAME=SIZE, or use the column separate"
-                raise BadInput("apart needs memories to be apart in", where=row.place("apart"), mend=mend)
+                hint = "name the memories: --memory NAME=SIZE, or use the column separate"
+                raise BadInput("apart needs memories to be apart in", where=row.place("apart"), hint=hint)
 
     def colocated(self) -> tuple[tuple[str, ...], ...]:
         groups: dict[str, list[str]] = {}
@@ -275,11 +275,11 @@ class _Links:
             for other in row.names(column):
                 if other == name:
                     what = f"buffer {shown(name)} cannot be {_WORDS[column]} itself"
-                    raise BadInput(what, where=row.place(column), mend="name other buffers")
+                    raise BadInput(what, where=row.place(column), hint="name other buffers")
                 if other not in self.places:
                     what = f"buffer {shown(name)} is to be {_WORDS[column]} the unknown buffer {shown(other)}"
-                    mend = suggest(other, self.places, "separate names with ; where ids are")
-                    raise BadInput(what, where=row.place(column), mend=mend)
+                    hint = suggest(other, self.places, "separate names with ; where ids are")
+                    raise BadInput(what, where=row.place(column), hint=hint)
                 found.setdefault((min(name, other), max(name, other)), (name, other))
         return tuple(found.values())
 
@@ -293,7 +293,7 @@ def _unique(rows: list[_Row]) -> dict[str, Place]:
         name = row.text("id")
         if name in lines:
             what = f"the id {shown(name)} is used twice, first on line {lines[name].line.number}"
-            raise BadInput(what, where=row.place("id"), mend="give every buffer a name of its own")
+            raise BadInput(what, where=row.place("id"), hint="give every buffer a name of its own")
         lines[name] = row
     return {name: Place(row.line.file, row.line.number, 1) for name, row in lines.items()}
 
@@ -306,7 +306,7 @@ def _check_sizes(buffers: Sequence[Buffer], rows: list[_Row]) -> None:
             what = (
                 f"with size {buffer.bytes} of buffer {shown(buffer.name)} the sizes add up to more than 2^61"
             )
-            raise BadInput(what, where=row.place("size"), mend="check the unit: sizes are bytes")
+            raise BadInput(what, where=row.place("size"), hint="check the unit: sizes are bytes")
 
 
 def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
@@ -315,7 +315,7 @@ def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
         for a, b in pairs:
             if a in group_of and group_of[a] == group_of.get(b):
                 what = f"buffers {shown(a)} and {shown(b)} are to be colocated and {word} at once"
-                raise BadInput(what, where=places[a], mend="drop one of the two")
+                raise BadInput(what, where=places[a], hint="drop one of the two")
 
 
 def _hints(rows: list[_Row]) -> dict[str, int]:
@@ -348,8 +348,8 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
     for text in texts:
         name, equals, extent = (part.strip() for part in text.partition("="))
         if not (name and equals and extent) or ";" in name:
-            mend = "write it as in --memory fast=64KiB or --memory fast=0-65536"
-            raise BadInput(f"--memory {shown(text)} is no NAME=SIZE or NAME=START-STOP", mend=mend)
+            hint = "write it as in --memory fast=64KiB or --memory fast=0-65536"
+            raise BadInput(f"--memory {shown(text)} is no NAME=SIZE or NAME=START-STOP", hint=hint)
         start, dash, stop = extent.partition("-")
         if dash and start:
             memory = Memory(name, parse_bytes(start), parse_bytes(stop))
@@ -363,11 +363,11 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
 def _add_memory(memories: list[Memory], memory: Memory) -> None:
     if memory.stop < memory.start or memory.stop > LARGEST:
         what = f"--memory {memory.name} ends at {memory.stop} and begins at {memory.start}"
-        raise BadInput(what, mend="write START-STOP with START <= STOP <= 2^61")
+        raise BadInput(what, hint="write START-STOP with START <= STOP <= 2^61")
     for other in memories:
         if other.name == memory.name:
-            raise BadInput(f"--memory {shown(memory.name)} is given twice", mend="name every memory once")
+            raise BadInput(f"--memory {shown(memory.name)} is given twice", hint="name every memory once")
         if Interval(other.start, other.stop).overlaps(Interval(memory.start, memory.stop)):
             what = f"the memories {shown(other.name)} and {shown(memory.name)} overlap"
-            raise BadInput(what, mend="memories are parts of one address space that share no byte")
+            raise BadInput(what, hint="memories are parts of one address space that share no byte")
     memories.append(memory)

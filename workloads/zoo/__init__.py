@@ -41,7 +41,7 @@ def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None
     if network is None:
         raise BadInput(
             f"there is no built-in network {shown(name)}",
-            mend=suggest(name, sorted(_BY_NAME), "the built-in networks are"),
+            hint=suggest(name, sorted(_BY_NAME), "the built-in networks are"),
         )
     values = network.read_options(options)
     net = ProgramBuilder(network.name, dtype or DEFAULT_DTYPE, network.source)
@@ -74,4 +74,4 @@ def parse_zoo_url(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _bad_url(url: str, problem: str) -> BadInput:
-    return BadInput(f"{shown(url)} {problem}", mend="write zoo:NAME or zoo:NAME?key=value&key=value")
+    return BadInput(f"{shown(url)} {problem}", hint="write zoo:NAME or zoo:NAME?key=value&key=value")

@@ -1,10 +1,10 @@
-"""The built-in networks with branches and loops; ``macs`` counts every arm and all trips."""
+"""The built-in networks with branches and loops; ``macs`` counts every arm and all iterations."""
 
 from __future__ import annotations
 
 from workloads.zoo.network import Figure, Network, Option, of_family
 
-COUNTED = "multiply-accumulates counted here, every arm and all trips: not a published figure"
+COUNTED = "multiply-accumulates counted here, every arm and all iterations: not a published figure"
 WEIGHTS = "weights and biases counted here: not a published figure"
 
 _CLASSES = Option(10, "how many classes there are to tell apart", 1, 1_000_000)
@@ -30,7 +30,8 @@ CONTROL_FLOW: tuple[Network, ...] = (
     ),
     Network(
         name="denoise",
-        title="RNNoise, a trip of the loop frames for each 10 ms: if voice_activity, arms speech and silence",
+        title="RNNoise, an iteration of the loop frames for each 10 ms: "
+        "if voice_activity, arms speech and silence",
         source="Valin 2018, arXiv:1709.08243, layers as in github.com/xiph/rnnoise, training/rnn_train.py; "
         "that silence leaves out two GRUs is assumed, and speech of 38.53 % is ITU-T P.59's",
         build=of_family("speech", "denoise"),
@@ -55,7 +56,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
     ),
     Network(
         name="gru_decoder",
-        title="RNN Encoder-Decoder, English to French phrases: loops encode and decode, a word a trip",
+        title="RNN Encoder-Decoder, English to French phrases: loops encode and decode, a word an iteration",
         source="Cho et al. 2014, arXiv:1406.1078, section 4.1 and appendix A; "
         "lengths of sentences are assumed",
         build=of_family("decoders", "gru_decoder"),
@@ -69,7 +70,7 @@ CONTROL_FLOW: tuple[Network, ...] = (
     ),
     Network(
         name="lstm_decoder",
-        title="Show and Tell, an image's caption: GoogLeNet, then the loop decode, a word a trip",
+        title="Show and Tell, an image's caption: GoogLeNet, then the loop decode, a word an iteration",
         source="Vinyals et al. 2015, arXiv:1411.4555, 12,000 words as in im2txt; "
         "lengths of captions are assumed",
         build=of_family("decoders", "lstm_decoder"),

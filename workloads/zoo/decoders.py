@@ -1,8 +1,8 @@
-"""Encoders with a decoder loop: a word a trip, the state carried, the same weights on every trip.
+"""Encoders with a decoder loop: a word an iteration, the state carried, the same weights on every iteration.
 
 ``lstm_decoder`` is Show and Tell (Vinyals, Toshev, Bengio, Erhan 2015, arXiv:1411.4555): GoogLeNet without
-its classifier, its 1024 features embedded as the LSTM's first input, then one word a trip. 512 units and
-embeddings are the paper's; 12,000 words are those of its release (im2txt, configuration.py).
+its classifier, its 1024 features embedded as the LSTM's first input, then one word an iteration. 512 units
+and embeddings are the paper's; 12,000 words are those of its release (im2txt, configuration.py).
 
 ``gru_decoder`` is the RNN Encoder-Decoder (Cho et al. 2014, arXiv:1406.1078): 1000 gated units, embeddings of
 100, 15,000 words, and a maxout layer of 500 units before an output matrix of rank 100 (section 4.1 and
@@ -22,7 +22,7 @@ from workloads.build.shapes import Value
 from workloads.zoo.control import copy_to, lengths, look_up, most_likely, step, step_weights
 from workloads.zoo.googlenet import features
 
-ASSUMED = "the lengths of sentences, and so the trips' probabilities, are assumed"
+ASSUMED = "the lengths of sentences, and so the iterations' probabilities, are assumed"
 GRU_EMBEDDING, GRU_MAXOUT = 100, 500
 
 

@@ -96,14 +96,14 @@ class Network:
         if value is None:
             raise BadInput(
                 f"zoo:{self.name}: {key}={cut(text)} is not {option.domain}",
-                mend=f"{key} is {option.description}; by default {option.default}",
+                hint=f"{key} is {option.description}; by default {option.default}",
             )
         return value
 
     def _unknown(self, key: str) -> BadInput:
         defaults = ", ".join(f"{k}={o.default}" for k, o in self.options.items())
         hint = suggest(key, self.options, "its options are")
-        return BadInput(f"zoo:{self.name} has no option {shown(key)}", mend=f"{hint}; by default {defaults}")
+        return BadInput(f"zoo:{self.name} has no option {shown(key)}", hint=f"{hint}; by default {defaults}")
 
 
 def of_family(family: str, function: str) -> Callable[..., None]:

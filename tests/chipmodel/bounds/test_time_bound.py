@@ -35,7 +35,7 @@ def fast_dma(chip: Chip) -> Chip:
 
 
 def gated() -> Program:
-    """x (16 B) -> d (MACs 128, weights 160 B) -> one of l (64 + 96 B) and r -> 2 trips of t."""
+    """x (16 B) -> d (MACs 128, weights 160 B) -> one of l (64 + 96 B) and r -> 2 iterations of t."""
     builder = ProgramBuilder("gated")
     x = builder.input("x", (1, 16))
     builder.input("unused", (1, 500))
@@ -53,7 +53,7 @@ def gated() -> Program:
 
 
 @pytest.mark.parametrize(
-    ("arm", "trips", "computed", "loaded", "loads"),
+    ("arm", "iterations", "computed", "loaded", "loads"),
     [
         ("left", 2, 128 + 64 + 2 * 8, 16 + 160 + 96, 3),
         ("right", 2, 128 + 8 + 2 * 8, 16 + 160, 2),
@@ -61,11 +61,11 @@ def gated() -> Program:
         ("left", 0, 128 + 64, 16 + 160 + 96, 3),
     ],
 )
-def test_bounds_by_hand(arm: str, trips: int, computed: int, loaded: int, loads: int) -> None:
+def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, loads: int) -> None:
     """Set-ups are 10 cycles for a load and 5 for a store. Where two transfers are in service at once, of
     all of them only one is sure, and that may be the smaller."""
-    path = {"gate": arm, "loop": str(trips)}
-    after = trips * 8 + (8 if arm == "right" else 0)  # what runs when the last weights are there
+    path = {"gate": arm, "loop": str(iterations)}
+    after = iterations * 8 + (8 if arm == "right" else 0)  # what runs when the last weights are there
     assert lower_bound_cycles(gated(), PLAIN, path) == max(computed, loaded + 10 * loads + max(8 + 5, after))
     two = replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2)))
     assert lower_bound_cycles(gated(), two, path) == max(computed, loaded + 8 + 5, loaded + after)
@@ -86,8 +86,8 @@ def test_a_weight_counts_once_and_a_gathered_table_by_what_is_read() -> None:
     assert lower_bound_cycles(builder.build(), PLAIN, {}) == (4 + 10) + (100 + 10) + 2 * 16
 
 
-def test_what_no_trip_runs_is_neither_computed_nor_loaded() -> None:
-    builder = ProgramBuilder("no-trips")
+def test_what_no_iteration_runs_is_neither_computed_nor_loaded() -> None:
+    builder = ProgramBuilder("no-iterations")
     x = builder.input("x", (1, 16))
     with builder.block() as body:
         builder.output(builder.dense("d", x, 8))

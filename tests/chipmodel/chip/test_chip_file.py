@@ -139,7 +139,7 @@ def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "what", "mend"),
+    ("override", "what", "hint"),
     [
         ("psram.clok_mhz=3", "unknown field 'psram.clok_mhz'", "did you mean 'psram.clock_mhz'?"),
         ("clock_mhz=3", "unknown field", "did you mean 'psram.clock_mhz'?"),
@@ -163,18 +163,18 @@ def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
         ("shared_memory.bytes=-1", "negative", "384 KiB"),
     ],
 )
-def test_bad_override(override: str, what: str, mend: str) -> None:
+def test_bad_override(override: str, what: str, hint: str) -> None:
     error = refused("luna-arcs", override)
     assert error.where == Place(f"--set {override}")
     assert what in error.what
-    assert mend in error.mend
+    assert hint in error.hint
 
 
 def test_unknown_chip() -> None:
     error = refused("luna-arc")
     assert "'luna-arc'" in error.what
-    assert "did you mean 'luna-arcs'?" in error.mend
-    assert all(name in error.mend for name in PRESETS)
+    assert "did you mean 'luna-arcs'?" in error.hint
+    assert all(name in error.hint for name in PRESETS)
     assert "no such file" in refused("no/such/chip.yaml").what
     assert "no chip is called" in refused("").what
 
@@ -214,7 +214,7 @@ def test_a_whole_chip_of_plain_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "what", "mend"),
+    ("text", "line", "column", "what", "hint"),
     [
         ("psrm:\n  bytes: 8 MiB\n", 2, 1, "unknown key 'psrm'", "did you mean 'psram'? keys here are base"),
         (
@@ -252,13 +252,13 @@ def test_a_whole_chip_of_plain_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_have_line_and_column(
-    tmp_path: Path, text: str, line: int, column: int, what: str, mend: str
+    tmp_path: Path, text: str, line: int, column: int, what: str, hint: str
 ) -> None:
     path = write(tmp_path, "base: luna-arcs\n" + text)
     error = refused(path)
     assert error.where == Place(path, line, column)
     assert any(part in error.what for part in what.split("|"))
-    assert any(part in error.mend for part in mend.split("|"))
+    assert any(part in error.hint for part in hint.split("|"))
 
 
 @pytest.mark.parametrize("text", ["- 1\n", "luna-arcs\n", "3\n"])
@@ -275,7 +275,7 @@ def test_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_pa
     plain = load_chip("luna-arcs", ["npu.model=array"])
     assert plain.npu.luna is None
     assert not [path for path in plain.figures if path.startswith("npu.luna")]
-    assert "one of array, luna" in refused("gap9", "npu.model=tpu").mend
+    assert "one of array, luna" in refused("gap9", "npu.model=tpu").hint
     assert "has no npu.luna.input_buffer_bytes" in refused("gap9", "npu.model=luna").what
 
 
@@ -291,7 +291,7 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     hyper = load_chip("luna-arcs", ["psram.device=S27KS0642", "psram.clock_mhz=166"])
     assert hyper.psram.device is not None
     assert (hyper.psram.device.protocol, hyper.psram.device.latency_code) == ("HyperBus", 6)
-    assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").mend
+    assert "LUNA-ARCS" in refused("luna-arcs", "psram.device=DDR4").hint
     assert load_chip("luna-arcs", ["psram.collision=worst"]).psram.collision == "worst"
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
@@ -319,7 +319,7 @@ def test_a_controllers_numbers_can_be_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chip", "overrides", "what", "mend"),
+    ("chip", "overrides", "what", "hint"),
     [
         # 2 + 6 + 350 clocks at 50 MHz; 200 clocks are 4 us.
         ("pulp-hyperbus", "psram.clock_mhz=50", "358 clocks, 7.16 us of at most 4 us", "at most 192"),
@@ -337,13 +337,13 @@ def test_a_controllers_numbers_can_be_set() -> None:
         ("luna-arcs", "dma.cdma.data_bits=64", "means nothing on a chip with dma.model = bursts", "=cdma"),
     ],
 )
-def test_what_a_controller_cannot_be(chip: str, overrides: str, what: str, mend: str) -> None:
+def test_what_a_controller_cannot_be(chip: str, overrides: str, what: str, hint: str) -> None:
     error = refused(chip, overrides)
     assert what in error.what
-    assert mend in error.mend
+    assert hint in error.hint
 
 
-def test_the_mend_for_a_long_burst_mends_it() -> None:
+def test_the_hint_for_a_long_burst_mends_it() -> None:
     slow = ["psram.clock_mhz=50", "dma.hyperbus.max_burst_words=192"]
     assert load_chip("pulp-hyperbus", slow).psram.clock_mhz == 50
     refused("pulp-hyperbus", slow[0], "dma.hyperbus.max_burst_words=193")
@@ -352,7 +352,7 @@ def test_the_mend_for_a_long_burst_mends_it() -> None:
 def test_missing_numbers_are_named(tmp_path: Path) -> None:
     error = refused(write(tmp_path, "name: half\ncore_mhz: 100\n"))
     assert "no shared_memory.bytes, shared_memory.alignment, psram.bytes and 10 more" in error.what
-    assert "base: luna-arcs" in error.mend
+    assert "base: luna-arcs" in error.hint
 
 
 def test_bases_that_are_not_there_or_go_round(tmp_path: Path) -> None:

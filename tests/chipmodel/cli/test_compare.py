@@ -118,7 +118,7 @@ def test_files_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "compare", TINY, "--set", "shared_memory.bytes=512")
     assert code == 1
-    assert "mend: give the chip more SharedMemory" in err
+    assert "hint: give the chip more SharedMemory" in err
     answer = compared(capsys, TINY, "--streamers", "all", "--no-spill", "--set", "shared_memory.bytes=8192")
     assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])
 
@@ -147,4 +147,4 @@ def test_bad_input(arguments: tuple[str, ...], what: str, capsys: pytest.Capture
     code, out, err = call(capsys, "compare", *arguments)
     assert (code, out) == (2, "")
     assert what in err
-    assert "mend:" in err
+    assert "hint:" in err

@@ -164,7 +164,7 @@ def test_closed_streams_are_no_error_and_no_file_gets_what_is_printed(closed: st
 @pytest.mark.parametrize(
     ("fault", "code", "message"),
     [
-        (OSError(24, "Too many open files"), 2, "says: Too many open files\n  mend: a limit"),
+        (OSError(24, "Too many open files"), 2, "says: Too many open files\n  hint: a limit"),
         (FileNotFoundError(2, "No such file", "/gone"), 2, "the system says: No such file: /gone\n"),
         (EOFError("of a pipe"), 70, "internal error: RuntimeError: a stream ended: of a pipe"),
     ],

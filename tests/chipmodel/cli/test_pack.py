@@ -245,7 +245,7 @@ def test_broken_files_are_one_message_with_a_place(
     code, out, err = call(capsys, path, "-o", made, "--json", "-")
     assert (code, out) == (2, "")
     assert f"{path}{words}" in err
-    assert "mend: " in err
+    assert "hint: " in err
     assert not made.exists()
 
 

@@ -42,7 +42,7 @@ def test_streamers_are_compared_in_steady_state(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why", "mend"),
+    ("arguments", "why", "hint"),
     [
         (("--steady-state", TINY), "is no number of inferences", "behind WORKLOAD: --steady-state 20"),
         ((TINY, "--steady-state", "1"), "'1' is no number of inferences", "2 to 100,000"),
@@ -51,10 +51,10 @@ def test_streamers_are_compared_in_steady_state(capsys: pytest.CaptureFixture[st
     ],
 )
 def test_what_is_wrong_is_said(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str, mend: str
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str, hint: str
 ) -> None:
     workload = () if TINY in arguments[:1] else (TINY,)
     code, _, err = call(capsys, "simulate", *arguments, *workload)
     assert code == 2
     assert why in err
-    assert mend in err
+    assert hint in err

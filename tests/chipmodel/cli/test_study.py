@@ -121,7 +121,7 @@ def test_options_that_cannot_be_are_bad_input(
     code, out, err = call(capsys, study, *options)
     assert (code, out) == (2, "")
     assert what in err
-    assert "mend" in err
+    assert "hint" in err
     assert study.read_text() == STUDY
     assert not Path("s.sqlite").exists()
 

@@ -126,7 +126,7 @@ def test_where_no_file_can_be_written(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as refusal:
             write_whole(path, "new")
         assert str(refusal.value.where) == str(path)
-        assert "folder" in refusal.value.mend
+        assert "folder" in refusal.value.hint
     assert names(tmp_path) == ["file", "folder"]
     assert names(folder) == []
 

@@ -64,9 +64,9 @@ def test_every_value_stands_where_its_error_says(value: Any, indent: int | None,
 )
 def test_what_is_not_json_is_refused(text: str, line: int, column: int, what: str) -> None:
     with pytest.raises(BadInput, match=what) as refused:
-        read_json(text, "f.json", "mend it")
+        read_json(text, "f.json", "fix it")
     assert refused.value.where == Place("f.json", line, column)
-    assert refused.value.mend == "mend it"
+    assert refused.value.hint == "fix it"
 
 
 @pytest.mark.parametrize(

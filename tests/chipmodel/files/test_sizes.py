@@ -32,7 +32,7 @@ def test_understood(value: int | str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "what", "mend"),
+    ("value", "what", "hint"),
     [
         ("640 KB", "ambiguous", "640 KiB"),
         ("640k", "ambiguous", "640 KiB"),
@@ -53,10 +53,10 @@ def test_understood(value: int | str, size: int) -> None:
         ("\u0663 KiB", "no size", "384 KiB"),
     ],
 )
-def test_refused(value: int | str, what: str, mend: str) -> None:
+def test_refused(value: int | str, what: str, hint: str) -> None:
     with pytest.raises(BadInput, match=what) as caught:
         parse_bytes(value)
-    assert mend in caught.value.mend
+    assert hint in caught.value.hint
     assert len(str(caught.value)) < 300
 
 

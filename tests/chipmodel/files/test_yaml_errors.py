@@ -91,7 +91,7 @@ def test_a_good_document_becomes_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "what", "mend"),
+    ("text", "line", "column", "what", "hint"),
     [
         ("nam: a", 2, 1, "unknown key 'nam'", "did you mean 'name'? keys here are name, ops, size"),
         (
@@ -143,10 +143,10 @@ def test_a_good_document_becomes_the_model() -> None:
         ("names: [a, 3]", 2, 12, "'names[1]' must be a text, not 3", "quotes"),
     ],
 )
-def test_models_mistakes_in_plain_words(text: str, line: int, column: int, what: str, mend: str) -> None:
+def test_models_mistakes_in_plain_words(text: str, line: int, column: int, what: str, hint: str) -> None:
     error = mistake(f"{'' if text.startswith('nam:') else 'name: a'}\n{text}\n")
     assert what in error.what
-    assert mend in error.mend
+    assert hint in error.hint
     assert error.where == Place(FILE, line, column)
 
 

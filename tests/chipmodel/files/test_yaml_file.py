@@ -173,11 +173,11 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "column", "what", "mend"), MISTAKES)
-def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: str, mend: str) -> None:
+@pytest.mark.parametrize(("text", "line", "column", "what", "hint"), MISTAKES)
+def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: str, hint: str) -> None:
     error = refused(text)
     assert what in error.what
-    assert mend in error.mend
+    assert hint in error.hint
     assert error.where == Place(FILE, line, column)
 
 
@@ -185,7 +185,7 @@ def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: 
 def test_the_parser_without_libyaml_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chipmodel.files.yaml_file, "_LOADER", yaml.SafeLoader)
     error = refused(text)
-    assert error.mend
+    assert error.hint
     assert error.where is not None
     assert error.where.line > 0
 
@@ -195,10 +195,10 @@ def test_the_parser_without_libyaml_refuses_the_same(text: str, monkeypatch: pyt
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         place: Place | None = read_yaml(text, FILE).place(("a", 0))
-        mend = "none"
+        hint = "none"
     except BadInput as error:
-        place, mend = error.where, error.mend
-    assert mend
+        place, hint = error.where, error.hint
+    assert hint
     assert place is not None
     assert place.line > 0
     assert place.column > 0
@@ -289,7 +289,7 @@ def test_bytes_that_are_no_text(tmp_path: Path, raw: bytes, line: int, column: i
     with pytest.raises(BadInput, match=f"{byte} is not UTF-8") as caught:
         read_text(path)
     assert caught.value.where == Place(str(path), line, column)
-    assert "UTF-8" in caught.value.mend
+    assert "UTF-8" in caught.value.hint
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(BadInput, match=what) as caught:
             read_text(path)
         assert caught.value.where == Place(str(path))
-        assert caught.value.mend
+        assert caught.value.hint
     monkeypatch.setattr(chipmodel.files.yaml_file, "MAX_FILE_BYTES", 1 << 20)
     (tmp_path / "large").write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(BadInput, match="larger than 1 MiB"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from chipmodel.chip.chip import Arbitration
-from chipmodel.machine.bank_conflicts import Ends, Meetings, Pair, Passage
+from chipmodel.machine.bank_conflicts import BankConflicts, Ends, Pair, Passage
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import Stream
 from dma.timing.shape import Shape
@@ -60,7 +60,7 @@ def test_every_passage_is_that_of_looking_at_every_cycle() -> None:
         banks = BankMap(random.choice((4, 16)), random.choice((1, 2, 8)), 1, arbitration, False)
         if seed % 3 == 0:
             banks = BankMap(random.choice((100, 400)), random.choice((4, 8)), 1, arbitration, True)
-        meetings = Meetings(banks)  # several runs share what it remembers
+        meetings = BankConflicts(banks)  # several runs share what it remembers
         for _ in range(20):
             pair = random_pair(random)
             start = Passage(
@@ -77,11 +77,11 @@ def test_two_that_never_share_a_bank_pass_at_once() -> None:
     banks = BankMap(1000, 2, 1, "npu first", True)
     pair = Pair((Stream(0, 1, 500, 8, 0, 900),), Shape(0, 500, 500, 4, 4, 1, 0, 4, 1), 1000)
     start = Passage(0, 0, 0, False)
-    assert Meetings(banks).run(pair, start, Ends(400, 500, 500)) == Passage(400, 400, 400, False)
+    assert BankConflicts(banks).run(pair, start, Ends(400, 500, 500)) == Passage(400, 400, 400, False)
 
 
 def test_with_two_ports_they_never_wait_for_each_other() -> None:
     pair = Pair((Stream(0, 1, 500, 8, 0, 900),), Shape(0, 500, 500, 4, 4, 1, 0, 4, 1), 0)
     start, ends = Passage(0, 0, 0, True), Ends(400, 500, 500)
-    assert Meetings(BankMap(1000, 2, 2, "dma first", True)).run(pair, start, ends).op == 400
-    assert Meetings(BankMap(1000, 2, 1, "dma first", True)).run(pair, start, ends).op < 400
+    assert BankConflicts(BankMap(1000, 2, 2, "dma first", True)).run(pair, start, ends).op == 400
+    assert BankConflicts(BankMap(1000, 2, 1, "dma first", True)).run(pair, start, ends).op < 400

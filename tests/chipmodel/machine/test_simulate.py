@@ -104,12 +104,12 @@ GATE = Branch("gate", (BranchArm("left", (compute("l", 5),)), BranchArm("right",
 
 
 def test_loops_and_branches_follow_the_path() -> None:
-    # A trip: w takes 12, of which 4 beside the compute; t takes 10 more.
+    # An iteration: w takes 12, of which 4 beside the compute; t takes 10 more.
     commands: tuple[Command, ...] = (LOOP, GATE)
     assert simulate(commands, PLAIN).cycles == 3 * 22 + 5
-    for trips, arm, cycles in (("0", "right", 0), ("1", "left", 27), ("5", "right", 110)):
-        trace = simulate(commands, PLAIN, {"loop": trips, "gate": arm})
-        assert (trace.cycles, dict(trace.path)) == (cycles, {"loop": trips, "gate": arm})
+    for iterations, arm, cycles in (("0", "right", 0), ("1", "left", 27), ("5", "right", 110)):
+        trace = simulate(commands, PLAIN, {"loop": iterations, "gate": arm})
+        assert (trace.cycles, dict(trace.path)) == (cycles, {"loop": iterations, "gate": arm})
     assert simulate(commands, PLAIN).path == {"loop": "3", "gate": "left"}
     with pytest.raises(BadInput):
         simulate(commands, PLAIN, {"gate": "up"})

@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.commands import (
-    MOST_TRIPS,
+    MOST_ITERATIONS,
     Branch,
     BranchArm,
     Command,
@@ -33,17 +33,17 @@ def test_walk_lists_every_command_in_linear_order_arms_one_after_another() -> No
     assert names == ["a", "gate", "b", "inner", "c", "outer", "d", "e"]
 
 
-def test_without_choices_the_first_arm_and_the_loops_own_trips() -> None:
+def test_without_choices_the_first_arm_and_the_loops_own_iterations() -> None:
     assert resolve_path(COMMANDS, {}) == {"gate": "face", "inner": "3", "outer": "2"}
     assert resolve_path((wait("a"),), {}) == {}
 
 
 def test_choices_are_taken_also_below_an_arm_that_is_not_taken() -> None:
-    choices = {"gate": "nothing", "inner": "0", "outer": str(MOST_TRIPS)}
+    choices = {"gate": "nothing", "inner": "0", "outer": str(MOST_ITERATIONS)}
     assert resolve_path(COMMANDS, choices) == choices
 
 
-def test_trips_are_written_in_one_way() -> None:
+def test_iterations_are_written_in_one_way() -> None:
     assert resolve_path(COMMANDS, {"outer": "007", "inner": "000"}) == {
         "gate": "face",
         "inner": "0",
@@ -52,13 +52,15 @@ def test_trips_are_written_in_one_way() -> None:
 
 
 @pytest.mark.parametrize(
-    "trips", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MOST_TRIPS + 1), "9" * 5000]
+    "iterations", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MOST_ITERATIONS + 1), "9" * 5000]
 )
-def test_what_is_no_number_of_trips_is_refused(trips: str) -> None:
+def test_what_is_no_number_of_iterations_is_refused(iterations: str) -> None:
     with pytest.raises(BadInput) as refusal:
-        resolve_path(COMMANDS, {"outer": trips})
-    assert str(refusal.value).startswith(f"--path outer={trips[:60]}: a loop takes a number of trips")
-    assert "0 to 1,000,000" in refusal.value.mend
+        resolve_path(COMMANDS, {"outer": iterations})
+    assert str(refusal.value).startswith(
+        f"--path outer={iterations[:60]}: a loop takes a number of iterations"
+    )
+    assert "0 to 1,000,000" in refusal.value.hint
     assert len(str(refusal.value)) < 300
 
 
@@ -66,14 +68,14 @@ def test_an_unknown_arm_is_refused_with_the_arms_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         resolve_path(COMMANDS, {"gate": "fac"})
     assert refusal.value.what == "--path gate=fac: the if has no such arm"
-    assert refusal.value.mend == "one of face, empty, nothing"
+    assert refusal.value.hint == "one of face, empty, nothing"
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(BadInput) as refusal:
         resolve_path(COMMANDS, {"gat": "face"})
     assert refusal.value.what == "--path names 'gat', which is no if or loop"
-    assert refusal.value.mend == "there are: gate, inner, outer"
+    assert refusal.value.hint == "there are: gate, inner, outer"
     with pytest.raises(BadInput) as refusal:
         resolve_path((wait("a"),), {"gate": "face"})
-    assert refusal.value.mend == "there are: none in this workload"
+    assert refusal.value.hint == "there are: none in this workload"

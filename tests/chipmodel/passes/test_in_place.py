@@ -92,7 +92,7 @@ def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
         from_input = net.elementwise("relu", "of_input", [x])
         both = net.elementwise("add", "both", [inside, from_input])
         net.elementwise("add", "next", [both, state], outputs=["state"])
-    net.add_loop("trips", 3, body, ["state"])
+    net.add_loop("iterations", 3, body, ["state"])
     net.output(state)
     program = reuse(net.build(), "all")
     assert any(isinstance(node, Loop) for node in program.body)

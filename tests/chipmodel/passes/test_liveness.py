@@ -92,16 +92,16 @@ def test_lifetimes_by_hand() -> None:
     assert lived() == ()
     assert lived((4, "w")) == (Interval(4, 5),)
     assert lived((4, "r"), (0, "w")) == (Interval(0, 5),)
-    # Inside one trip.
+    # Inside one iteration.
     assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
     assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
-    # Read before it is written: the trip before has left it.
+    # Read before it is written: the iteration before has left it.
     assert lived((7, "w"), (5, "r")) == (Interval(5, 6), Interval(7, 8))
     assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
     # Crossing a loop's border: alive throughout, the deep one included.
     assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
     assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
-    # Written anew on every trip: the last one's is what is read.
+    # Written again on every iteration: the last one's is what is read.
     assert lived((7, "w"), (8, "r")) == (Interval(7, 9),)
     # The loop may be left out, and then the value from before it is read.
     assert lived((4, "w"), (7, "w"), (8, "r")) == (Interval(4, 5), Interval(7, 9))
@@ -164,7 +164,7 @@ def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
 
 
 def test_the_parts_of_an_op_write_one_value() -> None:
-    """Only the first makes the old value worthless; a trip's value is not carried to the next."""
+    """Only the first makes the old value worthless; an iteration's value is not carried to the next."""
     parts = tuple(replace(step(p, writes="x"), op="tiled") for p in (1, 2, 3))
     body = (step(0), StepLoop("loop", 2, (*parts, step(4, "x"))), step(5))
     made = Schedule(body, (), {"x": BufferSpec("x", 8)}, "by hand")

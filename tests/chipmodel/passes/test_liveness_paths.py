@@ -1,4 +1,4 @@
-"""Lifetimes, conflicts and transfers under way against a walk of every path of small random trees."""
+"""Lifetimes, conflicts and transfers in flight against a walk of every path of small random trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.nesting import under_way
+from chipmodel.model.nesting import in_flight
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop, StepNode, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
 
@@ -47,7 +47,7 @@ def numbered(body: tuple[StepNode, ...], counter: Iterator[int]) -> tuple[StepNo
                 arms = tuple(StepArm(arm.name, numbered(arm.body, counter)) for arm in node.arms)
                 result.append(StepIf(node.name, arms))
             case StepLoop():
-                result.append(StepLoop(node.name, node.trips, numbered(node.body, counter)))
+                result.append(StepLoop(node.name, node.iterations, numbered(node.body, counter)))
     return tuple(result)
 
 
@@ -60,7 +60,7 @@ class TooMany(Exception):
 
 
 def paths(body: tuple[StepNode, ...]) -> list[Path]:
-    """Every path with up to three trips of each loop: positions, and where forks begin and end."""
+    """Every path with up to three iterations of each loop: positions, and where forks begin and end."""
     result: list[Path] = [()]
     for node in body:
         match node:
@@ -69,12 +69,14 @@ def paths(body: tuple[StepNode, ...]) -> list[Path]:
             case StepIf():
                 ways = [way for arm in node.arms for way in paths(arm.body)]
             case StepLoop():
-                trip = paths(node.body)
+                iteration = paths(node.body)
                 ways = [()]
-                for trips in (1, 2, 3):
-                    if len(trip) ** trips > MOST_PATHS:
+                for iterations in (1, 2, 3):
+                    if len(iteration) ** iterations > MOST_PATHS:
                         raise TooMany
-                    ways += [tuple(chain.from_iterable(runs)) for runs in product(trip, repeat=trips)]
+                    ways += [
+                        tuple(chain.from_iterable(runs)) for runs in product(iteration, repeat=iterations)
+                    ]
         if not isinstance(node, Step):
             ways = [(("in", node.name), *way, ("out", node.name)) for way in ways]
         if len(result) * len(ways) > MOST_PATHS:
@@ -193,7 +195,7 @@ def around(body: tuple[StepNode, ...], position: int) -> list[StepIf | StepLoop]
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 1 << 40))
-def test_a_transfer_is_under_way_where_some_path_has_it(seed: int) -> None:
+def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:
     """Until ``due``, or the end of what has ``due`` in it but not ``issue``, or of the loop that is to
     carry it to ``due``."""
     body, every, random = random_paths(seed)
@@ -222,5 +224,5 @@ def test_a_transfer_is_under_way_where_some_path_has_it(seed: int) -> None:
                 walked.add(what)
             if (kind, what) == ("at", due) or (kind == "out" and what in ends):
                 flying = False
-    found = {p for i in under_way(control.section, issue, due) for p in range(i.start, i.stop)}
+    found = {p for i in in_flight(control.section, issue, due) for p in range(i.start, i.stop)}
     assert found == walked

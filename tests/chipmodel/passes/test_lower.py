@@ -140,6 +140,6 @@ def test_control_flow_keeps_its_shape() -> None:
     assert [(arm.name, len(arm.body)) for arm in branch.arms] == [("a", 1), ("b", 0)]
     (loop,) = branch.arms[0].body
     assert isinstance(loop, Repeat)
-    assert (loop.name, loop.trips) == ("loop", 4)
+    assert (loop.name, loop.iterations) == ("loop", 4)
     assert words(loop.body) == ["start t for op1", "wait t by op1", "compute step1"]
     assert words(outside.arms[0].body) == ["compute step2", "start s for op2", "wait s by op2"]

@@ -50,7 +50,7 @@ def body_of(program: Program) -> tuple[Node, ...]:
     return loop.body
 
 
-def test_an_inference_is_a_trip_that_has_its_slice_of_inputs_and_outputs() -> None:
+def test_an_inference_is_a_iteration_that_has_its_slice_of_inputs_and_outputs() -> None:
     one = chain()
     many = steady(one, 5)
     validate_program(many)
@@ -58,7 +58,7 @@ def test_an_inference_is_a_trip_that_has_its_slice_of_inputs_and_outputs() -> No
     assert isinstance(room, Op)
     assert isinstance(loop, Loop)
     assert (room.kind, room.cycles) == ("allocate", 0)
-    assert (loop.name, loop.trips, loop.carried, many.inferences) == (LOOP, 5, many.outputs, 5)
+    assert (loop.name, loop.iterations, loop.carried, many.inferences) == (LOOP, 5, many.outputs, 5)
     first, middle, last = ops(loop.body)
     assert (first.sliced, first.slices, first.inputs) == ("x", 5, ("x",))
     assert middle == list(ops(one.body))[1]

@@ -32,14 +32,14 @@ def branch(*bodies: tuple[Node, ...], condition: str | None = None) -> If:
     return If("gate", arms, condition, Place("w.yaml", 50, 1))
 
 
-def loop(*body: Node, carried: tuple[str, ...] = (), trips: int = 3, name: str = "loop") -> Loop:
-    return Loop(name, trips, body, carried, place=Place("w.yaml", 60, 1))
+def loop(*body: Node, carried: tuple[str, ...] = (), iterations: int = 3, name: str = "loop") -> Loop:
+    return Loop(name, iterations, body, carried, place=Place("w.yaml", 60, 1))
 
 
 def chances(*numbers: tuple[int, int]) -> tuple[tuple[int, Fraction], ...]:
-    """Numbers of trips with their shares."""
+    """Numbers of iterations with their shares."""
     total = sum(share for _, share in numbers)
-    return tuple((trips, Fraction(share, total)) for trips, share in numbers)
+    return tuple((iterations, Fraction(share, total)) for iterations, share in numbers)
 
 
 def likely(*probabilities: str | None) -> If:
@@ -145,14 +145,18 @@ BROKEN = {
     "an outer tensor overwritten in a loop": (
         program(op("o1", "x", "a"), loop(op("o2", "a", "b", over="a"))),
         2,
-        "next trip",
+        "next iteration",
     ),
     "an input overwritten in a loop's arm": (
         program(loop(branch((op("o1", "x", "a", over="x"),), ()))),
         1,
-        "next trip",
+        "next iteration",
     ),
-    "read from the trip before": (program(loop(op("o1", "b", "a"), op("o2", "a", "b"))), 1, "nothing before"),
+    "read from the iteration before": (
+        program(loop(op("o1", "b", "a"), op("o2", "a", "b"))),
+        1,
+        "nothing before",
+    ),
     "a carried tensor without a first value": (
         program(loop(op("o1", "x", "h"), carried=("h",))),
         60,
@@ -166,7 +170,7 @@ BROKEN = {
     "a carried tensor left overwritten": (
         program(op("o1", "x", "h"), loop(op("o2", "x", "h"), op("o3", "h", "a", over="h"), carried=("h",))),
         3,
-        "the next trip of 'loop' reads 'h' later",
+        "the next iteration of 'loop' reads 'h' later",
     ),
     "written in an inner loop that does not carry it": (
         program(op("o1", "x", "h"), loop(loop(op("o2", "h", "h"), name="in"), carried=("h",))),
@@ -178,17 +182,17 @@ BROKEN = {
         60,
         "loop around it",
     ),
-    "what a loop of no trips made": (
-        program(loop(op("o1", "x", "a"), trips=0), op("o2", "a", "b")),
+    "what a loop of no iterations made": (
+        program(loop(op("o1", "x", "a"), iterations=0), op("o2", "a", "b")),
         2,
-        "of no trips",
+        "of no iterations",
     ),
-    "negative trips": (program(loop(op("o1", "x", "a"), trips=-1)), 60, "-1 times"),
+    "negative iterations": (program(loop(op("o1", "x", "a"), iterations=-1)), 60, "-1 times"),
     "an if without arms": (program(branch()), 50, "no arms"),
     "what a loop makes that may run not at all": (
         program(replace(loop(op("o1", "x", "a")), chances=chances((0, 1), (3, 2))), op("o2", "a", "b")),
         2,
-        "does not define if it makes no trip",
+        "does not define if it makes no iteration",
     ),
     "a probability above 1": (program(likely("3/2", None)), 50, "has the probability 1.5"),
     "a probability below 0": (program(likely("-1/2", None)), 50, "has the probability -0.5"),
@@ -204,9 +208,21 @@ BROKEN = {
         60,
         "probability 1.5",
     ),
-    "negative numbers of trips": (program(replace(loop(), chances=chances((-1, 1), (3, 1)))), 60, "-1 trips"),
-    "one number of trips twice": (program(replace(loop(), chances=chances((3, 1), (3, 1)))), 60, "3 trips"),
-    "more trips than the most": (program(replace(loop(), chances=chances((3, 1), (4, 1)))), 60, "at most 4"),
+    "negative numbers of iterations": (
+        program(replace(loop(), chances=chances((-1, 1), (3, 1)))),
+        60,
+        "-1 iterations",
+    ),
+    "one number of iterations twice": (
+        program(replace(loop(), chances=chances((3, 1), (3, 1)))),
+        60,
+        "3 iterations",
+    ),
+    "more iterations than the most": (
+        program(replace(loop(), chances=chances((3, 1), (4, 1)))),
+        60,
+        "at most 4",
+    ),
     "written before it is read": (
         program(op("o1", "x", "h"), loop(replace(op("o2", "h", "h"), work=WHOLE_FIRST), carried=("h",))),
         2,
@@ -231,7 +247,7 @@ def test_broken(broken: Program, line: int, part: str) -> None:
     with pytest.raises(BadInput) as raised:
         validate_program(broken)
     assert part in raised.value.what
-    assert raised.value.mend
+    assert raised.value.hint
     assert raised.value.where == (Place("w.yaml", line, 1) if line else Place("w.yaml"))
 
 
@@ -246,4 +262,4 @@ def test_an_unknown_name_suggests_a_near_one() -> None:
     read = Op("o", "copy", Vector(8, 8, 8), ("imgae",), ("out",))
     with pytest.raises(BadInput) as raised:
         validate_program(Program("t", tensors, {}, ("image",), (), (read,)))
-    assert "did you mean 'image'" in raised.value.mend
+    assert "did you mean 'image'" in raised.value.hint

@@ -31,8 +31,8 @@ from workloads.build.random_programs import Shape, random_program
 PLENTY = 10**6
 BATCHES = 6
 BATCH = 30
-KINDS = ("banks", "channels", "refresh", "cpu", "spread", "anew")
-"""Of random cases: what the chip has, whether paths differ, and whether trips decide differently."""
+KINDS = ("banks", "channels", "refresh", "cpu", "spread", "again")
+"""Of random cases: what the chip has, whether paths differ, and whether iterations decide differently."""
 
 
 def walked(tree: Block, chip: Chip) -> Ways:
@@ -67,7 +67,7 @@ def agrees(commands: tuple[Command, ...], tree: Block, chip: Chip) -> Counter[st
         refresh=phase,
         cpu=bool(chip.cpu.psram_every or chip.cpu.shared_every),
         spread=min(cycles) < max(cycles),
-        anew=any(len(runs) > 1 for path in paths for runs in path.decisions().values()),
+        again=any(len(runs) > 1 for path in paths for runs in path.decisions().values()),
     )
 
 
@@ -133,7 +133,7 @@ def test_a_transfer_of_another_name_is_another_state() -> None:
 
 
 def likely(program: Program, random: Random) -> Program:
-    """``program`` with probabilities of arms and trips, some left open and some zero."""
+    """``program`` with probabilities of arms and iterations, some left open and some zero."""
     return replace(program, body=_likely(program.body, random))
 
 
@@ -146,10 +146,10 @@ def _likely(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
             arms = (Arm(a.name, _likely(a.body, random), c) for a, c in zip(node.arms, chances, strict=True))
             result.append(replace(node, arms=tuple(arms)))
         elif isinstance(node, Loop):
-            trips: tuple[tuple[int, Fraction], ...] = ((node.trips, Fraction(1)),)
-            if node.trips > 1 and random.random() < 0.8:
-                trips = ((1, Fraction(1, 3)), (node.trips, Fraction(2, 3)))
-            result.append(replace(node, body=_likely(node.body, random), chances=trips))
+            iterations: tuple[tuple[int, Fraction], ...] = ((node.iterations, Fraction(1)),)
+            if node.iterations > 1 and random.random() < 0.8:
+                iterations = ((1, Fraction(1, 3)), (node.iterations, Fraction(2, 3)))
+            result.append(replace(node, body=_likely(node.body, random), chances=iterations))
         else:
             result.append(node)
     return tuple(result)
@@ -214,22 +214,22 @@ def test_what_the_dma_engine_has_left_to_do_counts_at_the_end() -> None:
     assert (end.least, end.most) == (3, simulate((compute("c", 3), start("y", 1, "store")), PLAIN).cycles)
 
 
-def test_each_trip_decides_anew() -> None:
+def test_each_iteration_decides_anew() -> None:
     commands = (Repeat("l", 2, (gate("g"),)),)
     (end,) = walked(weighed(commands, Chances(), {}), PLAIN).ends.values()
     assert count_paths(weighed(commands, Chances(), {})) == 4
     assert end.cycles == 34
-    # a ends at 19: a fast first trip waits for it, and the second one takes 4 behind it.
+    # a ends at 19: a fast first iteration waits for it, and the second one takes 4 behind it.
     behind = (start("a", 9), Repeat("l", 2, (gate("g"), wait("a"))))
     (end,) = walked(weighed(behind, Chances(), {}), PLAIN).ends.values()
     assert (end.least, end.most) == (19 + 4, 30 + 30)
 
 
 def test_work_grows_with_the_tree_and_not_with_its_paths() -> None:
-    def used(gates: int, trips: int) -> int:
+    def used(gates: int, iterations: int) -> int:
         body = tuple(c for n in range(gates) for c in (start(f"w{n}", 9), wait(f"w{n}"), gate(f"g{n}")))
         walker = Walker(PLAIN, Budget(PLENTY, PLENTY))
-        walker.all(weighed((Repeat("l", trips, body),), Chances(), {}))
+        walker.all(weighed((Repeat("l", iterations, body),), Chances(), {}))
         return PLENTY - walker.budget.passes
 
     assert used(10, 2) == 10 * used(1, 2)
@@ -260,8 +260,8 @@ def test_a_fixed_decision_is_certain_and_an_arm_of_no_probability_never_runs() -
 
 
 def test_runs_of_decisions() -> None:
-    trip = Then(Decided("a", "x"), Then(Decided("b", "p"), Decided("b", "q")))
-    assert decisions(Then(Again(trip, 3), Decided("a", "x"))) == {
+    iteration = Then(Decided("a", "x"), Then(Decided("b", "p"), Decided("b", "q")))
+    assert decisions(Then(Again(iteration, 3), Decided("a", "x"))) == {
         "a": (("x", 4),),
         "b": (("p", 1), ("q", 1)) * 3,
     }
@@ -274,4 +274,4 @@ def test_arms_without_a_probability_share_what_is_left() -> None:
     assert chances_of(program).arms == {
         "i": {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 4)},
     }
-    assert chances_of(program).trips == {"l": ((2, Fraction(1)),)}
+    assert chances_of(program).iterations == {"l": ((2, Fraction(1)),)}

@@ -57,8 +57,8 @@ def test_what_is_fixed_is_not_weighed() -> None:
         weigh(COMMANDS, nothing="1")
 
 
-def test_trips_that_decide_differently_are_no_choice() -> None:
-    # While a is under way the slow arm costs nothing; behind it, it does.
+def test_iterations_that_decide_differently_are_no_choice() -> None:
+    # While a is in flight the slow arm costs nothing; behind it, it does.
     commands = (start("a", 30), Repeat("l", 2, (GATE,)), wait("a"))
     paths = weigh(commands)
     assert paths.worst.choices == {"l": "2", "g": "slow"}
@@ -103,8 +103,8 @@ def test_paths_are_counted_up_to_a_limit() -> None:
 @pytest.mark.parametrize(("effort", "method"), [(Effort(), "exact"), (Effort(samples=60), "sampled")])
 def test_several_cores_are_simulated_path_by_path(effort: Effort, method: str) -> None:
     second = Branch("h", (BranchArm("more", (start("b", 40), wait("b"))), BranchArm("none", ())))
-    trips = 2 if method == "exact" else 7
-    cores = [(start("a", 20), Repeat("l", trips, (GATE,)), wait("a")), (compute("d", 3), second)]
+    iterations = 2 if method == "exact" else 7
+    cores = [(start("a", 20), Repeat("l", iterations, (GATE,)), wait("a")), (compute("d", 3), second)]
     trees = [weighed(commands, QUARTER, {}) for commands in cores]
     every = [
         (one.probability * two.probability, simulate_cores([one.commands, two.commands], PLAIN).cycles)

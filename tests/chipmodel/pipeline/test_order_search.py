@@ -54,7 +54,7 @@ def test_an_order_that_cannot_be_better_stays() -> None:
 
 def test_shufflenet_of_the_onnx_package() -> None:
     """Its branches are joined by a concat that the given order comes to with the wrong one last."""
-    program = load("onnx:light_shufflenet", dtype="int8", shapes={}, strict=False, trips={})
+    program = load("onnx:light_shufflenet", dtype="int8", shapes={}, strict=False, iterations={})
     found = ordered(program, "all", "least-peak")
     assert live_bytes(program, "all") == 777_728
     assert (found.live_bytes, found.proven) == (721_280, True)
@@ -74,9 +74,9 @@ def op(name: str, reads: str, writes: str) -> Op:
     return Op(name, "custom", work, tuple(reads.split()), (writes,))
 
 
-def test_what_a_loop_finds_is_alive_on_every_trip() -> None:
-    """``big`` does not die at ``p``, for the next trip reads it: to run ``p`` first frees nothing, and ``P``
-    would lie beside ``w`` and ``Q``."""
+def test_what_a_loop_finds_is_alive_on_every_iteration() -> None:
+    """``big`` does not die at ``p``, for the next iteration reads it: to run ``p`` first frees nothing, and
+    ``P`` would lie beside ``w`` and ``Q``."""
     body = (op("m", "x", "w"), op("q", "w", "Q"), op("p", "big", "P"), op("j", "P Q", "c"))
     looped = in_a_loop(*body)
     assert ordered(looped, "all", "least-peak").program == looped

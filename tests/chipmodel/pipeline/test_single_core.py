@@ -112,14 +112,14 @@ def test_the_twin_takes_the_same_path() -> None:
         builder.dense("d", x, 64)
     builder.add_loop("loop", 2, body)
     program = builder.build()
-    for trips in (0, 1, 5):
-        result = run(program, LUNA_LIKE, "large-first", "ping-pong", choices={"loop": str(trips)})
+    for iterations in (0, 1, 5):
+        result = run(program, LUNA_LIKE, "large-first", "ping-pong", choices={"loop": str(iterations)})
         sync = simulate(
-            plan(program, LUNA_LIKE, "large-first", "sync").commands, LUNA_LIKE, {"loop": str(trips)}
+            plan(program, LUNA_LIKE, "large-first", "sync").commands, LUNA_LIKE, {"loop": str(iterations)}
         )
         assert result.sync_cycles == sync.cycles
         assert result.lower_bound_cycles <= result.trace.cycles
-        assert len([e for e in result.trace.of("npu") if e.kind == "compute"]) == trips
+        assert len([e for e in result.trace.of("npu") if e.kind == "compute"]) == iterations
 
 
 def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +164,8 @@ def test_without_spilling_a_packers_own_peak_may_be_what_does_not_fit() -> None:
     with pytest.raises(DoesNotFit) as refusal:
         plan(program, chip, "naive", "sync", spill=False)
     assert refusal.value.what.startswith("packer naive needs 12,024 B of 6,400 B; op 'op0' has the largest")
-    assert "12,032" in refusal.value.mend
-    assert "shared_memory.bytes=12032" in refusal.value.mend
+    assert "12,032" in refusal.value.hint
+    assert "shared_memory.bytes=12032" in refusal.value.hint
 
 
 @pytest.mark.parametrize("packer", ["large-first", "naive"])
@@ -187,7 +187,7 @@ def test_where_no_capacity_would_do() -> None:
     assert smallest_capacity(program, LUNA_LIKE, "large-first", "sync") is None
     with pytest.raises(DoesNotFit) as refusal:
         plan(program, LUNA_LIKE, "large-first", "sync", spill=False)
-    assert refusal.value.mend == "no SharedMemory of up to 4 GiB would do without spilling"
+    assert refusal.value.hint == "no SharedMemory of up to 4 GiB would do without spilling"
 
 
 def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
@@ -198,10 +198,10 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     with pytest.raises(DoesNotFit) as refusal:
         plan(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync")
     assert "op 'op' has the largest live set" in refusal.value.what
-    assert "shared_memory.bytes=..." in refusal.value.mend
+    assert "shared_memory.bytes=..." in refusal.value.hint
     with pytest.raises(DoesNotFit) as refusal:
         plan(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False)
-    assert "shared_memory.bytes=5024" in refusal.value.mend
+    assert "shared_memory.bytes=5024" in refusal.value.hint
 
 
 def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
@@ -221,5 +221,5 @@ def test_a_path_may_not_skip_what_is_read_later() -> None:
     builder.output(builder.dense("last", state, 8))
     program = builder.build()
     assert run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "1"}).trace.path == {"loop": "1"}
-    with pytest.raises(BadInput, match=r"--path loop=00: .* no trips never defines"):
+    with pytest.raises(BadInput, match=r"--path loop=00: .* no iterations never defines"):
         run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "00"})

@@ -130,13 +130,13 @@ def test_what_is_no_plan_at_all(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refusal:
         read_plan(text, "f.json")
     assert str(refusal.value).startswith(message)
-    assert "chipmodel simulate WORKLOAD --plan FILE" in refusal.value.mend
+    assert "chipmodel simulate WORKLOAD --plan FILE" in refusal.value.hint
 
 
 def test_a_plan_of_too_many_loops_in_loops_is_refused() -> None:
     inner = '{"dma_wait": "a", "op": "b"}'
     for _ in range(450):
-        inner = '{"repeat": "a", "trips": 1, "commands": [' + inner + "]}"
+        inner = '{"repeat": "a", "iterations": 1, "commands": [' + inner + "]}"
     text = TEXT[: TEXT.index(' "commands": [')] + f' "commands": [{inner}]}}'
     with pytest.raises(BadInput, match="nested too deeply"):
         read_plan(text, "f.json")
@@ -195,7 +195,11 @@ COMMAND = ("commands", 2)
         (("commands", 3, "arms", 0, "arm"), 1, "$.commands[3].arms[0].arm: expected a string, not 1"),
         (("commands", 3, "condition"), None, "$.commands[3].condition: expected an object, not null"),
         (("commands", 4, "commands", 0, "arms"), DELETE, "$.commands[4].commands[0]: 'arms' is missing"),
-        (("commands", 4, "trips"), "x" * 99, '$.commands[4].trips: expected a whole number, not "xxx'),
+        (
+            ("commands", 4, "iterations"),
+            "x" * 99,
+            '$.commands[4].iterations: expected a whole number, not "xxx',
+        ),
     ],
 )
 def test_a_malformed_value_is_named_by_its_path(
@@ -242,5 +246,5 @@ def test_any_wrong_type_anywhere_is_refused_at_its_path_or_its_parents() -> None
             named = error.what.split(": ")[0]
             # A reader looks no further than at the first fault, which may be in what was put there.
             assert spelled(path).startswith(named) or named.startswith(spelled(path)), (path, value)
-            assert error.mend
+            assert error.hint
     assert refused > 400

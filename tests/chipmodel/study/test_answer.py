@@ -200,10 +200,10 @@ def test_no_room_is_no_fault(tmp_path: Path) -> None:
     (row,) = answered("workloads: zoo:mobilenetv2\nset: {shared_memory.bytes: 1KiB}")
     assert row.status == "does not fit"
     assert row.peak_bytes is None
-    assert "mend" in row.error
+    assert "hint" in row.error
 
 
-def test_bad_input_is_a_failed_row_with_its_place_and_mend(tmp_path: Path) -> None:
+def test_bad_input_is_a_failed_row_with_its_place_and_hint(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
     (row,) = answered("workloads: w.yaml", tmp_path)
     assert (row.status, row.peak_bytes, row.seconds > 0) == ("failed", None, True)

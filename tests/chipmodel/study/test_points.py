@@ -114,7 +114,7 @@ def test_what_cannot_be_is_a_point_with_an_error() -> None:
     assert not good.error
     assert bad.chip is None
     assert "means nothing on a chip" in bad.error
-    assert "mend" in bad.error
+    assert "hint" in bad.error
 
 
 def test_a_key_changes_with_whatever_decides_the_answer(tmp_path: Path) -> None:

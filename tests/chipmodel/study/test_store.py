@@ -219,9 +219,9 @@ def test_another_database_is_refused_and_left_as_it_is(path: Path) -> None:
     with sqlite3.connect(path) as link:
         link.execute("CREATE TABLE mine (x)")
     before = path.read_bytes()
-    with pytest.raises(BadInput, match="another program's database\n  mend: give STUDY"):
+    with pytest.raises(BadInput, match="another program's database\n  hint: give STUDY"):
         read_rows(path)
-    with pytest.raises(BadInput, match="another program's database\n  mend: name another file"), opened(path):
+    with pytest.raises(BadInput, match="another program's database\n  hint: name another file"), opened(path):
         pass
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
@@ -233,7 +233,7 @@ def test_another_version_is_told(path: Path) -> None:
     with sqlite3.connect(path) as link:
         link.execute("PRAGMA user_version = 1")
     for use in (lambda: read_rows(path), lambda: opened(path).__enter__()):
-        with pytest.raises(BadInput, match="format 1, not 2\n  mend: move it away, and run the study again"):
+        with pytest.raises(BadInput, match="format 1, not 2\n  hint: move it away, and run the study again"):
             use()
 
 
@@ -330,7 +330,7 @@ def test_a_store_that_is_not_there_and_a_folder_that_is_not(path: Path) -> None:
         read_rows(path)
     assert not path.exists()
     with (
-        pytest.raises(BadInput, match=r"cannot be used.*\n  mend: it has to be in a folder that is there"),
+        pytest.raises(BadInput, match=r"cannot be used.*\n  hint: it has to be in a folder that is there"),
         opened(path.parent / "none" / "s.sqlite"),
     ):
         pass

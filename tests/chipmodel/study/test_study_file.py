@@ -106,7 +106,7 @@ def test_values_stay_as_they_are_written() -> None:
         ("node_limit: 0.5", "1:1", "must be"),
     ],
 )
-def test_mistakes_have_a_line_a_column_and_a_mend(text: str, place: str, what: str) -> None:
+def test_mistakes_have_a_line_a_column_and_a_hint(text: str, place: str, what: str) -> None:
     with pytest.raises(BadInput, match=what) as caught:
         study(text)
     where = caught.value.where

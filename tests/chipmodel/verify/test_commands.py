@@ -71,8 +71,8 @@ def _shifted(place: Located) -> Located:
 
 
 MUTATIONS: dict[str, tuple[type, Change, str]] = {
-    "nobody waits": (DmaWait, lambda c: None, "under way"),
-    "never loaded": (DmaStart, lambda c: None, "not under way"),
+    "nobody waits": (DmaWait, lambda c: None, "in flight"),
+    "never loaded": (DmaStart, lambda c: None, "not in flight"),
     "loaded elsewhere": (
         DmaStart,
         lambda c: (isinstance(c, DmaStart) and replace(c, at=_shifted(c.at))) or c,

@@ -98,14 +98,14 @@ def test_a_load_is_there_once_it_has_been_waited_for() -> None:
     state = fresh("t")
     assert state.missing(at(0, 8)) == "'t' is not at 0"
     assert state.start(start("load t", 0, 8)) == []
-    assert state.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is under way"
+    assert state.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
     assert state.wait("load t") == []
     assert state.missing(at(0, 8)) is None
     assert state.missing(at(16, 8)) == "'t' is not at 16"
     assert state.missing(at(0, 4)) == "'t' at 0 takes 8 bytes, not 4"
     assert state.missing(at(0, 8, Part("t", weights=True))) == "'t' is not at 0"
     assert state.wait("load t") == []
-    assert state.wait("load u") == ["something waits for transfer 'load u', which is not under way"]
+    assert state.wait("load u") == ["something waits for transfer 'load u', which is not in flight"]
 
 
 def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
@@ -115,7 +115,7 @@ def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
         state.wait(name)
     state.start(start("late", 15, 8, part=Part("v")))
     assert state.missing(at(0, 8)) is None
-    assert state.missing(at(8, 8, Part("u"))) == "reads 'u' at 8 while 'late' is under way"
+    assert state.missing(at(8, 8, Part("u"))) == "reads 'u' at 8 while 'late' is in flight"
     state.wait("late")
     assert state.missing(at(8, 8, Part("u"))) == "'u' is not at 8"
 
@@ -125,10 +125,10 @@ def test_transfers_collide_but_two_stores_may_read_the_same_bytes() -> None:
     assert state.start(start("a", 0, 8, "store")) == []
     assert state.start(start("b", 4, 8, "store")) == []
     (fault,) = state.start(start("c", 11, 4))
-    assert fault == "transfer 'c' touches bytes [11, 15) while 'b' is under way there"
+    assert fault == "transfer 'c' touches bytes [11, 15) while 'b' is in flight there"
     assert state.start(start("d", 15, 4)) == []
     (fault,) = state.write(at(3, 1, Part("u")), "step 's'", True)
-    assert fault == "step 's' touches bytes [3, 4) while 'a' is under way there"
+    assert fault == "step 's' touches bytes [3, 4) while 'a' is in flight there"
     again = state.start(start("d", 40, 4))
     assert again == ["transfer 'd' starts again before anybody waited for it"]
 
@@ -157,7 +157,7 @@ def test_a_new_definition_makes_every_copy_stale() -> None:
     assert state.missing(at(32, 8)) is None
     state.start(start("slow", 32, 8, "store"))
     (fault,) = state.write(at(64, 8), "step 'third'", True)
-    assert fault == "step 'third' writes 't' anew while 'slow' is under way"
+    assert fault == "step 'third' writes 't' again while 'slow' is in flight"
 
 
 def test_halves_of_two_definitions_are_no_whole_in_psram() -> None:
@@ -203,7 +203,7 @@ CHANGES: dict[str, Callable[[MemoryState], object]] = {
     "held": lambda s: s.held.clear(),
     "partial": lambda s: s.partial.clear(),
     "written": lambda s: s.written.clear(),
-    "under way": lambda s: s.under_way.clear(),
+    "in flight": lambda s: s.in_flight.clear(),
     "waited for": lambda s: s.wait("store"),
 }
 
@@ -220,9 +220,9 @@ def test_a_copy_is_independent_and_compared_by_every_fact(name: str) -> None:
     for fact in (joined.held, joined.partial, joined.written):
         for key in fact:
             assert any(key in both for both in (state.held, state.partial, state.written))
-    assert joined.same_as(other) or name in ("psram", "under way", "waited for")
-    assert joined.under_way == state.under_way
-    assert joined.spoiled == state.under_way.keys() - other.under_way.keys()
+    assert joined.same_as(other) or name in ("psram", "in flight", "waited for")
+    assert joined.in_flight == state.in_flight
+    assert joined.spoiled == state.in_flight.keys() - other.in_flight.keys()
     assert joined.psram == other.common(state).psram == state.psram & other.psram
 
 
@@ -239,11 +239,11 @@ def test_what_only_some_paths_have_waited_for_is_nobodys_until_all_have() -> Non
     for past, left in ((waited, None), (used, "'t' is not at 0")):
         for joined in (state.common(past), past.common(state), past.unless_skipped(state)):
             assert bool(joined.spoiled) == (past is used)
-            assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is under way"
+            assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
             again = joined.copy()
             assert again.start(start("load t", 0, 8))
             assert joined.wait("load t") == joined.wait("load t") == []
-            assert not joined.under_way
+            assert not joined.in_flight
             assert not joined.spoiled
             assert joined.missing(at(0, 8)) == left
 

@@ -68,7 +68,7 @@ def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None
         assert initial_state(asked.problem).cycles == ports + moves, "what is used once costs the same"
 
 
-def test_an_op_in_a_loop_is_paid_for_on_every_trip() -> None:
+def test_an_op_in_a_loop_is_paid_for_on_every_iteration() -> None:
     builder = ProgramBuilder("loop")
     x = builder.input("x", (1, 64))
     with builder.block() as body:

@@ -1,4 +1,4 @@
-"""Cuts tried anew: what is tried, what is kept, and what comes of it."""
+"""Cuts tried again: what is tried, what is kept, and what comes of it."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def test_a_resident_condition_is_read_where_it_lies() -> None:
 
 
 def carried_overwritten() -> Program:
-    """``r`` takes the memory of what the loop carries, and is copied to it at the trip's end."""
+    """``r`` takes the memory of what the loop carries, and is copied to it at the iteration's end."""
     builder = ProgramBuilder("carried")
     c = builder.elementwise("copy", "first", [builder.input("x", (1, 64))], outputs=["c"])
     with builder.block() as body:
@@ -272,7 +272,7 @@ def carried_overwritten() -> Program:
 
 
 def crossed() -> Program:
-    """Two carried tensors: ``r`` is still needed when the tensor that it overwrites is written anew."""
+    """Two carried tensors: ``r`` is still needed when the tensor that it overwrites is written again."""
     builder = ProgramBuilder("crossed")
     x = builder.input("x", (1, 64))
     c, d = (builder.elementwise("copy", f"first {n}", [x], outputs=[n]) for n in "cd")

@@ -94,7 +94,7 @@ def test_channels_that_do_not_meet_are_no_obstacle() -> None:
     assert found.since(need("load", 5, rows(4, 8)), 0) == 0
 
 
-def test_a_later_store_is_of_the_next_trip() -> None:
+def test_a_later_store_is_of_the_next_iteration() -> None:
     found = early(need("store", 1, rows(0, 8)), need("store", 4, rows(0, 8)), free=False)
     assert found.since(need("load", 3, rows(0, 2)), 0) == 2
 

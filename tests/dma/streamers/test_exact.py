@@ -70,7 +70,7 @@ def test_more_states_on_request() -> None:
     for setting in ("", "x", "-1", "1" * 40, "²"):
         with pytest.raises(BadInput) as refusal:
             policy_named(f"exact:{setting}")
-        assert "exact:20000" in (refusal.value.mend or "")
+        assert "exact:20000" in (refusal.value.hint or "")
 
 
 def test_a_stretch_begins_at_0() -> None:

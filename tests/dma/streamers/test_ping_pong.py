@@ -62,18 +62,18 @@ def test_two_buffers_each_of_the_largest_block_of_its_parity_alive_throughout() 
     assert {spec.held for spec in weights.values()} == {Interval(0, 10)}
 
 
-def test_sync_computes_nothing_while_a_load_is_under_way() -> None:
+def test_sync_computes_nothing_while_a_load_is_in_flight() -> None:
     commands = plan(chain(4096, 8192), LUNA_LIKE, "large-first", "sync").commands
-    under_way: set[str] = set()
+    in_flight: set[str] = set()
     for command in commands:
         match command:
             case DmaStart():
-                under_way.add(command.name)
+                in_flight.add(command.name)
             case DmaWait():
-                under_way.remove(command.name)
+                in_flight.remove(command.name)
             case _:
-                assert not under_way
-    assert not under_way
+                assert not in_flight
+    assert not in_flight
 
 
 def test_hidden_transfers_by_hand() -> None:

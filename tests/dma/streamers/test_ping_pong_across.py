@@ -15,7 +15,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.chances import chances_of
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
-from chipmodel.model.nesting import waits_behind
+from chipmodel.model.nesting import waits_after
 from chipmodel.model.program import Loop, Op, Program
 from chipmodel.model.schedule import Part, steps
 from chipmodel.passes.liveness import scopes
@@ -81,7 +81,7 @@ def gate(left: Fraction | None = None) -> Program:
     return builder.build()
 
 
-def loop(trips: int, chances: Sequence[tuple[int, Fraction]] = (), layers: str = "abc") -> Program:
+def loop(iterations: int, chances: Sequence[tuple[int, Fraction]] = (), layers: str = "abc") -> Program:
     """``before``, a loop of three layers of 4 KiB, and ``after``."""
     builder = ProgramBuilder("loop")
     x = dense(builder, "before", builder.input("x", (1, 64)))
@@ -91,7 +91,7 @@ def loop(trips: int, chances: Sequence[tuple[int, Fraction]] = (), layers: str =
         for name in layers:
             y = dense(builder, name, y)
         builder.elementwise("copy", "next", [y], outputs=["state"])
-    builder.add_loop("loop", trips, body, ["state"], chances)
+    builder.add_loop("loop", iterations, body, ["state"], chances)
     builder.output(dense(builder, "after", state))
     return builder.build()
 
@@ -145,12 +145,12 @@ def test_weights_of_a_loop_stay_where_they_fit() -> None:
     assert twice > 0
 
 
-def ping_pong_cycles(program: Program, trips: int) -> int:
+def ping_pong_cycles(program: Program, iterations: int) -> int:
     made = plan(program, LUNA_LIKE, "large-first", "ping-pong")
-    return simulate(made.commands, LUNA_LIKE, {"loop": str(trips)}).cycles
+    return simulate(made.commands, LUNA_LIKE, {"loop": str(iterations)}).cycles
 
 
-def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_trip() -> None:
+def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration() -> None:
     program, chip = loop(5, layers="abcd"), with_memory(LUNA_LIKE, 10_000 // 16 * 16)
     made = planned(program, chip)
     assert words(made.commands) == [
@@ -160,12 +160,13 @@ def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_trip() ->
         *("wait a", "start after", "wait after", "after"),
     ]
     load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
-    for trips in range(3):
-        trace = simulate(made.commands, chip, {"loop": str(trips)})
-        assert trace == step_through(made.commands, chip, {"loop": str(trips)})
-        # The first and the last are waited for, and the load for a trip that never comes takes its time.
+    for iterations in range(3):
+        trace = simulate(made.commands, chip, {"loop": str(iterations)})
+        assert trace == step_through(made.commands, chip, {"loop": str(iterations)})
+        # The first and the last are waited for, and the load for an iteration that never comes takes its
+        # time.
         assert trace.stalls("npu")["weights"] == 2 * load
-        assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * trips
+        assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * iterations
 
 
 def test_a_loop_that_hardly_ever_runs_keeps_nothing() -> None:
@@ -234,7 +235,7 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
-    """``waits_behind`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the
+    """``waits_after`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the
     transfer is carried around."""
     schedule = plan(cases(seed), LUNA_LIKE, "large-first", NAME).schedule
     root = scopes(schedule.body).section
@@ -242,13 +243,13 @@ def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
     for transfer in schedule.transfers:
         for issue in transfer.issues:
             if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:
-                assert waits_behind(root, issue, transfer.due) is None
+                assert waits_after(root, issue, transfer.due) is None
             elif transfer.due < issue:
-                assert waits_behind(root, issue, transfer.due) is not None
+                assert waits_after(root, issue, transfer.due) is not None
 
 
 def test_a_gathered_table_is_neither_kept_nor_asked_for_early() -> None:
-    """Which rows a trip reads is not known before it begins."""
+    """Which rows an iteration reads is not known before it begins."""
     program = loop(4)
     body = program.body[2]
     assert isinstance(body, Loop)

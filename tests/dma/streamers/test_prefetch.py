@@ -72,7 +72,7 @@ def test_one_long_compute_in_front_of_many_loads_decides_for_many_buffers() -> N
 def test_a_number_of_buffers_that_is_none(setting: str) -> None:
     with pytest.raises(BadInput) as refusal:
         policy_named(f"prefetch-k:{setting}")
-    assert refusal.value.mend == "1 to 64 buffers, as in prefetch-k:3"
+    assert refusal.value.hint == "1 to 64 buffers, as in prefetch-k:3"
 
 
 def test_all_that_fits_is_loaded_during_a_long_compute() -> None:

@@ -53,8 +53,8 @@ def test_nothing_stays_in_no_memory() -> None:
     assert knapsack([], 100) == []
 
 
-def looped(trips: int) -> Program:
-    """One dense layer, and ``trips`` times four of 4,352 B of weights each."""
+def looped(iterations: int) -> Program:
+    """One dense layer, and ``iterations`` times four of 4,352 B of weights each."""
     builder = ProgramBuilder("looped")
     state = builder.dense("before", builder.input("x", (1, 64)), 64)
     carried = builder.elementwise("copy", "first", [state], outputs=["state"])
@@ -63,7 +63,7 @@ def looped(trips: int) -> Program:
         for name in "abcd":
             x = builder.dense(name, x, 64)
         builder.elementwise("copy", "next", [x], outputs=["state"])
-    builder.add_loop("loop", trips, body, ["state"])
+    builder.add_loop("loop", iterations, body, ["state"])
     builder.output(builder.dense("after", carried, 64))
     return builder.build()
 
@@ -78,10 +78,10 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
     (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
     inside = {step.position for step in steps(loop.body)}
     assert sum(t.due in inside and not inside & {*t.issues} for t in made.schedule.transfers) == kept
-    for trips in (0, 1, 6):
-        choices = {"loop": str(trips)}
+    for iterations in (0, 1, 6):
+        choices = {"loop": str(iterations)}
         trace = simulate(made.commands, chip, choices)
         assert trace == step_through(made.commands, chip, choices)
         greedy = simulate(plan(program, chip, "large-first", "prefetch-greedy").commands, chip, choices)
-        if trips == 6:
+        if iterations == 6:
             assert trace.cycles < greedy.cycles

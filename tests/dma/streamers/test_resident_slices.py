@@ -1,4 +1,4 @@
-"""What stays for a loop, and what is loaded for its next trip: against every set of slices."""
+"""What stays for a loop, and what is loaded for its next iteration: against every set of slices."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def chain(seed: int) -> tuple[Program, Chip]:
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every set of ops is made to keep its weights, as far as there is room, in every way that ``exact``
-    tries; no such plan is quicker than its own. Nothing is cut anew: that ends otherwise for other starts."""
+    tries; no such plan is quicker than its own. Nothing is cut again: that ends otherwise for other
+    starts."""
 
     def as_they_are(*_: object) -> dict[str, Tiling]:
         return {}
@@ -113,7 +114,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     assert found.cycles <= min(forced) < max(forced)
 
 
-def test_the_next_trips_input_comes_during_the_trip_before() -> None:
+def test_the_next_iterations_input_comes_during_the_iteration_before() -> None:
     program, _ = chain(2)
     planned = plan(program, LUNA_LIKE, "large-first", "exact")
     (loop,) = (node for node in planned.schedule.body if isinstance(node, StepLoop))

@@ -154,13 +154,13 @@ def test_every_region_starts_cold() -> None:
 def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
     with pytest.raises(BadInput, match="no allowance for jitter") as refusal:
         policy_named(f"weight-pipeline:{setting}")
-    assert "weight-pipeline:500" in refusal.value.mend
+    assert "weight-pipeline:500" in refusal.value.hint
 
 
 def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
     with pytest.raises(BadInput, match="streamer 'sync' has no setting") as refusal:
         policy_named("sync:3")
-    assert refusal.value.mend == "write sync"
+    assert refusal.value.hint == "write sync"
     assert policy_named("weight-pipeline:007").name == "weight-pipeline:7"
     for name in ("sync", "ping-pong"):
         assert stream(chain([9]), LUNA_LIKE, name, 384 * KIB).late == ()

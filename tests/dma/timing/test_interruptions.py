@@ -17,7 +17,7 @@ def test_due_times_land_on_whole_cycles() -> None:
     assert [REFRESH.last(c) for c in (0, 12, 13, 24, 25, 37, 38)] == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_a_burst_meets_a_refresh_that_is_under_way() -> None:
+def test_a_burst_meets_a_refresh_that_is_in_flight() -> None:
     assert REFRESH.delay(1, 0, 13, "load") == 6  # due at 13 on a Psram that is free
     assert REFRESH.delay(1, 0, 16, "load") == 6
     assert REFRESH.delay(1, 0, 17, "load") == 0  # over after 4 cycles

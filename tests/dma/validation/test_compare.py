@@ -276,7 +276,7 @@ def test_malformed_tables(title: str) -> None:
     text, words = BROKEN[title]
     with pytest.raises(BadInput, match=f"(?s){words}") as caught:
         compared(text)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_depthwise_reading_needs_channels_that_divide() -> None:

@@ -62,7 +62,7 @@ def test_other_documents_are_refused(change: Change, what: str) -> None:
         read_result(text_of(change), "a.json")
     assert refused.value.where is not None
     assert refused.value.where.line
-    assert "simulate WORKLOAD --json" in refused.value.mend
+    assert "simulate WORKLOAD --json" in refused.value.hint
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '"format"', "null"])

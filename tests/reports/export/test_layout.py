@@ -35,7 +35,7 @@ def test_a_tensor_in_parts_has_no_place_of_its_own() -> None:
 def test_of_several_cores_one_is_to_be_named() -> None:
     with pytest.raises(BadInput, match="for 2 cores: it has a memory for each") as refused:
         layout_of(plan_of_cores(), "p.json")
-    assert "--core 0 to --core 1" in refused.value.mend
+    assert "--core 0 to --core 1" in refused.value.hint
     with pytest.raises(BadInput, match="there is no core 2"):
         layout_of(plan_of_cores(), "p.json", 2)
     with pytest.raises(BadInput, match="for one core: there is no core 1"):

@@ -54,7 +54,7 @@ def test_a_list_of_other_names_is_refused() -> None:
         BadInput, match="none of the 2 names is a tensor of the plan, such as 'xx'"
     ) as refused:
         offline_plan(LAYOUT, ["", "xx"], "names.txt")
-    assert "did you mean 'x'?" in refused.value.mend
+    assert "did you mean 'x'?" in refused.value.hint
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(-1, 2**31 - 1))))

@@ -89,7 +89,7 @@ def test_it_opens_quietly_and_fits_the_screen(
 def test_every_event_and_buffer_is_drawn(opened: Visit) -> None:
     result = sample()
     assert opened.marks("timeline") == len(result.trace.events)
-    # refine.a lives through the whole body of its loop, so its three trips are one box.
+    # refine.a lives through the whole body of its loop, so its three iterations are one box.
     assert opened.marks("memory") == len(result.problem.buffers)
     assert opened.page.locator("#memory .scatterlayer .trace").count() == 2
 

@@ -29,11 +29,11 @@ def test_only_the_arm_that_ran_made_something() -> None:
     assert ("compute", "loud.conv") not in named(sample(path="quiet"), "refine.a")
 
 
-def test_each_trip_has_its_own_needs() -> None:
+def test_each_iteration_has_its_own_needs() -> None:
     result = sample()
     found = needs(result)
-    trips = [i for i, e in enumerate(result.trace.events) if e.name == "refine.b" and not e.cause]
-    before = [max(found[i]) for i in trips]
+    iterations = [i for i, e in enumerate(result.trace.events) if e.name == "refine.b" and not e.cause]
+    before = [max(found[i]) for i in iterations]
     assert len(set(before)) == 3
     assert all(result.trace.events[i].name in ("refine.a", "load refine.b") for i in before)
 

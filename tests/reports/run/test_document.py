@@ -60,9 +60,9 @@ def test_the_sums_add_up() -> None:
     assert answer["loaded_bytes"] + answer["stored_bytes"] == sum(answer["moved_bytes"].values())
 
 
-def test_traffic_counts_every_trip_of_a_loop() -> None:
+def test_traffic_counts_every_iteration_of_a_loop() -> None:
     by_name = {o["name"]: o for o in loaded(sample())["ops"]}
-    # 576 B of weights and bias for refine.a: 32 x 16 int8 and 16 int32, once in each of three trips.
+    # 576 B of weights and bias for refine.a: 32 x 16 int8 and 16 int32, once in each of three iterations.
     assert by_name["refine.a"]["loaded_bytes"] == 3 * 576
     assert by_name["refine.a"]["compute_cycles"] == 3 * 2900
     assert by_name["refine.a"]["macs"] == 16 * 16 * 32 * 16

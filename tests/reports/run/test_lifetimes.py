@@ -43,10 +43,10 @@ def test_a_step_includes_its_waits() -> None:
     assert alive_bytes(result, lifetimes(result)) == [(0, 8), (25, 4), (30, 0)]
 
 
-def test_a_loop_gives_one_span_per_trip_to_what_lives_inside() -> None:
-    trips = [compute(10 * t + 5 * p, 10 * t + 5 * p + 5, p) for t in range(3) for p in (0, 1)]
+def test_a_loop_gives_one_span_per_iteration_to_what_lives_inside() -> None:
+    iterations = [compute(10 * t + 5 * p, 10 * t + 5 * p + 5, p) for t in range(3) for p in (0, 1)]
     buffers = (Buffer("inside", 1, (Interval(1, 2),)), Buffer("through", 1, (Interval(0, 2),)))
-    result = run(*trips, buffers=buffers)
+    result = run(*iterations, buffers=buffers)
     assert len(passes(result.trace)) == 3
     assert lifetimes(result)["inside"] == (Interval(5, 10), Interval(15, 20), Interval(25, 30))
     assert lifetimes(result)["through"] == (Interval(0, 30),)

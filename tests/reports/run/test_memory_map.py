@@ -32,7 +32,7 @@ def test_a_low_plan_is_not_squashed_under_the_capacity() -> None:
     assert "capacity 64.0 KiB" in [c.label for c in memory_map(sample()).legend]
 
 
-def test_too_many_trips_become_one_box_per_buffer() -> None:
+def test_too_many_iterations_become_one_box_per_buffer() -> None:
     result = sample()
     first, *others = result.problem.buffers
     twice = replace(first, live=(Interval(0, 1), Interval(3, 4)))

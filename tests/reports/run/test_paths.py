@@ -60,7 +60,7 @@ def test_long_decisions_are_cut() -> None:
 def test_one_path_has_no_best_and_no_worst() -> None:
     one = replace(PATHS, count=1)
     assert path_lines(replace(sample(), paths=one)) == []
-    assert [line.arm for line in part_lines(one)] == ["each trip", "face", "<none>"]
+    assert [line.arm for line in part_lines(one)] == ["each iteration", "face", "<none>"]
     assert [line.each for line in part_lines(one)] == ["500", "800", ""]
     assert part_lines(one)[1].share == pytest.approx(3200 / 5001)
 
@@ -116,6 +116,6 @@ def test_the_terminal() -> None:
     text = out.getvalue()
     assert "\nPaths" in text
     assert "exact, over 12 paths" in text
-    assert "each trip" in text
+    assert "each iteration" in text
     assert "64.0%" in text
     assert max(len(line) for line in text.splitlines()) <= 80

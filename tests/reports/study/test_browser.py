@@ -180,7 +180,7 @@ def test_every_point_has_a_page_of_its_own(opened: Visit) -> None:
 
 def test_a_failed_points_page_says_why(opened: Visit) -> None:
     opened.page.locator(".errors a").click()
-    expect(opened.page.locator("#point-error")).to_have_text("wrong\n  mend: <b>not so</b>")
+    expect(opened.page.locator("#point-error")).to_have_text("wrong\n  hint: <b>not so</b>")
     assert opened.page.locator("#point-error b").count() == 0
     assert not opened.page.locator("#point-steps-part").is_visible()
 

@@ -35,8 +35,8 @@ def test_a_networks_command() -> None:
     )
     steady = Point("zoo:ds_cnn?steady_state=5", "c", "p", "m", "s", 0)
     assert "zoo:ds_cnn --steady-state 5 --chip c" in command_line(steady)
-    shaped = Point("net.onnx?shape.x=1,3,8,8&trips.l=2", "c", "p", "m", "s", 0)
-    assert "net.onnx --shape x=1,3,8,8 --trips l=2 --chip c" in command_line(shaped)
+    shaped = Point("net.onnx?shape.x=1,3,8,8&iterations.l=2", "c", "p", "m", "s", 0)
+    assert "net.onnx --shape x=1,3,8,8 --iterations l=2 --chip c" in command_line(shaped)
     assert command_note(shaped) == ""
 
 

@@ -47,7 +47,7 @@ def _whole(line: tuple[Line, ...], join: Joined) -> bool:
 
 def _lines(item: Item) -> Iterator[Line]:
     """Of shares (items that are not whole) the linear program decides; of one in a loop, kept says whether
-    all of it stays for all trips."""
+    all of it stays for all iterations."""
     count = len(item.touches)
     if not item.whole:
         yield (True,) * count, (False,) * count

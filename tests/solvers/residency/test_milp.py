@@ -143,8 +143,9 @@ def weights(name: str, step: int, passing: int = 20) -> Item:
 
 
 def test_weights_that_stay_for_a_loop_are_not_loaded_again() -> None:
-    """Two blocks of 50 bytes, eight trips of two steps of 10 cycles. In 100 bytes both stay. In 70 one does,
-    and the other's 60 cycles fill a trip. In 80, beside 20 bytes that pass, 10 of its 50 stay as well."""
+    """Two blocks of 50 bytes, eight iterations of two steps of 10 cycles. In 100 bytes both stay. In 70 one
+    does, and the other's 60 cycles fill an iteration. In 80, beside 20 bytes that pass, 10 of its 50 stay as
+    well."""
     eight = tuple(Step(10, times=8) for _ in range(2))
 
     def found(capacity: int) -> ResidencyFound:
@@ -159,8 +160,8 @@ def test_weights_that_stay_for_a_loop_are_not_loaded_again() -> None:
 
 
 def test_weights_stay_where_a_tensor_makes_room_for_them() -> None:
-    """Kept for 60 bytes from step 0 to 2, y leaves no room for b to stay, which takes 60 cycles a trip. It
-    leaves and comes back for 10."""
+    """Kept for 60 bytes from step 0 to 2, y leaves no room for b to stay, which takes 60 cycles an iteration.
+    It leaves and comes back for 10."""
     y = item("y", 60, 0, 2, loads=5, made=True, store=5, passing=10)
     b = item("b", 80, 1, loads=60, passing=20, whole=False)._replace(loop=(0, 3))
     steps = tuple(Step(5, times=8) for _ in range(3))

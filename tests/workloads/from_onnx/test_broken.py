@@ -1,4 +1,4 @@
-"""Broken files: every one an error with the file's name and a mend, never a traceback."""
+"""Broken files: every one an error with the file's name and a hint, never a traceback."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ FILES: dict[str, tuple[bytes, str]] = {
 def test_a_file_that_is_no_model(data: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.onnx"
     path.write_bytes(data)
-    with pytest.raises(BadInput, match=rf"bad\.onnx: .*{message}(?s:.)*mend: "):
+    with pytest.raises(BadInput, match=rf"bad\.onnx: .*{message}(?s:.)*hint: "):
         load_onnx(path)
 
 
 @pytest.mark.parametrize("name", ["missing.onnx", "", "no/such/folder/net.onnx", "a\0b.onnx"])
 def test_a_path_that_is_no_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"cannot read the model(?s:.)*mend: "):
+    with pytest.raises(BadInput, match=r"cannot read the model(?s:.)*hint: "):
         load_onnx(tmp_path / name)
 
 
@@ -269,7 +269,7 @@ def test_a_graph_that_is_wrong(make: Callable[[], Any], message: str, tmp_path: 
     with pytest.raises(BadInput, match=message) as caught:
         load(tmp_path, make())
     assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")
-    assert "\n  mend: " in str(caught.value)
+    assert "\n  hint: " in str(caught.value)
 
 
 def test_a_data_file_that_is_too_short(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from tests.workloads.from_onnx.support_models import helper, load, model, node
 from workloads.from_onnx.program import load_onnx
 
 
-def test_the_command_line_sets_trips_and_probabilities(
+def test_the_command_line_sets_iterations_and_probabilities(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     then, other = graph([node("Exp", "x", "t")], "t"), graph([node("Neg", "x", "o")], "o")
@@ -50,7 +50,7 @@ def test_the_command_line_sets_trips_and_probabilities(
     made = model([branch("c", "z", then, other), around], {"x": [4], "c": []}, "y", constants, types=SCALAR)
     path = tmp_path / "net.onnx"
     path.write_bytes(made.SerializeToString())
-    options = ("--trips", "around=6", "--probability", "gate=0.25", "--json", "-")
+    options = ("--iterations", "around=6", "--probability", "gate=0.25", "--json", "-")
     code, out, err = call(capsys, "simulate", str(path), *options)
     answer = json.loads(out)
     assert (code, err) == (0, "")
@@ -58,7 +58,7 @@ def test_the_command_line_sets_trips_and_probabilities(
     chances = {arm["arm"]: arm["probability"] for arm in answer["paths"]["parts"] if arm["arm"]}
     assert chances == {"then": 0.25, "else": 0.75}
     code, _, err = call(capsys, "simulate", str(path))
-    assert (code, "--trips around=N sets it" in err) == (0, True)
+    assert (code, "--iterations around=N sets it" in err) == (0, True)
     code, _, err = call(capsys, "simulate", str(path), "--probability", "gat=1")
     assert (code, "'gate'" in err) == (2, True)
 
@@ -133,7 +133,7 @@ def test_is_refused_by_the_name_of_its_node(make: Any, message: str, tmp_path: P
     with pytest.raises(BadInput, match=message) as caught:
         load(tmp_path, make(), strict=True)
     assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")
-    assert "\n  mend: " in str(caught.value)
+    assert "\n  hint: " in str(caught.value)
 
 
 def test_a_carried_tensor_that_grows_keeps_its_first_shape(tmp_path: Path) -> None:
@@ -181,8 +181,8 @@ def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRe
             refused[name] = str(error)
             continue
         loops = [each for each in flat(program.body) if isinstance(each, Loop)]
-        if "range" in name:  # the data say how many trips there are
-            program = load_onnx(path, trips={loops[0].name: len(expected[0])})
+        if "range" in name:  # the data say how many iterations there are
+            program = load_onnx(path, iterations={loops[0].name: len(expected[0])})
         assert inputs
         sizes = [prod(program.tensors[t].shape) for t in program.outputs]
         assert sizes == [value.size for value in expected], name

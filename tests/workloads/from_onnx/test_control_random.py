@@ -19,12 +19,13 @@ from tests.workloads.from_onnx.support_models import helper, load, node, numpy_h
 from tests.workloads.from_onnx.tree_values import outputs
 
 FLOAT, BOOL, INT64 = 1, 9, 7
-WIDE, TRIPS = 4, 3
+WIDE, ITERATIONS = 4, 3
 SEEDS = range(120)
 
 
 class Writer:
-    """Vectors of ``WIDE`` numbers and stacks of ``TRIPS`` of them; names are used again in sibling bodies."""
+    """Vectors of ``WIDE`` numbers and stacks of ``ITERATIONS`` of them; names are used again in sibling
+    bodies."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -45,7 +46,7 @@ class Writer:
         piled = self.recent(stacks)
         nodes.append(node("Add", f"{piled} xs", "out2"))
         infos = [helper.make_tensor_value_info(n, FLOAT, [WIDE]) for n in ("x", "y")]
-        infos += [helper.make_tensor_value_info(n, FLOAT, [TRIPS, WIDE]) for n in ("xs", "ys")]
+        infos += [helper.make_tensor_value_info(n, FLOAT, [ITERATIONS, WIDE]) for n in ("xs", "ys")]
         infos += [helper.make_tensor_value_info(n, BOOL, []) for n in ("c0", "c1")]
         results = [helper.make_tensor_value_info(f"out{i}", FLOAT, None) for i in range(3)]
         constants = [numpy_helper.from_array(value, name) for name, value in self.constants.items()]
@@ -116,8 +117,8 @@ class Writer:
         return out
 
     def loop(self, nodes: list[Any], vectors: list[str], stacks: list[str], depth: int) -> None:
-        trips = self.random.choice([0, 1, TRIPS, TRIPS, TRIPS])
-        states = [self.name("s") for _ in range(self.random.randint(0 if trips else 1, 3))]
+        iterations = self.random.choice([0, 1, ITERATIONS, ITERATIONS, ITERATIONS])
+        states = [self.name("s") for _ in range(self.random.randint(0 if iterations else 1, 3))]
         inner: list[Any] = [node("Identity", "go" + str(self.count), "gone" + str(self.count))]
         mark = str(self.count)
         inside = [*vectors, *states]
@@ -125,8 +126,8 @@ class Writer:
         following = [
             self.random.choice(states) if self.random.random() < 0.4 else self.any(inside) for _ in states
         ]
-        # The reference cannot stack the results of no trips.
-        count = self.random.randint(1, 2) if trips else 0
+        # The reference cannot stack the results of no iterations.
+        count = self.random.randint(1, 2) if iterations else 0
         piled = [self.given(inner, self.any(inside)) for _ in range(count)]
         nexts = [
             name if self.once(name, following, states) else self.given(inner, name) for name in following
@@ -142,7 +143,7 @@ class Writer:
             [helper.make_tensor_value_info("gone" + mark, BOOL, []), *self.infos([*nexts, *piled])],
         )
         limit = self.name("m")
-        self.constants[limit] = numpy.array(trips)
+        self.constants[limit] = numpy.array(iterations)
         # No constants, which would be folded into others where they never change.
         firsts = [self.recent(vectors) for _ in states]
         results, wholes = [self.name() for _ in states], [self.name("p") for _ in piled]
@@ -152,7 +153,7 @@ class Writer:
         )
         nodes.append(made)
         vectors += results
-        stacks += wholes if trips == TRIPS else []
+        stacks += wholes if iterations == ITERATIONS else []
 
     def once(self, name: str, following: list[str], states: list[str]) -> bool:
         return following.count(name) == 1 and (name in states or self.random.random() < 0.7)
@@ -180,7 +181,7 @@ class Writer:
 
 def feeds(seed: int) -> dict[str, NDArray[Any]]:
     numbers = numpy.random.default_rng(seed)
-    shapes = {"x": (WIDE,), "y": (WIDE,), "xs": (TRIPS, WIDE), "ys": (TRIPS, WIDE)}
+    shapes = {"x": (WIDE,), "y": (WIDE,), "xs": (ITERATIONS, WIDE), "ys": (ITERATIONS, WIDE)}
     values: dict[str, NDArray[Any]] = {
         name: numbers.integers(-9, 9, shape).astype(numpy.float32) for name, shape in shapes.items()
     }

@@ -30,7 +30,7 @@ from tests.workloads.from_onnx.support_bodies import (
 )
 from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
-from workloads.from_onnx.control_infer import ASSUMED_TRIPS
+from workloads.from_onnx.control_infer import ASSUMED_ITERATIONS
 
 
 def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
     )
     program = load(tmp_path, made, strict=True)
     around = only(program, Loop)
-    assert (around.trips, around.chances, around.carried) == (5, (), ("last", "piled"))
+    assert (around.iterations, around.chances, around.carried) == (5, (), ("last", "piled"))
     assert inside(around.body) == [
         ("add", ("last", "a"), ("last",)),
         ("mul", ("last", "last"), ("p",)),
@@ -92,7 +92,7 @@ def test_what_never_changes_is_not_carried(tmp_path: Path) -> None:
     assert only(program, Loop).carried == ("p",)
 
 
-def test_a_loop_of_no_trips_gives_what_it_got(tmp_path: Path) -> None:
+def test_a_loop_of_no_iterations_gives_what_it_got(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h h", "n"), node("Exp", "n", "p")], "still n p", "h")
     for limit, going in ((0, YES), (3, NO)):
         made = model(
@@ -106,10 +106,10 @@ def test_a_loop_of_no_trips_gives_what_it_got(tmp_path: Path) -> None:
         assert program.outputs == ("y",)
 
 
-def test_a_condition_that_ends_at_once_makes_one_trip(tmp_path: Path) -> None:
+def test_a_condition_that_ends_at_once_makes_one_iteration(tmp_path: Path) -> None:
     inner = body([node("Identity", "never", "still"), node("Add", "h x", "n")], "still n", "h")
     made = model([looped("_ _ x", "y", inner)], {"x": [4]}, "y", {"never": NO})
-    assert only(load(tmp_path, made, strict=True), Loop).trips == 1
+    assert only(load(tmp_path, made, strict=True), Loop).iterations == 1
 
 
 def _ends_by_data(limit: str = "m") -> Any:
@@ -126,30 +126,33 @@ def _ends_by_data(limit: str = "m") -> Any:
 def test_data_that_decide_are_chances_and_a_note(tmp_path: Path) -> None:
     program = load(tmp_path, _ends_by_data())
     around = only(program, Loop)
-    assert (around.trips, around.chances) == (4, tuple((trips, Fraction(1, 4)) for trips in (1, 2, 3, 4)))
+    assert (around.iterations, around.chances) == (
+        4,
+        tuple((iterations, Fraction(1, 4)) for iterations in (1, 2, 3, 4)),
+    )
     assert "node 'around' (Loop): data decide" in program.notes[0]
-    assert "--trips around=N" in program.notes[0]
-    known = only(load(tmp_path, _ends_by_data(), trips={"around": 3}), Loop)
-    assert (known.trips, known.chances) == (3, ())
-    with pytest.raises(BadInput, match="at most 4 trips, not 5"):
-        load(tmp_path, _ends_by_data(), trips={"around": 5})
+    assert "--iterations around=N" in program.notes[0]
+    known = only(load(tmp_path, _ends_by_data(), iterations={"around": 3}), Loop)
+    assert (known.iterations, known.chances) == (3, ())
+    with pytest.raises(BadInput, match="at most 4 iterations, not 5"):
+        load(tmp_path, _ends_by_data(), iterations={"around": 5})
 
 
-def test_without_a_limit_trips_are_assumed(tmp_path: Path) -> None:
+def test_without_a_limit_iterations_are_assumed(tmp_path: Path) -> None:
     program = load(tmp_path, _ends_by_data("_"))
-    assert only(program, Loop).trips == ASSUMED_TRIPS
-    assert f"{ASSUMED_TRIPS} are assumed (--trips around=N sets it)" in program.notes[0]
-    with pytest.raises(BadInput, match=r"--trips names 'abound', which is no loop(?s:.)*'around'"):
-        load(tmp_path, _ends_by_data("_"), trips={"abound": 5})
+    assert only(program, Loop).iterations == ASSUMED_ITERATIONS
+    assert f"{ASSUMED_ITERATIONS} are assumed (--iterations around=N sets it)" in program.notes[0]
+    with pytest.raises(BadInput, match=r"--iterations names 'abound', which is no loop(?s:.)*'around'"):
+        load(tmp_path, _ends_by_data("_"), iterations={"abound": 5})
 
 
 def test_a_limit_that_is_none_is_no_limit(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
     made = model([looped("m _ x", "y", inner)], {"x": [4]}, "y", {"m": numpy.array((1 << 63) - 1)})
-    assert only(load(tmp_path, made), Loop).trips == ASSUMED_TRIPS
+    assert only(load(tmp_path, made), Loop).iterations == ASSUMED_ITERATIONS
 
 
-def test_the_declared_stack_tells_the_trips(tmp_path: Path) -> None:
+def test_the_declared_stack_tells_the_iterations(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h x", "n")], "still n n2".replace("n2", "n"), "h")
     inner.node.append(node("Identity", "n", "p"))
     inner.output[2].name = "p"
@@ -161,11 +164,11 @@ def test_the_declared_stack_tells_the_trips(tmp_path: Path) -> None:
         told={"piled": [7, 4]},
     )
     program = load(tmp_path, made)
-    assert only(program, Loop).trips == 7
-    assert "makes 7 trips" in program.notes[0]
+    assert only(program, Loop).iterations == 7
+    assert "makes 7 iterations" in program.notes[0]
 
 
-def test_shapes_that_the_trip_decides_are_those_of_the_last(tmp_path: Path) -> None:
+def test_shapes_that_the_iteration_decides_are_those_of_the_last(tmp_path: Path) -> None:
     nodes = [
         GO_ON,
         node("Add", "i one", "end"),
@@ -181,11 +184,11 @@ def test_shapes_that_the_trip_decides_are_those_of_the_last(tmp_path: Path) -> N
     )
     program = load(tmp_path, made)
     assert program.tensors["part"].shape == (4,)
-    assert "'part' depends on the trip" in program.notes[0]
+    assert "'part' depends on the iteration" in program.notes[0]
     assert [op.kind for op in ops(only(program, Loop).body)][-1] == "collect"
 
 
-def test_the_number_of_the_trip_is_made_where_it_is_read(tmp_path: Path) -> None:
+def test_the_number_of_the_iteration_is_made_where_it_is_read(tmp_path: Path) -> None:
     nodes = [GO_ON, node("Gather", "x i", "row"), node("Add", "h row", "n")]
     made = model(
         [looped("m _ h", "y", body(nodes, "still n", "h"))],
@@ -219,7 +222,7 @@ def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
     )
     program = load(tmp_path, made, strict=True)
     given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
-    # Three times: twice more of what the trip began with.
+    # Three times: twice more of what the iteration began with.
     assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
 
 
@@ -227,7 +230,7 @@ def test_scan_slices_and_stacks(tmp_path: Path) -> None:
     made = scanned("y ys", "n p", [node("Add", "h s", "n"), node("Mul", "n s", "p")])
     program = load(tmp_path, made, strict=True)
     around = only(program, Loop)
-    assert (around.trips, around.carried) == (6, ("y", "ys"))
+    assert (around.iterations, around.carried) == (6, ("y", "ys"))
     assert [(op.kind, op.sliced, op.slices) for op in ops(around.body)] == [
         ("slice", "xs", 6),
         ("add", None, 1),
@@ -240,7 +243,7 @@ def test_scan_along_other_axes(tmp_path: Path) -> None:
     inner = helper.make_graph([node("Exp", "s", "p")], "body", info("s", FLOAT, [2, 5]), info("p"))
     made = node("Scan", "xs", "ys", body=inner, num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1])
     program = load(tmp_path, model([made], {"xs": [2, 3, 5]}, "ys"), strict=True)
-    assert only(program, Loop).trips == 3
+    assert only(program, Loop).iterations == 3
     assert program.tensors["ys"].shape == (2, 3, 5)
 
 

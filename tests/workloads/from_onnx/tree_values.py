@@ -1,4 +1,4 @@
-"""Runs a program's tree on numbers: what each tensor holds, slice by slice and trip by trip.
+"""Runs a program's tree on numbers: what each tensor holds, slice by slice and iteration by iteration.
 
 Only kinds whose operands may change places, so that nothing but the tree itself is needed to tell what an op
 computes.
@@ -31,21 +31,21 @@ class Run:
         self.program = program
         self.weights = weights
         self.values: dict[str, Array] = {name: inputs[name].reshape(-1) for name in program.inputs}
-        self.trips: dict[str, int] = {}
+        self.iterations: dict[str, int] = {}
 
-    def body(self, body: Sequence[Node], trip: int = 0) -> None:
+    def body(self, body: Sequence[Node], iteration: int = 0) -> None:
         for node in body:
             match node:
                 case Op():
-                    self.op(node, trip)
+                    self.op(node, iteration)
                 case If():
                     taken = node.condition is None or self.values[node.condition].all()
-                    self.body(node.arms[0 if taken else 1].body, trip)
+                    self.body(node.arms[0 if taken else 1].body, iteration)
                 case Loop():
-                    for index in range(self.trips.get(node.name, node.trips)):
+                    for index in range(self.iterations.get(node.name, node.iterations)):
                         self.body(node.body, index)
 
-    def op(self, op: Op, trip: int) -> None:
+    def op(self, op: Op, iteration: int) -> None:
         operands = [*(self.values[n] for n in op.inputs), *(self.weights[n].reshape(-1) for n in op.weights)]
         (out,) = op.outputs
         size = self.program.tensors[out].bytes
@@ -53,15 +53,15 @@ class Run:
             case "allocate":
                 self.values[out] = numpy.full(size, numpy.nan)
             case "counter":
-                self.values[out] = numpy.array([trip])
+                self.values[out] = numpy.array([iteration])
             case "collect":
                 piece, whole = operands
                 self.values[out] = whole.copy()
-                self.values[out][trip * len(piece) : (trip + 1) * len(piece)] = piece
+                self.values[out][iteration * len(piece) : (iteration + 1) * len(piece)] = piece
             case "slice":
                 (whole,) = operands
                 length = len(whole) // op.slices if op.sliced else size
-                self.values[out] = whole[trip * length : (trip + 1) * length].copy()
+                self.values[out] = whole[iteration * length : (iteration + 1) * length].copy()
             case "copy":
                 (value,) = operands
                 self.values[out] = numpy.resize(value, size)
@@ -73,10 +73,10 @@ class Run:
 
 
 def outputs(
-    program: Program, inputs: Mapping[str, Array], weights: Mapping[str, Array], **trips: int
+    program: Program, inputs: Mapping[str, Array], weights: Mapping[str, Array], **iterations: int
 ) -> dict[str, Array]:
-    """The values of the program's outputs, flat; ``trips`` of loops that make fewer than their most."""
+    """The values of the program's outputs, flat; ``iterations`` of loops that make fewer than their most."""
     run = Run(program, inputs, weights)
-    run.trips.update(trips)
+    run.iterations.update(iterations)
     run.body(program.body)
     return {name: run.values[name] for name in program.outputs}

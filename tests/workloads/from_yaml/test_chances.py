@@ -1,4 +1,4 @@
-"""Probabilities, numbers of trips, early exits and slices of the YAML workload format."""
+"""Probabilities, numbers of iterations, early exits and slices of the YAML workload format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from tests.workloads.from_onnx.tree_values import outputs
 from tests.workloads.from_yaml.yaml_text import program
-from workloads.build.chances import parse_probability_option, parse_trips_option, with_probabilities
+from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
 from workloads.load import load
 
 V = "x: [4], y: [4]"
@@ -43,7 +43,7 @@ def test_probabilities_are_the_decimals_that_are_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trips", "most", "chances"),
+    ("iterations", "most", "chances"),
     [
         ("7", 7, ()),
         ("{most: 3, least: 1}", 3, ((1, Fraction(1, 3)), (2, Fraction(1, 3)), (3, Fraction(1, 3)))),
@@ -53,13 +53,15 @@ def test_probabilities_are_the_decimals_that_are_written() -> None:
         ('{"2": 1}', 2, ()),
     ],
 )
-def test_numbers_of_trips(trips: str, most: int, chances: tuple[tuple[int, Fraction], ...]) -> None:
+def test_numbers_of_iterations(iterations: str, most: int, chances: tuple[tuple[int, Fraction], ...]) -> None:
     made = program(
-        f"- {{op: loop, trips: {trips}, ops: [{{op: relu, in: x}}]}}", "- {op: abs, name: o, in: x}", inputs=V
+        f"- {{op: loop, iterations: {iterations}, ops: [{{op: relu, in: x}}]}}",
+        "- {op: abs, name: o, in: x}",
+        inputs=V,
     )
     found = only(made, Loop)
     assert isinstance(found, Loop)
-    assert (found.trips, found.chances) == (most, chances)
+    assert (found.iterations, found.chances) == (most, chances)
 
 
 def test_an_op_may_name_its_core() -> None:
@@ -126,11 +128,11 @@ def test_the_last_op_may_have_the_name_of_what_the_exits_give() -> None:
     assert shape(made.body) == ["abs a", {"leave": ["copy score"], "stay": ["relu score"]}]
 
 
-def test_an_exit_in_a_loop_ends_the_trip_and_one_in_an_arm_the_arm() -> None:
+def test_an_exit_in_a_loop_ends_the_iteration_and_one_in_an_arm_the_arm() -> None:
     made = program(
         "- op: loop",
         "  name: l",
-        "  trips: 3",
+        "  iterations: 3",
         "  carry: {h: {from: x, next: n}}",
         "  ops:",
         "    - {op: if, name: skip, arms: {yes: {exit: true}, no: []}, outputs: {n: {yes: y, no: m}}}",
@@ -157,7 +159,7 @@ def test_an_exit_in_a_loop_ends_the_trip_and_one_in_an_arm_the_arm() -> None:
 SUMS = (
     "- op: loop",
     "  name: l",
-    "  trips: 3",
+    "  iterations: 3",
     "  each: {p: xs}",
     "  carry: {h: {from: y, next: n}}",
     "  collect: {hs: h, ns: n}",
@@ -166,7 +168,7 @@ SUMS = (
 )
 
 
-def test_slices_come_in_and_go_out_trip_by_trip() -> None:
+def test_slices_come_in_and_go_out_iteration_by_iteration() -> None:
     made = program(*SUMS, inputs="xs: [3, 2], y: [2]", tail="outputs: [h, hs, ns]\n")
     found = only(made, Loop)
     assert isinstance(found, Loop)
@@ -187,9 +189,9 @@ def test_slices_come_in_and_go_out_trip_by_trip() -> None:
     assert made.tensors["hs"].shape == (3, 2)
 
 
-def test_one_trip_collects_by_a_copy_and_reads_a_view() -> None:
+def test_one_iteration_collects_by_a_copy_and_reads_a_view() -> None:
     made = program(
-        "- {op: loop, trips: 1, each: {p: xs}, collect: {o: r}, ops: [{op: relu, name: r, in: p}]}",
+        "- {op: loop, iterations: 1, each: {p: xs}, collect: {o: r}, ops: [{op: relu, name: r, in: p}]}",
         inputs="xs: [1, 8]",
     )
     assert shape(made.body) == [["relu r", "copy o"]]
@@ -218,16 +220,16 @@ def test_probabilities_from_the_command_line() -> None:
 
 
 def test_the_options_say_what_they_take() -> None:
-    assert parse_trips_option("a=b=12") == ("a=b", 12)
+    assert parse_iterations_option("a=b=12") == ("a=b", 12)
     assert parse_probability_option("g=0.3,0.2") == ("g", (Fraction(3, 10), Fraction(1, 5)))
     for text in ("a", "=3", "a=", "a=-1", "a=1.5", "a=2000000", "a=²"):
-        with pytest.raises(BadInput, match="TRIPS"):
-            parse_trips_option(text)
+        with pytest.raises(BadInput, match="ITERATIONS"):
+            parse_iterations_option(text)
     for text in ("g", "g=", "g=1.5", "g=x", "g=0.5,", "g=1/0", "g=nan", "=1"):
         with pytest.raises(BadInput, match="PROBABILITY"):
             parse_probability_option(text)
 
 
-def test_trips_are_for_onnx_files() -> None:
-    with pytest.raises(BadInput, match=r"--trips l=(?s:.)*--path l=3"):
-        load("zoo:resnet8", trips={"l": 3})
+def test_iterations_are_for_onnx_files() -> None:
+    with pytest.raises(BadInput, match=r"--iterations l=(?s:.)*--path l=3"):
+        load("zoo:resnet8", iterations={"l": 3})

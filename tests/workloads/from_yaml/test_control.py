@@ -68,7 +68,7 @@ def test_nested_results_and_loops_inside_an_arm_are_renamed_throughout() -> None
         "    yes:",
         "      - op: loop",
         "        name: l",
-        "        trips: 3",
+        "        iterations: 3",
         "        carry: {h: {from: x, next: n}}",
         "        ops: [{op: relu, name: n, in: h}]",
         "    no:",
@@ -97,11 +97,11 @@ def test_the_first_op_of_an_arm_reads_what_stands_before_the_if() -> None:
     assert [op.inputs for op in ops(gate.arms[0].body)] == [("a",)]
 
 
-def test_a_loop_copies_in_before_and_over_at_the_end_of_each_trip() -> None:
+def test_a_loop_copies_in_before_and_over_at_the_end_of_each_iteration() -> None:
     made = program(
         "- op: loop",
         "  name: l",
-        "  trips: 10",
+        "  iterations: 10",
         "  carry: {h: {from: x, next: n}}",
         "  ops: [{op: conv, name: n, in: h, channels: 8, kernel: 1}]",
         "- {op: relu, name: r}",
@@ -111,7 +111,7 @@ def test_a_loop_copies_in_before_and_over_at_the_end_of_each_trip() -> None:
     assert isinstance(loop, Loop)
     assert isinstance(after, Op)
     assert (before.kind, before.inputs, before.outputs) == ("copy", ("x",), ("h",))
-    assert (loop.trips, loop.carried, kinds(loop.body)) == (10, ("h",), ["conv", "copy"])
+    assert (loop.iterations, loop.carried, kinds(loop.body)) == (10, ("h",), ["conv", "copy"])
     assert [(op.inputs, op.outputs) for op in ops(loop.body)] == [(("h",), ("n",)), (("n",), ("h",))]
     assert after.inputs == ("h",)
     assert made.macs == 10 * 256 * 64
@@ -121,7 +121,7 @@ def test_carried_tensors_change_all_at_once() -> None:
     made = program(
         "- op: loop",
         "  name: fib",
-        "  trips: 3",
+        "  iterations: 3",
         "  carry:",
         "    {a: {from: x, next: b}, b: {from: y, next: sum}, c: {from: x, next: a}, d: {from: x, next: a}}",
         "  ops: [{op: add, name: sum, in: [a, b]}]",
@@ -200,7 +200,7 @@ class Writer:
         }
         visible += names
         assert set(names) <= set(inside)
-        return {"op": "loop", "trips": self.data.draw(st.integers(0, 3)), "carry": carry, "ops": body}
+        return {"op": "loop", "iterations": self.data.draw(st.integers(0, 3)), "carry": carry, "ops": body}
 
 
 @settings(max_examples=80, deadline=None)

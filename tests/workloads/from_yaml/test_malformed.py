@@ -1,4 +1,4 @@
-"""Whatever is wrong with a YAML workload: one BadInput that says where, what, and how to mend it."""
+"""Whatever is wrong with a YAML workload: one BadInput that says where, what, and how to fix it."""
 
 import re
 from pathlib import Path
@@ -69,14 +69,14 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_says_where_what_and_how_to_mend_it(case: Case) -> None:
+def test_says_where_what_and_how_to_hint_it(case: Case) -> None:
     text, line, part = case
     with pytest.raises(BadInput) as raised:
         parse_yaml_program(text, "w.yaml")
     message = str(raised.value)
     assert re.match(rf"w\.yaml:{line}:\d+: ", message)
     assert part in message
-    assert raised.value.mend or re.search(r"\(.+\)$", message)
+    assert raised.value.hint or re.search(r"\(.+\)$", message)
     assert len(message) < 1500
 
 
@@ -85,7 +85,7 @@ def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as raised:
             load_yaml_program(path)
         assert str(path) in str(raised.value)
-        assert raised.value.mend
+        assert raised.value.hint
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"name: t\nops: \xff\xfe\n")
     with pytest.raises(BadInput, match=r"w\.yaml:2:6: ") as raised:
         load_yaml_program(path)
-    assert raised.value.mend
+    assert raised.value.hint
 
 
 def loads_or_says_why(text: str) -> None:

@@ -228,7 +228,7 @@ def test_dtypes() -> None:
     assert mixed.tensors["c"].bytes == 2 * 4 * 256
     with pytest.raises(BadInput, match="int9") as raised:
         program(text, dtype="int9")
-    assert "int8" in raised.value.mend
+    assert "int8" in raised.value.hint
 
 
 def test_every_dtype_of_the_vocabulary_is_known() -> None:
@@ -239,7 +239,7 @@ def test_shapes_of_inputs_can_be_replaced() -> None:
     assert program("- {op: relu, name: r}", shapes={"x": (2, 3)}).tensors["r"].shape == (2, 3)
     with pytest.raises(BadInput, match="'y'") as raised:
         program("- {op: relu}", shapes={"y": (2, 3)})
-    assert "x" in raised.value.mend
+    assert "x" in raised.value.hint
 
 
 def test_plain_bytes_are_vectors_of_the_dtype() -> None:

@@ -77,4 +77,4 @@ def test_what_cannot_be_made_is_refused(source: str, words: str) -> None:
     with pytest.raises(BadInput) as refused:
         guillotine_table(source, None)
     assert words in str(refused.value)
-    assert refused.value.mend
+    assert refused.value.hint

@@ -31,7 +31,7 @@ def read(text: str, capacity: int | None = None, memories: tuple[Memory, ...] = 
 def refused(text: str, memories: tuple[Memory, ...] = ()) -> BadInput:
     with pytest.raises(BadInput) as raised:
         read(text, None, memories)
-    assert raised.value.mend
+    assert raised.value.hint
     return raised.value
 
 
@@ -204,11 +204,11 @@ def test_each_mistake_has_its_place(text: str, place: str, words: str) -> None:
 
 
 def test_names_that_are_nearly_right_are_suggested() -> None:
-    assert "did you mean 'alignment'" in refused("id,lower,upper,size,alignement\n").mend
+    assert "did you mean 'alignment'" in refused("id,lower,upper,size,alignement\n").hint
     text = "id,lower,upper,size,memories\na,0,5,8,fst\n"
-    assert "did you mean 'fast'" in refused(text, FAST).mend
+    assert "did you mean 'fast'" in refused(text, FAST).hint
     text = "id,lower,upper,size,separate\nconv1,0,5,8,conv2\nconv3,0,5,8,\n"
-    assert "did you mean" in refused(text).mend
+    assert "did you mean" in refused(text).hint
 
 
 def test_a_directory_a_missing_file_and_a_binary_one(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_memories_lie_one_after_another_or_where_they_are_put() -> None:
 def test_what_is_no_memory_is_refused(texts: list[str]) -> None:
     with pytest.raises(BadInput) as raised:
         parse_memories(texts)
-    assert raised.value.mend
+    assert raised.value.hint
 
 
 @given(

@@ -24,7 +24,7 @@ NETWORKS = {network.name: network for network in CONTROL_FLOW}
 CHIPS = ("luna-arcs", "stm32n6")
 
 Nodes = dict[str, tuple[str, ...]]
-"""Ifs with their arms, and loops with the numbers of trips that are tried."""
+"""Ifs with their arms, and loops with the numbers of iterations that are tried."""
 
 CONTROL: dict[str, Nodes] = {
     "branchynet": {"exit1": ("exit", "continue"), "exit2": ("exit", "continue")},
@@ -244,7 +244,7 @@ def test_lengths_are_chances(most: int) -> None:
     assert all(words > 0 for words, _ in chances)
 
 
-def test_trips_have_chances_where_they_depend_on_data() -> None:
+def test_iterations_have_chances_where_they_depend_on_data() -> None:
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     for name, loop in (("gru_decoder", "encode"), ("gru_decoder", "decode"), ("lstm_decoder", "decode")):
         assert loops(name)[loop].chances == ((10, half), (15, quarter), (20, quarter))
@@ -280,10 +280,10 @@ def test_a_longer_sentence_loads_the_body_again() -> None:
     loaded = [
         sum(
             e.bytes
-            for e in simulate(done.commands, chip, {"decode": trips}).events
+            for e in simulate(done.commands, chip, {"decode": iterations}).events
             if e.kind == "load weights"
         )
-        for trips in ("2", "3", "4")
+        for iterations in ("2", "3", "4")
     ]
     assert loaded[2] - loaded[1] == loaded[1] - loaded[0] > 0
 

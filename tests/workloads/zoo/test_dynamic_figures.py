@@ -167,9 +167,9 @@ def test_show_and_tell() -> None:
     assert parameters(built, decoder) == 12_000 * 512 + 4 * 512 * (1024 + 1) + 513 * 12_000
     trunk = 6_998_552 - 1001 - 1024 * 1000 + 1
     assert built.parameters == trunk + 1025 * 512 + parameters(built, decoder)
-    trips = 4 * 512 * 1024 + 512 * 12_000
+    iterations = 4 * 512 * 1024 + 512 * 12_000
     first = 1024 * 512 + 4 * 512 * 1024
-    assert built.macs == program("googlenet?kernel=5").macs - 1_024_000 + first + 20 * trips
+    assert built.macs == program("googlenet?kernel=5").macs - 1_024_000 + first + 20 * iterations
 
 
 def test_rnn_encoder_decoder() -> None:

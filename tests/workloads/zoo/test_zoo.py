@@ -312,7 +312,7 @@ def test_program_says_where_it_comes_from_and_what_was_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "complaint", "mend"),
+    ("url", "complaint", "hint"),
     [
         ("resnet19", "no built-in network 'resnet19'", "did you mean 'resnet18'"),
         ("ResNet-18", "no built-in network 'ResNet-18'", "did you mean 'resnet18'"),
@@ -335,11 +335,11 @@ def test_program_says_where_it_comes_from_and_what_was_changed() -> None:
         ("blazeface?variant=back", "variant=back is not one of paper, mediapipe", ""),
     ],
 )
-def test_bad_requests(url: str, complaint: str, mend: str) -> None:
+def test_bad_requests(url: str, complaint: str, hint: str) -> None:
     with pytest.raises(BadInput) as caught:
         program(url)
     assert complaint in caught.value.what
-    assert mend in caught.value.mend
+    assert hint in caught.value.hint
 
 
 def test_bad_dtype() -> None:

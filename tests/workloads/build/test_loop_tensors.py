@@ -1,0 +1,287 @@
+"""Loops that read a slice and give a slice an iteration: planned, checked, simulated, and costed by the
+slice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve_path
+from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.work import Vector
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.single_core import plan
+from chipmodel.verify.commands import verify
+from dma.stream import policies
+from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.loop_tensors import allocate, collect, evenly, hand_over, pick
+from workloads.build.shapes import Value
+
+SLICE = 64
+
+
+def stacked(iterations: int = 6, side: int = SLICE) -> Program:
+    """Each iteration reads a slice of ``xs`` and makes one of ``ys``; both are inputs and outputs."""
+    builder = ProgramBuilder("stacked")
+    xs = builder.input("xs", (iterations, side))
+    with builder.block() as body:
+        y = builder.elementwise("relu", "y", [pick(builder, "x", xs, iterations, (side,))])
+        whole = Value("ys", (iterations, side), "int8")
+        collect(builder, "y.slice", y, whole, iterations)
+    allocate(builder, "ys.room", "ys", (iterations, side), "int8")
+    builder.add_loop("loop", iterations, body, ["ys"])
+    builder.output(whole)
+    return builder.build()
+
+
+def moved(commands: tuple[Command, ...], direction: str, times: int = 1) -> int:
+    """Bytes of all transfers of one direction, every iteration counted."""
+    total = 0
+    for command in commands:
+        match command:
+            case DmaStart() if command.direction == direction:
+                total += times * command.bytes
+            case Repeat():
+                total += moved(command.body, direction, times * command.iterations)
+            case _:
+                pass
+    return total
+
+
+@pytest.mark.parametrize("size", [4096, 2 * SLICE + 16, 96])
+@pytest.mark.parametrize("streamer", sorted(policies()))
+def test_whatever_fits_each_slice_moves_once(size: int, streamer: str) -> None:
+    program, chip = stacked(), with_memory(LUNA_LIKE, size, 1)
+    planned = plan(program, chip, "large-first", streamer)
+    assert not verify(program, planned.commands, chip)
+    # With all in SharedMemory the slices come and go with each iteration, with none of it as well; what does
+    # not fit beside them (`x` and `y`) pays for itself.
+    own = {"xs", "ys"}
+    transfers = [c for c in flat(planned.commands) if isinstance(c, DmaStart) and c.at.part.name in own]
+    loaded = sum(c.bytes for c in transfers if c.direction == "load")
+    stored = sum(c.bytes for c in transfers if c.direction == "store")
+    assert (loaded, stored) == (SLICE, SLICE)
+
+
+def flat(commands: tuple[Command, ...]) -> list[Command]:
+    found: list[Command] = []
+    for command in commands:
+        found += flat(command.body) if isinstance(command, Repeat) else [command]
+    return found
+
+
+def test_the_npu_pays_for_the_slice_and_not_for_the_whole() -> None:
+    program = stacked(iterations=50)
+    chip = with_memory(LUNA_LIKE, 1 << 16)
+    steps = {
+        c.op: c for c in flat(plan(program, chip, "large-first", "sync").commands) if isinstance(c, Compute)
+    }
+    assert steps["y.slice"].cycles == steps["y"].cycles == SLICE // 8
+    assert steps["ys.room"].cycles == 0
+    (write,) = steps["y.slice"].writes
+    assert len(write.moved) == SLICE
+
+
+def test_the_bound_counts_the_slices_of_the_iterations_that_run() -> None:
+    program, chip = stacked(iterations=8, side=4096), with_memory(LUNA_LIKE, 1 << 20)
+    few, all_of_them = ({"loop": str(iterations)} for iterations in (2, 8))
+    assert lower_bound_cycles(program, chip, few) < lower_bound_cycles(program, chip, all_of_them) // 2
+    commands = plan(program, chip, "large-first", "ping-pong").commands
+    for path in (few, all_of_them):
+        assert simulate(commands, chip, resolve_path(commands, path)).cycles >= lower_bound_cycles(
+            program, chip, path
+        )
+
+
+def in_place(size: int = 240, rows: int = 12) -> Program:
+    """A carried tensor that an op of the loop reads and writes."""
+    builder = ProgramBuilder("in place")
+    x = builder.input("x", (rows, size // rows))
+    h = builder.elementwise("copy", "first", [x], outputs=["h"])
+    with builder.block() as body:
+        builder.elementwise("relu", "step", [h], outputs=["h"])
+    builder.add_loop("loop", 3, body, ["h"])
+    builder.output(h)
+    return builder.build()
+
+
+@pytest.mark.parametrize("size", [4096, 256, 128, 64, 48])
+@pytest.mark.parametrize("streamer", sorted(policies()))
+def test_an_op_may_read_and_write_one_carried_tensor(size: int, streamer: str) -> None:
+    program, chip = in_place(), with_memory(LUNA_LIKE, size, 1)
+    validate_program(program)
+    planned = plan(program, chip, "large-first", streamer)
+    assert not verify(program, planned.commands, chip)
+    if size < 240:
+        # Once in and once out for the copy, and for each of the three iterations.
+        assert moved(planned.commands, "load") == moved(planned.commands, "store") == 4 * 240
+
+
+def late_read(program: Program, chip: Chip) -> tuple[Command, ...]:
+    """A plan whose second stripe reads the first again, which has been written by then."""
+    commands = plan(program, chip, "large-first", "sync").commands
+
+    def spoil(body: tuple[Command, ...]) -> tuple[Command, ...]:
+        first: DmaStart | None = None
+        result: list[Command] = []
+        for command in body:
+            match command:
+                case Repeat():
+                    command = replace(command, body=spoil(command.body))
+                case DmaStart() if command.direction == "load" and command.op == "step":
+                    first = first or command
+                    part = replace(command.at.part, share=first.at.part.share)
+                    command = replace(command, at=replace(command.at, part=part))
+                case _:
+                    pass
+            result.append(command)
+        return tuple(result)
+
+    return spoil(commands)
+
+
+def test_a_stripe_that_is_read_after_it_was_written_is_caught() -> None:
+    program, chip = in_place(), with_memory(LUNA_LIKE, 128, 1)
+    assert any(
+        "not completely in Psram" in fault for fault in verify(program, late_read(program, chip), chip)
+    )
+
+
+def test_a_slice_that_is_not_stored_is_caught() -> None:
+    program, chip = stacked(), with_memory(LUNA_LIKE, 160, 1)
+    commands = plan(program, chip, "large-first", "sync").commands
+
+    def without(body: tuple[Command, ...]) -> tuple[Command, ...]:
+        kept = [c for c in body if not ("store" in getattr(c, "name", "") and "ys" in getattr(c, "name", ""))]
+        return tuple(replace(c, body=without(c.body)) if isinstance(c, Repeat) else c for c in kept)
+
+    assert verify(program, without(commands), chip)
+
+
+class Writer:
+    """Random nests of loops with slices, stacks, states in place and handed over, and ops that read them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.builder = ProgramBuilder(f"iterations-{seed}")
+        self.count = 0
+
+    def name(self, prefix: str) -> str:
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def program(self) -> Program:
+        sides = self.random.randint(1, 5)
+        values = [
+            self.builder.input(f"x{i}", (self.random.randint(1, 4), self.random.randint(1, 4), sides))
+            for i in range(2)
+        ]
+        self.block(values, 2)
+        made = [v for v in values if not v.name.startswith("x")] or [
+            self.builder.elementwise("relu", "last", [values[0]])
+        ]
+        for value in self.random.sample(made, min(2, len(made))):
+            self.builder.output(value)
+        return self.builder.build()
+
+    def block(self, values: list[Value], depth: int) -> None:
+        for _ in range(self.random.randint(1, 3)):
+            if depth and self.random.random() < 0.6:
+                self.loop(values, depth - 1)
+            elif depth and self.random.random() < 0.2:
+                with self.builder.block() as arm:
+                    self.block(list(values), 0)
+                self.builder.add_if(self.name("if"), [("yes", arm), ("no", [])])
+            else:
+                values.append(self.op(values))
+
+    def op(self, values: list[Value]) -> Value:
+        value = self.random.choice(values)
+        twins = [v for v in values if v.shape == value.shape]
+        if self.random.random() < 0.3:
+            return self.builder.dense(self.name("t"), value, self.random.randint(1, 5))
+        return self.builder.elementwise("add", self.name("t"), [value, self.random.choice(twins)])
+
+    def loop(self, values: list[Value], depth: int) -> None:
+        builder, name = self.builder, self.name("loop")
+        source = self.random.choice(values)
+        slices = source.shape[0] if len(source.shape) > 1 else 1
+        iterations = self.random.randint(1, slices) if slices > 1 else self.random.randint(1, 3)
+        start = self.random.choice(values)
+        state = builder.elementwise("copy", self.name("copy"), [start], outputs=[self.name("h")])
+        whole: Value | None = None
+        carried = [state.name]
+        with builder.block() as body:
+            inside = [*values, state]
+            if slices > 1:
+                inside.append(pick(builder, self.name("slice"), source, slices, source.shape[1:]))
+            self.block(inside, depth)
+            if iterations > 1 and self.random.random() < 0.8:
+                piece = self.random.choice(inside)
+                whole = Value(self.name("ys"), (iterations, *piece.shape), piece.dtype)
+                collect(builder, self.name("collect"), piece, whole, iterations)
+                carried.append(whole.name)
+            self.next(inside, state)
+        if whole:
+            allocate(builder, self.name("room"), whole.name, whole.shape, whole.dtype)
+            values.append(whole)
+        chances = evenly(1, iterations) if self.random.random() < 0.3 else ()
+        builder.add_loop(name, iterations, body, carried, chances)
+        values.append(state)
+
+    def next(self, inside: list[Value], state: Value) -> None:
+        same = [v for v in inside if v.shape == state.shape and v.name != state.name]
+        if not same or self.random.random() < 0.4:
+            self.builder.elementwise("relu", self.name("t"), [state], outputs=[state.name])
+        else:
+            hand_over(self.builder, self.name("l"), {state.name: self.random.choice(same)})
+
+
+def fitting(program: Program, chip: Chip, streamer: str) -> tuple[Command, ...]:
+    try:
+        planned = plan(program, chip, "large-first", streamer)
+    except DoesNotFit:
+        return ()
+    return planned.commands if planned.solved.peak <= chip.shared_memory.bytes else ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None:
+    random = Random(seed)
+    program, chip = Writer(seed).program(), tiny_chip(random)
+    validate_program(program)
+    streamer = random.choice(sorted(policies()))
+    while not (commands := fitting(program, chip, streamer)):
+        chip = with_memory(chip, 2 * chip.shared_memory.bytes)
+    assert not verify(program, commands, chip)
+    path = resolve_path(commands, {})
+    trace = simulate(commands, chip, path)
+    assert trace.events == step_through(commands, chip, path).events
+    assert trace.cycles >= lower_bound_cycles(program, chip, path)
+
+
+def test_the_random_nests_have_all_of_it() -> None:
+    made = [Writer(seed).program() for seed in range(40)]
+    every = [op for program in made for op in ops(program.body)]
+    assert sum(op.collects for op in every) > 30
+    assert sum(op.kind == "slice" for op in every) > 30
+    assert sum(bool(set(op.inputs) & set(op.outputs)) and not op.collects for op in every) > 30
+
+
+def test_shares_of_slices() -> None:
+    op = Op("c", "collect", Vector(8, 8, 8, rows=4), ("y", "ys"), ("ys",), sliced="ys", slices=3)
+    from chipmodel.model.interval import Interval
+
+    rows, one = Interval(2, 4), Interval(0, 1)
+    assert op.reads(0, rows, one).bytes(8) == 4
+    assert op.reads(1, rows, one).bytes(24) == 0
+    assert op.writes("ys", rows, one).bytes(24) == 4
+    assert op.writes("ys", Interval(0, 4), one).bytes(24) == 8

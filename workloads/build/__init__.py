@@ -1,0 +1,1 @@
+"""Building programs op by op, and random ones."""

@@ -1,0 +1,87 @@
+"""What the user knows of a workload's control flow: ``--iterations`` and ``--probability``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
+
+MOST_ITERATIONS = 1_000_000
+
+
+def parse_iterations_option(text: str) -> tuple[str, int]:
+    """``NODE=N`` as the loop's name and its iterations. Raises ``BadInput``."""
+    name, equals, number = text.strip().rpartition("=")
+    digits = number.isascii() and number.isdigit() and len(number) < 9
+    if not (equals and name and digits and int(number) <= MOST_ITERATIONS):
+        raise BadInput(
+            f"--iterations {shown(text)} is no NAME=ITERATIONS",
+            hint=f"write a loop and 0 to {MOST_ITERATIONS:,}: decode=12",
+        )
+    return name, int(number)
+
+
+def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
+    """``NAME=P,...`` as an ``if``'s name and the probabilities of its first arms. Raises ``BadInput``."""
+    name, equals, numbers = text.strip().rpartition("=")
+    try:
+        chances = tuple(Fraction(number) for number in numbers.split(",") if len(number) < 30)
+    except (ValueError, ZeroDivisionError):
+        chances = ()
+    if not (equals and name and len(chances) == numbers.count(",") + 1) or any(
+        not 0 <= p <= 1 for p in chances
+    ):
+        raise BadInput(
+            f"--probability {shown(text)} is no NAME=PROBABILITY,...",
+            hint="write an if and, for its first arms, numbers from 0 to 1: gate=0.3",
+        )
+    return name, chances
+
+
+def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]) -> Program:
+    """``program`` with these probabilities of the first arms of each ``if``; its other arms share the rest.
+
+    Raises ``BadInput`` for a name that is no ``if``, and for more probabilities than arms.
+    """
+    names: list[str] = []
+    body = _changed(program.body, given, names)
+    for name in given:
+        if name not in names:
+            hint = suggest(name, names, "there are") or "the workload has no if"
+            raise BadInput(f"--probability names {shown(name)}, which is no if", hint=hint)
+    return replace(program, body=body)
+
+
+def _changed(
+    body: Sequence[Node], given: Mapping[str, Sequence[Fraction]], names: list[str]
+) -> tuple[Node, ...]:
+    result: list[Node] = []
+    for node in body:
+        match node:
+            case Op():
+                result.append(node)
+            case If():
+                names.append(node.name)
+                arms = tuple(replace(arm, body=_changed(arm.body, given, names)) for arm in node.arms)
+                chances = given.get(node.name)
+                result.append(replace(node, arms=arms if chances is None else _likely(node, arms, chances)))
+            case Loop():
+                result.append(replace(node, body=_changed(node.body, given, names)))
+    return tuple(result)
+
+
+def _likely(node: If, arms: Sequence[Arm], chances: Sequence[Fraction]) -> tuple[Arm, ...]:
+    listed = ", ".join(arm.name for arm in arms)
+    if len(chances) > len(arms):
+        what = f"--probability gives {len(chances)} numbers for {node.name!r}, which has {len(arms)} arms"
+        raise BadInput(what, hint=f"its arms are {listed}")
+    total = sum(chances, Fraction(0))
+    if total > 1 or (len(chances) == len(arms) and total != 1):
+        what = f"--probability: those of {node.name!r} add up to {float(total):g}"
+        raise BadInput(what, hint=f"let those of {listed} add up to 1; the last may be left out")
+    padded = (*chances, *(None for _ in arms[len(chances) :]))
+    return tuple(replace(arm, probability=chance) for arm, chance in zip(arms, padded, strict=True))

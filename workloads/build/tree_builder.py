@@ -1,0 +1,246 @@
+"""Tensors, weights, blocks and ops: a Program grown in execution order, before any layer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.model.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
+from chipmodel.model.work import Work
+from workloads.build.shapes import Value, tensor_bytes
+
+_NO_PROBABILITIES: Mapping[str, Fraction] = {}
+
+
+class TreeBuilder:
+    """Ops are appended in execution order to the innermost open block."""
+
+    def __init__(self, name: str, dtype: str = "int8", source: str = "") -> None:
+        if dtype not in DTYPE_BITS:
+            raise BadInput(f"unknown dtype {dtype!r}", hint=f"one of {', '.join(DTYPE_BITS)}")
+        self.name = name
+        self.dtype = dtype
+        self.source = source
+        self.place: Place | None = None
+        """Attached to the ops emitted from now on; loaders move it along."""
+        self.notes: list[str] = []
+        self._tensors: dict[str, Tensor] = {}
+        self._weights: dict[str, Weight] = {}
+        self._inputs: list[str] = []
+        self._outputs: list[str] = []
+        self._blocks: list[list[Node]] = [[]]
+        self._names: set[str] = set()
+
+    # -- tensors and weights -------------------------------------------------------------------
+
+    def input(self, name: str, shape: Sequence[int], dtype: str | None = None) -> Value:
+        """Declare an input of the program, which lies in Psram before the run."""
+        value = self.tensor(name, shape, dtype)
+        self._inputs.append(name)
+        return value
+
+    def output(self, value: Value) -> None:
+        """Declare an output of the program, to be stored to Psram."""
+        if value.name not in self._outputs:
+            self._outputs.append(value.name)
+
+    def tensor(self, name: str, shape: Sequence[int], dtype: str | None = None) -> Value:
+        """A tensor by this name; one that exists already must have the same size (a second
+        definition: another arm's, or a loop's carried value)."""
+        value = Value(name, tuple(shape), dtype or self.dtype)
+        known = self._tensors.get(name)
+        if known is None:
+            self._tensors[name] = Tensor(name, value.bytes, value.shape, value.dtype)
+        elif known.bytes != value.bytes:
+            raise BadInput(
+                f"tensor {name!r} is defined twice, with {known.bytes} and with {value.bytes} bytes",
+                where=self.place,
+                hint="give the two tensors different names, or the same shape and dtype",
+            )
+        return value
+
+    def weight(self, name: str, elements: int, dtype: str | None = None) -> str:
+        """Declare a constant of ``elements`` parameters in Psram; returns ``name``."""
+        size = tensor_bytes((elements,), dtype or self.dtype)
+        self._weights[name] = Weight(name, size, elements)
+        return name
+
+    def raw(self, name: str, size: int) -> Value:
+        """A tensor of which only its ``size`` in bytes is known; it counts as a flat vector."""
+        bits = DTYPE_BITS[self.dtype]
+        dtype = self.dtype if size * 8 % bits == 0 else "uint8"
+        value = self.tensor(name, (size * 8 // DTYPE_BITS[dtype],), dtype)
+        self._tensors[name] = Tensor(name, size, (), dtype)
+        return value
+
+    def raw_input(self, name: str, size: int) -> Value:
+        """Declare an input of the program by its size in bytes."""
+        self._inputs.append(name)
+        return self.raw(name, size)
+
+    def raw_weight(self, name: str, size: int, elements: int | None = None) -> str:
+        """Declare a constant of ``size`` bytes in Psram; an element each byte unless said otherwise."""
+        self._weights[name] = Weight(name, size, size if elements is None else elements)
+        return name
+
+    # -- blocks --------------------------------------------------------------------------------
+
+    @contextmanager
+    def block(self) -> Generator[list[Node]]:
+        """Ops emitted inside go to the list that is yielded: an arm's or a loop's body."""
+        body: list[Node] = []
+        self._blocks.append(body)
+        try:
+            yield body
+        finally:
+            self._blocks.pop()
+
+    def add_if(
+        self,
+        name: str,
+        arms: Sequence[tuple[str, Sequence[Node]]],
+        condition: Value | None = None,
+        probabilities: Mapping[str, Fraction] = _NO_PROBABILITIES,
+    ) -> None:
+        """Append an ``if`` whose arms were collected with ``block``."""
+        built = tuple(Arm(arm, tuple(body), probabilities.get(arm)) for arm, body in arms)
+        self._append(If(name, built, condition.name if condition else None, self.place))
+
+    def add_loop(
+        self,
+        name: str,
+        iterations: int,
+        body: Sequence[Node],
+        carried: Sequence[str] = (),
+        chances: Sequence[tuple[int, Fraction]] = (),
+    ) -> None:
+        """Append a loop whose body was collected with ``block``."""
+        self._append(Loop(name, iterations, tuple(body), tuple(carried), tuple(chances), self.place))
+
+    def override(
+        self, *, cycles: int | None = None, weight_bytes: int | None = None, core: int | None = None
+    ) -> None:
+        """Give the op that was appended last the user's own cycles, bytes of all of its weights, or core."""
+        op = self._blocks[-1][-1]
+        if not isinstance(op, Op):
+            raise TypeError("only an op has cycles and weights")
+        weights = op.weights
+        if weight_bytes is not None:
+            elements = sum(self._weights.pop(w).elements for w in weights)
+            weights = (self.raw_weight(f"{op.name}.weights", weight_bytes, elements or None),)
+        cycles = op.cycles if cycles is None else cycles
+        core = op.core if core is None else core
+        self._blocks[-1][-1] = replace(op, cycles=cycles, weights=weights, core=core)
+
+    def defines(self, body: Sequence[Node], tensor: str) -> bool:
+        """Whether an op of ``body`` writes ``tensor``."""
+        return any(tensor in op.outputs for op in ops(tuple(body)))
+
+    def makes(self, tensor: str) -> bool:
+        """Whether an op of the innermost open block writes ``tensor``."""
+        return self.defines(self._blocks[-1], tensor)
+
+    def size(self, tensor: str) -> int:
+        """Bytes of a tensor that has been declared."""
+        return self._tensors[tensor].bytes
+
+    def rename(self, body: list[Node], old: str, new: str) -> None:
+        """Let what ``body`` defines as ``old`` be ``new``, in all of ``body``: an arm's result."""
+        tensor = self._tensors.pop(old)
+        known = self._tensors.setdefault(new, replace(tensor, name=new))
+        if known.bytes != tensor.bytes:
+            raise ValueError(f"{old} and {new} differ in size")
+        body[:] = [_renamed(node, old, new) for node in body]
+
+    def _append(self, node: Node) -> None:
+        if node.name in self._names:
+            raise BadInput(
+                f"the name {node.name!r} is used twice",
+                where=self.place,
+                hint="give every op a name of its own",
+            )
+        self._names.add(node.name)
+        self._blocks[-1].append(node)
+
+    # -- ops -----------------------------------------------------------------------------------
+
+    def emit(
+        self,
+        kind: str,
+        name: str,
+        work: Work,
+        inputs: Sequence[Value],
+        shapes: Sequence[Sequence[int]],
+        *,
+        weights: Sequence[str] = (),
+        outputs: Sequence[str] | None = None,
+        out_dtype: str | Sequence[str] | None = None,
+        cycles: int | None = None,
+        in_place: bool = False,
+        gathers: bool = False,
+        sliced: tuple[str, int] | None = None,
+    ) -> tuple[Value, ...]:
+        """Append one op; its outputs are named after it unless ``outputs`` says otherwise. Without
+        ``out_dtype``, for all of them or one each, they have the element type of the first input.
+        ``sliced`` is the tensor of which a run moves one slice, and the number of its slices."""
+        names = outputs or ([name] if len(shapes) == 1 else [f"{name}:{i}" for i in range(len(shapes))])
+        dtype = inputs[0].dtype if inputs else self.dtype
+        given = (out_dtype,) * len(shapes) if isinstance(out_dtype, str) else out_dtype
+        dtypes = given or (dtype,) * len(shapes)
+        values = tuple(self.tensor(*each) for each in zip(names, shapes, dtypes, strict=True))
+        op = Op(
+            name=name,
+            kind=kind,
+            work=work,
+            inputs=tuple(v.name for v in inputs),
+            outputs=tuple(v.name for v in values),
+            weights=tuple(weights),
+            dtype=inputs[0].dtype if inputs else dtypes[0],
+            cycles=cycles,
+            overwrites=inputs[0].name if in_place and inputs else None,
+            gathers=gathers,
+            sliced=sliced[0] if sliced else None,
+            slices=sliced[1] if sliced else 1,
+            place=self.place,
+        )
+        self._append(op)
+        return values
+
+    def build(self) -> Program:
+        """The finished program, not yet validated: see ``chipmodel.passes.validate``."""
+        return Program(
+            name=self.name,
+            tensors=dict(self._tensors),
+            weights=dict(self._weights),
+            inputs=tuple(self._inputs),
+            outputs=tuple(self._outputs),
+            body=tuple(self._blocks[0]),
+            source=self.source,
+            notes=tuple(self.notes),
+        )
+
+
+def _renamed(node: Node, old: str, new: str) -> Node:
+    def names(given: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(new if name == old else name for name in given)
+
+    match node:
+        case Op():
+            overwrites = new if node.overwrites == old else node.overwrites
+            sliced = new if node.sliced == old else node.sliced
+            return replace(
+                node,
+                inputs=names(node.inputs),
+                outputs=names(node.outputs),
+                overwrites=overwrites,
+                sliced=sliced,
+            )
+        case If():
+            arms = tuple(replace(a, body=tuple(_renamed(n, old, new) for n in a.body)) for a in node.arms)
+            return replace(node, arms=arms, condition=new if node.condition == old else node.condition)
+        case Loop():
+            body = tuple(_renamed(n, old, new) for n in node.body)
+            return replace(node, body=body, carried=names(node.carried))

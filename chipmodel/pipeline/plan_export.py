@@ -9,7 +9,7 @@ from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
 from chipmodel.passes.op_order import names_in_order
-from chipmodel.pipeline.single_core import Planned
+from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore, write_plan
 
 

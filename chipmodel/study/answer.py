@@ -11,23 +11,32 @@ from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.compare.packing import run
 from chipmodel.errors import ChipmodelError, DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
 from chipmodel.model.study_row import Improved, Point, Row, Status
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace
+from chipmodel.passes.steady_state import inferences_of, unrolled
+from chipmodel.pipeline.multicore import run_cores
+from chipmodel.pipeline.partition import assigned
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.study.task import Task
+from chipmodel.study.workload import Source
+from reports.packing.answer import Answer, compile_seconds
+from solvers.core.outcome import Limits
+from solvers.registry import packer_named, solve
+from solvers.search import complete as search
+from workloads.packing.problem_csv import PackingTable
 
 if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.plan import Problem
-    from chipmodel.model.program import Program
-    from chipmodel.model.result import Result
-    from chipmodel.model.time_bound import TimeBound
-    from chipmodel.model.trace import Trace
-    from chipmodel.pipeline.single_core import Planned
-    from chipmodel.study.task import Task
-    from chipmodel.study.workload import Source
-    from reports.packing.answer import Answer
-    from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
-
     Workload = Program | PackingTable
 
 K = TypeVar("K")
@@ -40,8 +49,8 @@ NODES = 2_000_000
 
 
 @dataclass
-class Desk:
-    """What a worker has at hand from earlier points, and how it gets workloads."""
+class WorkerCache:
+    """Workloads and bounds that a worker keeps from earlier points, and how it loads workloads."""
 
     load: Callable[[Source], Workload]
     workloads: OrderedDict[Source, Workload] = field(default_factory=lambda: OrderedDict())
@@ -53,9 +62,6 @@ class Desk:
 
     def bound(self, task: Task, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
         """Cycles that no plan beats, whatever the planners."""
-        from chipmodel.bounds.time_bound import time_bound
-        from chipmodel.passes.steady_state import inferences_of, unrolled
-
         key = task.source, task.chip_digest, tuple(sorted(path.items()))
         made = unrolled(program, inferences_of(program, path))
         return _kept(self.bounds, key, lambda: time_bound(made, chip, path), KEPT_BOUNDS)
@@ -70,12 +76,12 @@ def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) ->
     return known[key]
 
 
-def answer(task: Task, desk: Desk) -> Row:
+def answer(task: Task, kept: WorkerCache) -> Row:
     """The row of ``task``. Never raises but for what ends a process."""
     began = perf_counter()
     status: Status
     try:
-        row = _answer(task, desk)
+        row = _answer(task, kept)
         return replace(row, seconds=row.seconds or perf_counter() - began)
     except DoesNotFit as refusal:
         status, error = "does not fit", str(refusal)
@@ -91,23 +97,19 @@ def failed(task: Task, error: str) -> Row:
     return Row(task.point, task.key, "failed", 0.0, error=error)
 
 
-def _answer(task: Task, desk: Desk) -> Row:
-    from workloads.packing.problem_csv import PackingTable
-
+def _answer(task: Task, kept: WorkerCache) -> Row:
     if task.error:
         return failed(task, task.error)
-    workload = desk.workload(task.source)
+    workload = kept.workload(task.source)
     _warm(task.point.packer, task.point.merge)
     if isinstance(workload, PackingTable):
         return _packed(task, workload)
     assert task.chip is not None, "a program runs on a chip"
-    return _simulated(task, workload, task.chip, desk)
+    return _simulated(task, workload, task.chip, kept)
 
 
 def _packed(task: Task, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then held against it."""
-    from reports.packing.answer import compile_seconds
-
     capacity = table.problem.capacity
     found = pack_task(task, table)
     return Row(
@@ -125,8 +127,6 @@ def _packed(task: Task, table: PackingTable) -> Row:
 
 def pack_task(task: Task, table: PackingTable) -> Answer:
     """The smallest peak that the point's packer finds, whatever the capacity."""
-    from chipmodel.compare.packing import run
-
     free = replace(table, problem=replace(table.problem, capacity=None), hints={})
     return run(free, task.point.workload, task.point.packer, _limits(task.point))
 
@@ -139,11 +139,9 @@ def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Stat
     return found.status
 
 
-def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
-    """What ``chipmodel simulate`` answers, without the synchronous twin of every other streamer; and a packer
+def _simulated(task: Task, program: Program, chip: Chip, kept: WorkerCache) -> Row:
+    """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
-    from chipmodel.machine.simulate import simulate
-
     if chip.cores > 1:
         return _on_cores(task, program, chip)
     point = task.point
@@ -165,36 +163,30 @@ def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
         return row
     trace = simulate(planned.commands, chip, {})
     row = replace(row, status=solved.status, seconds=perf_counter() - began)
-    twin = trace.cycles if point.streamer == "sync" else None
+    sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
-    bound = planned.bound or desk.bound(task, program, chip, trace.path)
-    return _timed(row, chip, trace, bound.cycles, twin)
+    bound = planned.bound or kept.bound(task, program, chip, trace.path)
+    return _timed(row, chip, trace, bound.cycles, sync)
+
+
+def request_of(task: Task, program: Program, chip: Chip) -> PlanRequest:
+    """What the point asks of the pipeline: the smallest peak, within the study's limits."""
+    point = task.point
+    limits = _limits(point)
+    return PlanRequest(
+        program, chip, point.packer, point.streamer, point.merge, limits=limits, smallest_peak=True
+    )
 
 
 def plan_task(task: Task, program: Program, chip: Chip) -> Planned:
-    """The plan of the point on one core, within the study's limits."""
-    from chipmodel.pipeline.partition import assigned
-    from chipmodel.pipeline.single_core import plan
-    from chipmodel.pipeline.smallest_peak import with_smallest_peak
-
-    point, limits, began = task.point, _limits(task.point), perf_counter()
+    """The plan of the point on one core."""
     assigned(program, chip.cores)
-    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, limits)
-    left = replace(limits, seconds=limits.left(began))
-    return with_smallest_peak(planned, point.packer, point.merge, left)
+    return plan(request_of(task, program, chip))
 
 
 def cores_task(task: Task, program: Program, chip: Chip) -> Result:
     """The point on several cores; the study's limits are for each plan of a core that is tried."""
-    from chipmodel.pipeline.multicore import run_cores
-
-    point = task.point
-    return run_cores(
-        *(program, chip, point.packer, point.streamer),
-        merge=point.merge,
-        limits=_limits(point),
-        smallest=True,
-    )
+    return run_cores(request_of(task, program, chip), {})
 
 
 def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
@@ -217,12 +209,12 @@ def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
     return _timed(row, chip, result.trace, result.lower_bound_cycles, result.sync_cycles)
 
 
-def _timed(row: Row, chip: Chip, trace: Trace, bound: int, twin: int | None) -> Row:
+def _timed(row: Row, chip: Chip, trace: Trace, bound: int, sync: int | None) -> Row:
     return replace(
         row,
         total_cycles=trace.cycles,
         lower_bound_cycles=bound,
-        sync_cycles=twin,
+        sync_cycles=sync,
         npu_busy_cycles=trace.busy("npu"),
         dma_busy_cycles=trace.busy("dma"),
         milliseconds=chip.milliseconds(trace.cycles),
@@ -245,9 +237,6 @@ def _trajectory(steps: Sequence[tuple[float, int | None, int]]) -> tuple[Improve
 
 def _limits(point: Point) -> Limits:
     """Those of the study, or what the packer has of its own. One thread: the points run side by side."""
-    from solvers.core.outcome import Limits
-    from solvers.registry import packer_named
-
     own = packer_named(point.packer).limits
     nodes = point.node_limit
     if point.time_limit is None and nodes is None:
@@ -258,12 +247,6 @@ def _limits(point: Point) -> Limits:
 @cache
 def _warm(packer: str, merge: str) -> None:
     """Import and compile, so that no point's seconds have it in them."""
-    from chipmodel.model.interval import Interval
-    from chipmodel.model.plan import Buffer, Problem
-    from solvers.registry import solve
-
     solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), packer)
     if packer in ("exact", "search") or merge == "exact":
-        from solvers.search import complete as search
-
         search.warm()

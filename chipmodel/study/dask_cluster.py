@@ -15,18 +15,15 @@ from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.model.study_row import Row
-from chipmodel.study.answer import Desk, answer, failed
+from chipmodel.study.answer import WorkerCache, Workload, answer, failed
 from chipmodel.study.code_version import code_version
 from chipmodel.study.crew import DEATHS, Pace, gave_up
 from chipmodel.study.task import Task
 from chipmodel.study.workload import Source, load_workload
-
-if TYPE_CHECKING:
-    from chipmodel.study.answer import Workload
 
 BATCH_SECONDS = 0.5
 MOST_TOGETHER = 64
@@ -48,11 +45,11 @@ def answered(code: str, read: bytes, tasks: Sequence[Task]) -> list[Row]:
     that is empty. Raises OtherCode."""
     if code != code_version():
         raise OtherCode(code_version())
-    desk: Desk | None = getattr(_here, "desk", None)
-    if desk is None:
-        desk = _here.desk = Desk(load_workload)
-    desk.load = (lambda _: pickle.loads(read)) if read else load_workload
-    return [answer(task, desk) for task in tasks]
+    cache: WorkerCache | None = getattr(_here, "cache", None)
+    if cache is None:
+        cache = _here.cache = WorkerCache(load_workload)
+    cache.load = (lambda _: pickle.loads(read)) if read else load_workload
+    return [answer(task, cache) for task in tasks]
 
 
 class Cluster:
@@ -192,7 +189,7 @@ def _without(task: Task, error: Exception) -> Row:
     def load(source: Source) -> Workload:
         raise error
 
-    return answer(task, Desk(load))
+    return answer(task, WorkerCache(load))
 
 
 def _client(address: str) -> Any:

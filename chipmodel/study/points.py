@@ -11,12 +11,14 @@ from hashlib import sha256
 from itertools import product
 
 from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.study_row import Point
 from chipmodel.study.code_version import code_version
 from chipmodel.study.study_file import Filter, Study, reading
 from chipmodel.study.task import Task
 from chipmodel.study.workload import Source
+from solvers.registry import packer_named
 
 _NOWHERE = Place("")
 Overrides = tuple[tuple[str, str], ...]
@@ -91,8 +93,6 @@ def _plain(study: Study, point: Point, source: Source) -> Point:
 
 @cache
 def _searches(packer: str, merge: str) -> bool:
-    from solvers.registry import packer_named
-
     return merge == "exact" or packer_named(packer).search is not None
 
 
@@ -122,8 +122,6 @@ def _same(key: str, value: str, pattern: str) -> bool:
 
 
 def _machine(study: Study, name: str, overrides: Overrides) -> _Machine:
-    from chipmodel.chip.chip_file import load_chip
-
     try:
         chip = load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
     except BadInput as error:

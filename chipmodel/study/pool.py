@@ -18,7 +18,7 @@ from chipmodel.model.study_row import Row
 from chipmodel.study.answer import failed
 from chipmodel.study.crew import DEATHS, Pace, gave_up
 from chipmodel.study.task import Task
-from chipmodel.study.worker import BEFOREHAND, serve
+from chipmodel.study.worker import PRELOADED, serve
 
 AHEAD_SECONDS = 0.25
 MOST_AHEAD = 32
@@ -197,7 +197,7 @@ def _context() -> ForkServerContext | SpawnContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*BEFOREHAND])
+    context.set_forkserver_preload([*PRELOADED])
     return context
 
 

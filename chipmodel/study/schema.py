@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from chipmodel.cli.pack import MOST_NODES, MOST_SECONDS, MOST_SEED
+from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
 
 
 def _listed(value: Any) -> Any:

@@ -26,17 +26,19 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import Document, read_text, read_yaml, validate
 from chipmodel.files.yaml_tree import Step
+from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, matching, source_of
-
-if TYPE_CHECKING:
-    from chipmodel.study.schema import FilterItem, StudyFile
+from dma.stream import policies, policy_named
+from solvers.branches.mergers import merger_named, mergers
+from solvers.registry import packer_named, packers
 
 T = TypeVar("T")
 S = TypeVar("S", str, int)
@@ -79,8 +81,6 @@ class Study:
 
     def chip_file(self, chip: str) -> str:
         """The preset's name, or the path of the chip file."""
-        from chipmodel.chip.chip_file import preset_names
-
         return chip if chip in preset_names() else str(self.file.parent / chip)
 
 
@@ -91,8 +91,6 @@ def read_study(path: Path) -> Study:
 
 def parse_study(text: str, path: Path) -> Study:
     """The same from its text; ``path`` says what other files' paths are relative to."""
-    from chipmodel.study.schema import StudyFile
-
     document = read_yaml(text, str(path))
     asked = validate(StudyFile, document)
     reader = _Reader(document, path.parent)
@@ -151,16 +149,12 @@ class _Reader:
         return found
 
     def chips(self, names: Sequence[str]) -> tuple[str, ...]:
-        from chipmodel.chip.chip_file import load_chip, preset_names
-
         def check(name: str) -> None:
             load_chip(name if name in preset_names() else self._chip_path(name))
 
         return self._named("chips", names, preset_names(), check)
 
     def _chip_path(self, name: str) -> str:
-        from chipmodel.chip.chip_file import preset_names
-
         path = self.folder / name
         if path.is_file():
             return str(path)
@@ -168,18 +162,12 @@ class _Reader:
         raise BadInput(f"no chip is called {shown(name)}", hint=hint)
 
     def packers(self, names: Sequence[str]) -> tuple[str, ...]:
-        from solvers.registry import packer_named, packers
-
         return self._named("packers", names, tuple(packers()), packer_named)
 
     def merges(self, names: Sequence[str]) -> tuple[str, ...]:
-        from solvers.branches.mergers import merger_named, mergers
-
         return self._named("merges", names, tuple(mergers()), merger_named)
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        from dma.stream import policies, policy_named
-
         return self._named("streamers", names, tuple(policies()), policy_named)
 
     def _named(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
@@ -36,8 +36,7 @@ from solvers.registry import packer_named, solve
 from solvers.search import complete as search
 from workloads.packing.problem_csv import PackingTable
 
-if TYPE_CHECKING:
-    Workload = Program | PackingTable
+Workload = Program | PackingTable
 
 K = TypeVar("K")
 V = TypeVar("V")

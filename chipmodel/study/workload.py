@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
@@ -59,8 +60,6 @@ def is_packing(name: str) -> bool:
 
 def matching(pattern: str, folder: Path) -> list[str]:
     """The workloads that a name with a ``*`` in it stands for, sorted; files are relative to ``folder``."""
-    from fnmatch import fnmatchcase
-
     if pattern.startswith("zoo:"):
         return [name for n in networks() if fnmatchcase(name := f"zoo:{n.name}", pattern)]
     if pattern.startswith(SCHEME):

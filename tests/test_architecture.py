@@ -141,3 +141,24 @@ def test_nothing_is_said_in_words_that_only_we_know() -> None:
     for path in MODULES.values():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             assert not dialect.search(line), f"{path}:{number}: {line}"
+
+
+def test_the_map_of_the_architecture_names_what_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 8192
+    named = set(re.findall(r"`([\w./]+/[\w./]*)`", text))
+    assert len(named) > 20
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_the_map_of_the_architecture_draws_imports_that_there_are() -> None:
+    """Every arrow of the picture is an import, and every package of ``chipmodel`` is in it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    places = dict(re.findall(r"(\w+)\[\"([\w/]+)", text))
+    arrows = re.findall(r"^  (\w+)(?:\[[^\]]*\])? --> (\w+)", text, re.MULTILINE)
+    edges = {(a, b) for a, found in IMPORTS.items() for b, _ in found if b in MODULES}
+    for a, b in arrows:
+        begins = tuple(f"{places[each].replace('/', '.')}." for each in (a, b))
+        assert any(f"{x}.".startswith(begins[0]) and f"{y}.".startswith(begins[1]) for x, y in edges), (a, b)
+    packages = {path.name for path in (ROOT / "chipmodel").iterdir() if (path / "__init__.py").exists()}
+    assert {name for name in packages if f"chipmodel/{name}" not in text} == set()

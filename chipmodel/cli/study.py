@@ -17,16 +17,16 @@ from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.atomic_write import keep
 from chipmodel.model.study_row import Row
 from chipmodel.study.code_version import code_version
-from chipmodel.study.crew import Crew
 from chipmodel.study.dask_cluster import Cluster
 from chipmodel.study.engine import stopping, work
 from chipmodel.study.export import write_table, writer_of
 from chipmodel.study.points import idle_filters, tasks_of
-from chipmodel.study.pool import Pool, cores
-from chipmodel.study.progress import Follower, following
-from chipmodel.study.store import Counts, Store, StudyHeader, opened, read_rows
+from chipmodel.study.pool import LocalPool, cores
+from chipmodel.study.progress import StudyStatus, show_progress
+from chipmodel.study.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
 from chipmodel.study.study_file import Study, read_study
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker_group import WorkerGroup
 from chipmodel.terminal.progress import stage
 
 MOST_WORKERS = 1024
@@ -131,36 +131,36 @@ def study(*, options: StudyOptions) -> int:
     return EXIT_DONE if counts.stored == counts.points and not counts.failed else EXIT_UNKNOWN
 
 
-def _ask(store: Store, asked: Study, tasks: tuple[Task, ...]) -> None:
+def _ask(store: StudyStore, asked: Study, tasks: tuple[PointTask, ...]) -> None:
     """Searches are handed out first, as they may take long: then nobody waits for one at the end."""
     header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
     turns = sorted(tasks, key=lambda task: not task.searches)
     store.ask(header, [task.key for task in tasks], (task.key for task in turns))
 
 
-def _run(store: Store, tasks: tuple[Task, ...], options: StudyOptions) -> bool:
+def _run(store: StudyStore, tasks: tuple[PointTask, ...], options: StudyOptions) -> bool:
     """Answer the points that have no row; False where the user stopped it."""
     missing = store.open_points()
     if not missing:
         return True
     with (
         stopping() as stop,
-        _crew(missing, options) as crew,
-        following(len(tasks), store.rows()) as watch,
+        _workers(missing, options) as workers,
+        show_progress(len(tasks), store.rows()) as watch,
     ):
-        work(store, {task.key: task for task in tasks}, crew, watch, stop)
+        work(store, {task.key: task for task in tasks}, workers, watch, stop)
     return not stop.asked
 
 
-def _crew(missing: int, options: StudyOptions) -> AbstractContextManager[Crew]:
-    return Cluster(options.dask) if options.dask else Pool(min(missing, options.workers or cores()))
+def _workers(missing: int, options: StudyOptions) -> AbstractContextManager[WorkerGroup]:
+    return Cluster(options.dask) if options.dask else LocalPool(min(missing, options.workers or cores()))
 
 
 def _document(
-    name: str, counts: Counts, errors: list[tuple[str, int]], rows: Iterable[Row]
+    name: str, counts: StudyCounts, errors: list[tuple[str, int]], rows: Iterable[Row]
 ) -> dict[str, Any]:
     """How far the study is, as JSON."""
-    gaps = Follower(counts.points, rows)
+    gaps = StudyStatus(counts.points, rows)
     return {
         "study": name,
         "points": counts.points,

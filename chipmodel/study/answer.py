@@ -28,7 +28,7 @@ from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import Source
 from reports.packing.answer import Answer, compile_seconds
 from solvers.core.outcome import Limits
@@ -59,7 +59,7 @@ class WorkerCache:
         """The workload, loaded once for the points that follow one another."""
         return _kept(self.workloads, source, lambda: self.load(source), KEPT_WORKLOADS)
 
-    def bound(self, task: Task, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
+    def bound(self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
         """Cycles that no plan beats, whatever the planners."""
         key = task.source, task.chip_digest, tuple(sorted(path.items()))
         made = unrolled(program, inferences_of(program, path))
@@ -75,7 +75,7 @@ def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) ->
     return known[key]
 
 
-def answer(task: Task, kept: WorkerCache) -> Row:
+def answer(task: PointTask, kept: WorkerCache) -> Row:
     """The row of ``task``. Never raises but for what ends a process."""
     began = perf_counter()
     status: Status
@@ -91,12 +91,12 @@ def answer(task: Task, kept: WorkerCache) -> Row:
     return Row(task.point, task.key, status, perf_counter() - began, error=error)
 
 
-def failed(task: Task, error: str) -> Row:
+def failed(task: PointTask, error: str) -> Row:
     """The row of a point that nobody could answer."""
     return Row(task.point, task.key, "failed", 0.0, error=error)
 
 
-def _answer(task: Task, kept: WorkerCache) -> Row:
+def _answer(task: PointTask, kept: WorkerCache) -> Row:
     if task.error:
         return failed(task, task.error)
     workload = kept.workload(task.source)
@@ -107,7 +107,7 @@ def _answer(task: Task, kept: WorkerCache) -> Row:
     return _simulated(task, workload, task.chip, kept)
 
 
-def _packed(task: Task, table: PackingTable) -> Row:
+def _packed(task: PointTask, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then held against it."""
     capacity = table.problem.capacity
     found = pack_task(task, table)
@@ -124,7 +124,7 @@ def _packed(task: Task, table: PackingTable) -> Row:
     )
 
 
-def pack_task(task: Task, table: PackingTable) -> Answer:
+def pack_task(task: PointTask, table: PackingTable) -> Answer:
     """The smallest peak that the point's packer finds, whatever the capacity."""
     free = replace(table, problem=replace(table.problem, capacity=None), hints={})
     return run(free, task.point.workload, task.point.packer, _limits(task.point))
@@ -138,7 +138,7 @@ def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Stat
     return found.status
 
 
-def _simulated(task: Task, program: Program, chip: Chip, kept: WorkerCache) -> Row:
+def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
     """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
     if chip.cores > 1:
@@ -168,7 +168,7 @@ def _simulated(task: Task, program: Program, chip: Chip, kept: WorkerCache) -> R
     return _timed(row, chip, trace, bound.cycles, sync)
 
 
-def request_of(task: Task, program: Program, chip: Chip) -> PlanRequest:
+def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
     """What the point asks of the pipeline: the smallest peak, within the study's limits."""
     point = task.point
     limits = _limits(point)
@@ -177,18 +177,18 @@ def request_of(task: Task, program: Program, chip: Chip) -> PlanRequest:
     )
 
 
-def plan_task(task: Task, program: Program, chip: Chip) -> Planned:
+def plan_task(task: PointTask, program: Program, chip: Chip) -> Planned:
     """The plan of the point on one core."""
     assigned(program, chip.cores)
     return plan(request_of(task, program, chip))
 
 
-def cores_task(task: Task, program: Program, chip: Chip) -> Result:
+def cores_task(task: PointTask, program: Program, chip: Chip) -> Result:
     """The point on several cores; the study's limits are for each plan of a core that is tried."""
     return run_cores(request_of(task, program, chip), {})
 
 
-def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
+def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
     """Peak, bound and problem are those of the core with the highest peak."""
     began = perf_counter()
     result = cores_task(task, program, chip)

@@ -20,7 +20,7 @@ from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.study.answer import cores_task, pack_task, plan_task, request_of
 from chipmodel.study.points import tasks_of
 from chipmodel.study.study_file import Study, parse_study
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
 from reports.packing.page import render_packing
 from reports.run.page import render_page
@@ -59,7 +59,7 @@ def pages_of(text: str, file: Path, rows: Sequence[Row]) -> Iterator[tuple[Row, 
         yield row, page_of(_with_origins(study, tasks[row.key]))
 
 
-def _with_origins(study: Study, task: Task) -> Task:
+def _with_origins(study: Study, task: PointTask) -> PointTask:
     """The chip with the origin of its numbers, which decides nothing but is on the page."""
     if task.chip is None:
         return task
@@ -67,7 +67,7 @@ def _with_origins(study: Study, task: Task) -> Task:
     return replace(task, chip=load_chip(study.chip_file(task.point.chip), settings))
 
 
-def page_of(task: Task) -> str:
+def page_of(task: PointTask) -> str:
     """The point planned with the study's limits, as a page."""
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
@@ -76,7 +76,7 @@ def page_of(task: Task) -> str:
     return render_page(with_unmerged(_result(task, workload, task.chip), task.point.packer))
 
 
-def _result(task: Task, program: Program, chip: Chip) -> Result:
+def _result(task: PointTask, program: Program, chip: Chip) -> Result:
     """What ``simulate`` would have, with the plan of the study."""
     if chip.cores > 1:
         return cores_task(task, program, chip)

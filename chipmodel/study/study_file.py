@@ -51,7 +51,7 @@ MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class StudyFilter:
     """What every matching point has: for each key, one of the patterns."""
 
     patterns: tuple[tuple[str, tuple[str, ...]], ...]
@@ -74,8 +74,8 @@ class Study:
     seeds: tuple[int, ...]
     sweeps: tuple[tuple[str, tuple[str, ...]], ...]
     """Chip fields and their values, sorted by field."""
-    include: tuple[Filter, ...]
-    exclude: tuple[Filter, ...]
+    include: tuple[StudyFilter, ...]
+    exclude: tuple[StudyFilter, ...]
     time_limit: float | None
     node_limit: int | None
 
@@ -214,11 +214,11 @@ class _Reader:
         except KeyError:
             return self.document.written(path[:-1]).strip()
 
-    def filters(self, asked: StudyFile, kind: str) -> tuple[Filter, ...]:
+    def filters(self, asked: StudyFile, kind: str) -> tuple[StudyFilter, ...]:
         items: Sequence[FilterItem] = getattr(asked.filters, kind)
         return tuple(self._filter(asked, kind, index, item) for index, item in enumerate(items))
 
-    def _filter(self, asked: StudyFile, kind: str, index: int, item: FilterItem) -> Filter:
+    def _filter(self, asked: StudyFile, kind: str, index: int, item: FilterItem) -> StudyFilter:
         known = (*KEYS, *asked.set)
         patterns: list[tuple[str, tuple[str, ...]]] = []
         for key, values in item.items():
@@ -228,7 +228,7 @@ class _Reader:
                 raise BadInput(f"a filter cannot ask for {shown(key)}", where=place, hint=hint)
             texts = [self._text("filters", kind, index, key, each) for each in range(len(values))]
             patterns.append((key, tuple(texts)))
-        return Filter(tuple(patterns), self._place("filters", kind, index))
+        return StudyFilter(tuple(patterns), self._place("filters", kind, index))
 
 
 def reading(field: str, text: str, place: Place) -> Any:

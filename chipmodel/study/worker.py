@@ -13,7 +13,7 @@ from time import perf_counter
 
 from chipmodel.model.study_row import Row
 from chipmodel.study.answer import WorkerCache, answer
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
 
 PRELOADED = (__name__,)
@@ -26,7 +26,7 @@ def serve(pipe: Connection) -> None:
     """Answer the lists of tasks that come through ``pipe`` with lists of rows, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    tasks: SimpleQueue[Task] = SimpleQueue()
+    tasks: SimpleQueue[PointTask] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     gc.freeze()
     cache = WorkerCache(load_workload)
@@ -52,7 +52,7 @@ def _send(pipe: Connection, rows: list[Row]) -> None:
         rows.clear()
 
 
-def _listen(pipe: Connection, tasks: SimpleQueue[Task]) -> None:
+def _listen(pipe: Connection, tasks: SimpleQueue[PointTask]) -> None:
     """Always reads, so that the other side never waits; and ends the process when that is gone, whatever the
     process is at."""
     try:

@@ -1,4 +1,4 @@
-"""Who works on a study, and whether that process still lives."""
+"""Processes that work on a study, and whether they are still alive."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from time import time
 
 LEASE_SECONDS = 60.0
-"""How long a process on another machine counts as alive after it has said so."""
+"""How long a process on another machine counts as alive after its last heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process: its number in the store, its machine, its pid, when that began, and when it last said that
-    it lives (seconds since 1970)."""
+    """A process: its number in the store, its machine, its pid, when it started, and its last heartbeat
+    (seconds since 1970)."""
 
     id: int
     host: str

@@ -1,4 +1,4 @@
-"""Who answers points: what the local pool and the cluster have in common."""
+"""Workers that answer points: what the local pool and a cluster have in common."""
 
 from __future__ import annotations
 
@@ -7,40 +7,38 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chipmodel.model.study_row import Row
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 
-DEATHS = 2
-"""A point at which so many workers in a row ended is given up as failed."""
+MOST_DEATHS = 2
+"""Workers that may die in a row at one point before it is stored as failed."""
 
 
-class Crew(Protocol):
+class WorkerGroup(Protocol):
     """Workers that answer points in any order."""
 
     @property
     def room(self) -> int:
-        """How many points it would take now."""
+        """Points that it would accept now."""
         ...
 
     @property
     def busy(self) -> bool:
-        """Whether a point that was given has not been answered."""
+        """Whether a submitted point has no answer yet."""
         ...
 
-    def give(self, tasks: Sequence[Task]) -> None:
-        """Have ``tasks`` answered, more or less in this order."""
+    def give(self, tasks: Sequence[PointTask]) -> None:
+        """Submit ``tasks``, to be answered in roughly this order."""
         ...
 
     def take(self, seconds: float) -> list[Row]:
-        """Answers since the last call; where there are none, those that come within ``seconds``."""
+        """Answers since the last call; if there are none, those that arrive within ``seconds``."""
         ...
 
 
 @dataclass
-class Pace:
-    """How many points make a stretch of ``seconds`` of work, going by the slowest of the last few.
-
-    One, where a planner searches: nobody knows how long it takes, and others should not wait behind it.
-    """
+class BatchSize:
+    """How many points make about ``seconds`` of work, estimated from the slowest of the last eight
+    answers."""
 
     seconds: float
     most: int
@@ -57,9 +55,9 @@ class Pace:
         return max(1, min(self.most, int(self.seconds / max(slowest, 1e-6))))
 
 
-def gave_up(task: Task, how: str) -> str:
-    """The error of a point at which workers ended."""
+def death_error(task: PointTask, how: str) -> str:
+    """The error of a point at which workers died; ``how`` the last one did."""
     return (
-        f"the worker {how} at this point, {DEATHS} times\n"
+        f"the worker {how} at this point, {MOST_DEATHS} times\n"
         f"  hint: it may need more memory than there is; --retry-failed tries again ({task.point.workload})"
     )

@@ -1,4 +1,4 @@
-"""A row as the columns of a database table, and back."""
+"""Rows of a study as columns of a database table, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = ", ".join(
         *(f"{name} {'REAL' if name == 'milliseconds' else _type(name)}" for name in _ANSWER),
     ]
 )
-"""As CREATE TABLE wants them. ``overrides`` and ``trajectory`` are JSON."""
+"""For CREATE TABLE. ``overrides`` and ``trajectory`` are JSON."""
 
 
 def record_of(row: Row) -> tuple[Any, ...]:
@@ -39,7 +39,7 @@ def record_of(row: Row) -> tuple[Any, ...]:
 
 
 def row_of(record: Sequence[Any]) -> Row:
-    """The row whose ``record_of`` it is."""
+    """The inverse of ``record_of``."""
     values = dict(zip(("key", *_POINT, *_ANSWER), record, strict=True))
     values["overrides"] = tuple((name, value) for name, value in json.loads(values["overrides"]))
     values["trajectory"] = tuple(Improved(*step) for step in json.loads(values["trajectory"]))

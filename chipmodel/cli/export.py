@@ -10,7 +10,7 @@ import click
 from chipmodel.errors import BadInput
 
 if TYPE_CHECKING:
-    from chipmodel.files.json_file import Node
+    from chipmodel.files.json_file import JsonValue
     from reports.export.layout import Layout
 
 FORMATS = ("c-header", "tflm", "minimalloc", "csv", "parquet")
@@ -80,8 +80,8 @@ def export(
         _tflm(layout, tensors_file, source, output)
 
 
-def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
-    from chipmodel.plan_file.document import read_plan
+def _layout(root: JsonValue, text: str, source: str, core: int | None) -> Layout:
+    from chipmodel.plan_file.read import read_plan
     from reports.diff.result_file import is_result
     from reports.export.layout import layout_of
 
@@ -92,7 +92,7 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
     return layout_of(read_plan(text, source), source, core)
 
 
-def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None:
+def _ops(root: JsonValue, core: int | None, format_: str, output: str | None) -> None:
     from reports.diff.result_file import answer_of
     from reports.export.tables import ops_csv, ops_parquet
 

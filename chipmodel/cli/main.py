@@ -265,7 +265,7 @@ def check(
         return check_packing(plan_file, workload)
     from chipmodel.files.yaml_file import read_text
     from chipmodel.passes.in_place import reuse
-    from chipmodel.plan_file.document import read_plan
+    from chipmodel.plan_file.read import read_plan
     from chipmodel.verify.cores import verify_file
 
     plan = read_plan(read_text(Path(plan_file)), plan_file)

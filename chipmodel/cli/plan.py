@@ -65,7 +65,7 @@ def plan(
     from chipmodel.passes.op_order import names_in_order
     from chipmodel.pipeline import single_core as pipeline
     from chipmodel.pipeline.plan_export import plan_of_planned
-    from chipmodel.plan_file.document import write_plan
+    from chipmodel.plan_file.write import write_plan
 
     program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
     if chip.cores > 1:

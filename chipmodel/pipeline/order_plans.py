@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chipmodel.passes.in_place import InPlace
     from chipmodel.pipeline.order_choice import Chosen, OrderWish
     from chipmodel.pipeline.single_core import Planned
-    from chipmodel.plan_file.document import PlanFile
+    from chipmodel.plan_file.contents import PlanFile
 
 Run = Callable[["Program", Mapping[str, str]], "Result"]
 

@@ -18,7 +18,7 @@ from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Loop, Node, Program, ops
-from chipmodel.plan_file.document import PlanFile
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.verify.commands import MOST_VIOLATIONS, buffer_faults, verify
 from chipmodel.verify.commands import verify_file as verify_one_core
 

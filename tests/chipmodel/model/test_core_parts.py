@@ -13,7 +13,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
-from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
@@ -102,7 +102,7 @@ def test_nothing_takes_the_memory_of_what_crosses() -> None:
 
 def test_who_defines_a_tensor_and_who_reads_it_before_run_together() -> None:
     program = looped()
-    names = [[program.body[i].name for i in group] for group in together(program, uses(program))]
+    names = [[program.body[i].name for i in group] for group in same_core_groups(program, uses(program))]
     assert names == [["start", "early", "loop"], ["late"]]
 
 

@@ -185,7 +185,7 @@ def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def _write(comparison: Comparison, json_file: str | None, html_file: str | None) -> None:
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from reports.compare.rows import json_text, print_comparison
 
     texts: list[tuple[str, str]] = []
@@ -197,7 +197,7 @@ def _write(comparison: Comparison, json_file: str | None, html_file: str | None)
         if json_file and json_file != "-":
             texts.append((json_file, json_text(comparison)))
         for name, text in texts:
-            write_whole(Path(name), text)
+            write_atomically(Path(name), text)
     if json_file == "-":
         click.echo(json_text(comparison), nl=False)
         return

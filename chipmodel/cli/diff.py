@@ -21,14 +21,14 @@ def diff(a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    from chipmodel.files.atomic_write import keep, write_whole
+    from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
     from chipmodel.files.yaml_file import read_text
     from reports.diff.difference import compare_results
     from reports.diff.result_file import read_result
     from reports.diff.table import print_diff
     from reports.diff.words import diff_document
 
-    keep("--json", json_file, a_file, b_file)
+    refuse_overwriting("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
     text = json.dumps(diff_document(found), indent=2) + "\n"
@@ -36,7 +36,7 @@ def diff(a_file: str, b_file: str, json_file: str | None) -> None:
         click.echo(text, nl=False)
         return
     if json_file:
-        write_whole(Path(json_file), text)
+        write_atomically(Path(json_file), text)
     from rich.console import Console
 
     print_diff(found, Console())

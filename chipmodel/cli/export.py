@@ -55,7 +55,7 @@ def export(
 
     A trace for Perfetto is chipmodel simulate --trace.
     """
-    from chipmodel.files.atomic_write import keep
+    from chipmodel.files.atomic_write import refuse_overwriting
     from chipmodel.files.json_file import read_json
     from chipmodel.files.yaml_file import read_text
 
@@ -63,7 +63,7 @@ def export(
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
             raise BadInput(f"{option} says nothing about {format_}", hint=f"leave it out, or --as {wanted}")
-    keep("--output", output, source, tensors_file)
+    refuse_overwriting("--output", output, source, tensors_file)
     text = read_text(Path(source))
     root = read_json(text, source, HINT)
     if format_ in OF_RESULTS:
@@ -142,9 +142,9 @@ def _tflm(layout: Layout, tensors_file: str | None, source: str, output: str | N
 
 
 def _write(content: str | bytes, output: str | None) -> None:
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
 
     if isinstance(content, str) and output in (None, "-"):
         click.echo(content, nl=False)
     else:
-        write_whole(Path(output or ""), content)
+        write_atomically(Path(output or ""), content)

@@ -234,12 +234,12 @@ def _verdict(result: Result) -> int:
 
 def _write_all(outputs: list[tuple[str, Callable[[], str]]]) -> None:
     """All texts are made before the first file is written."""
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
 
     with stage("writing reports"):
         texts = [(Path(name), text()) for name, text in outputs]
         for path, text in texts:
-            write_whole(path, text)
+            write_atomically(path, text)
 
 
 @commands.command()
@@ -369,7 +369,7 @@ def calibrate(
     The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
     measurement can tell.
     """
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from chipmodel.files.yaml_file import read_text
     from dma.validation.calibration import calibrate as fit
     from dma.validation.calibration import chip_text
@@ -381,7 +381,7 @@ def calibrate(
         calibration = fit(table, chip_name, overrides)
     if output:
         base = _base_of(chip_name or calibration.before.kind.chip, Path(output))
-        write_whole(Path(output), chip_text(calibration, base, Path(table_file).name))
+        write_atomically(Path(output), chip_text(calibration, base, Path(table_file).name))
     errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
     changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
     print_calibration(calibration.before.chip, changes, errors[0], errors[1])

@@ -157,7 +157,7 @@ def _default_packer() -> str:
 
 def _write(answer: Answer, table: PackingTable, outputs: tuple[str | None, str | None, str | None]) -> None:
     """All texts are made before the first file is written; rows with offsets only where the plan fits."""
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from reports.packing.answer import json_text
     from reports.packing.page import render_packing
     from workloads.packing.problem_csv import write_packing
@@ -173,7 +173,7 @@ def _write(answer: Answer, table: PackingTable, outputs: tuple[str | None, str |
         if json_file:
             texts.append((json_file, json_text(answer)))
         for name, text in texts:
-            write_whole(Path(name), text)
+            write_atomically(Path(name), text)
     if csv_file and plan is None:
         click.echo(f"note: {csv_file} is not written: there is no plan that fits", err=True)
 

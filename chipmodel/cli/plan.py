@@ -61,7 +61,7 @@ def plan(
     The plan is what chipmodel check verifies and chipmodel export turns into a C header. What it is forecast
     to take, where nothing contends, and what no plan is below, is said on stderr. For a chip of one core.
     """
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from chipmodel.passes.op_order import names_in_order
     from chipmodel.pipeline import single_core as pipeline
     from chipmodel.pipeline.plan_export import plan_of_planned
@@ -84,7 +84,7 @@ def plan(
     if output == "-":
         click.echo(text, nl=False)
     else:
-        write_whole(Path(output), text)
+        write_atomically(Path(output), text)
     click.echo(_words(chosen, chip, planned), err=True)
     return 0 if planned.solved.peak <= chip.shared_memory.bytes else 1
 

@@ -44,7 +44,7 @@ def report(
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are sought beside STUDY.
     """
-    from chipmodel.files.atomic_write import keep, write_whole
+    from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
 
     if output == "-":
         raise BadInput("a page is not written to stdout", hint="name a file: -o report.html")
@@ -55,7 +55,7 @@ def report(
     with stage(f"reading {study}"):
         store = _store(Path(study), store_file)
         found = _read(Path(study), store)
-    keep("--output", output, study, store)
+    refuse_overwriting("--output", output, study, store)
     if output and folder:
         found = replace(
             found, pages=_write_pages(found, Path(study).parent, Path(folder), Path(output), keys)
@@ -64,7 +64,7 @@ def report(
         from reports.study.page import render_study
 
         with stage("writing reports"):
-            write_whole(Path(output), render_study(found))
+            write_atomically(Path(output), render_study(found))
         return
     from rich.console import Console
 
@@ -96,7 +96,7 @@ def _write_pages(
     found: Study, home: Path, folder: Path, output: Path, keys: tuple[str, ...]
 ) -> dict[str, str]:
     """Write the pages of the points into ``folder``, and say where each is as seen from ``output``."""
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from chipmodel.study.pages import SHORT, chosen, pages_of
 
     rows = chosen(found.rows, keys)
@@ -108,7 +108,7 @@ def _write_pages(
     with stage(f"planning {len(rows)} points again") as say:
         for row, page in pages_of(found.text, home / found.file, rows):
             path = folder / f"{row.key[:SHORT]}.html"
-            write_whole(path, page)
+            write_atomically(path, page)
             links[row.key] = quote(Path(relpath(path, output.parent)).as_posix())
             say(f"{len(links)} written")
     return links

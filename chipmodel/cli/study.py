@@ -74,7 +74,7 @@ def study(
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
     point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
     """
-    from chipmodel.files.atomic_write import keep
+    from chipmodel.files.atomic_write import refuse_overwriting
     from chipmodel.study.export import write_table, writer_of
     from chipmodel.study.points import idle_filters, tasks_of
     from chipmodel.study.store import opened, read_rows
@@ -89,8 +89,8 @@ def study(
     for note in idle_filters(asked):
         click.echo(f"note: {note}", err=True)
     path = Path(store_file) if store_file else asked.file.with_suffix(".sqlite")
-    keep("--export", table_file, study_file, path)
-    keep("--json", json_file, study_file, path, table_file)
+    refuse_overwriting("--export", table_file, study_file, path)
+    refuse_overwriting("--json", json_file, study_file, path, table_file)
     with opened(path) as store:
         _ask(store, asked, tasks)
         if retry_failed:
@@ -166,7 +166,7 @@ def _say(
     name: str, counts: Counts, errors: list[tuple[str, int]], rows: Iterable[Row], json_file: str | None
 ) -> None:
     """The answer: as JSON where it was asked for, else in words on stdout; errors on stderr."""
-    from chipmodel.files.atomic_write import write_whole
+    from chipmodel.files.atomic_write import write_atomically
     from chipmodel.study.progress import Follower
 
     gaps = Follower(counts.points, rows)
@@ -183,7 +183,7 @@ def _say(
     }
     text = json.dumps(document, indent=2) + "\n"
     if json_file and json_file != "-":
-        write_whole(Path(json_file), text)
+        write_atomically(Path(json_file), text)
     click.echo(text if json_file == "-" else _words(document), nl=json_file != "-")
     for error, number in errors[:SHOWN_ERRORS]:
         first = error.partition("\nTraceback")[0]

@@ -13,7 +13,7 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.files.yaml_file import read_text
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
-from chipmodel.plan_file.document import read_plan
+from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.cores import verify_file
 from chipmodel.verify.packing_answer import judge, read_claim

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chipmodel.cli.output import show, write_files
-from chipmodel.files.atomic_write import keep
+from chipmodel.files.atomic_write import refuse_overwriting
 from chipmodel.files.yaml_file import read_text
 from reports.diff.difference import compare_results
 from reports.diff.result_file import read_result
@@ -29,7 +29,7 @@ def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    keep("--json", json_file, a_file, b_file)
+    refuse_overwriting("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
     text = json.dumps(diff_document(found), indent=2) + "\n"

@@ -8,10 +8,10 @@ import click
 
 from chipmodel.cli.output import STDOUT, note
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import keep, write_whole
-from chipmodel.files.json_file import Node, read_json
+from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.yaml_file import read_text
-from chipmodel.plan_file.document import read_plan
+from chipmodel.plan_file.read import read_plan
 from reports.diff.result_file import answer_of, is_result
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
@@ -65,7 +65,7 @@ def export(
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
             raise BadInput(f"{option} says nothing about {format_}", hint=f"leave it out, or --as {wanted}")
-    keep("--output", output, source, tensors_file)
+    refuse_overwriting("--output", output, source, tensors_file)
     text = read_text(Path(source))
     root = read_json(text, source, HINT)
     if format_ in OF_RESULTS:
@@ -80,7 +80,7 @@ def export(
         _tflm(layout, tensors_file, source, output)
 
 
-def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
+def _layout(root: JsonValue, text: str, source: str, core: int | None) -> Layout:
     if is_result(root):
         what = "this is a result, and not the plan that this format needs"
         hint = "chipmodel simulate WORKLOAD --plan PLAN.json writes the plan"
@@ -88,7 +88,7 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
     return layout_of(read_plan(text, source), source, core)
 
 
-def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None:
+def _ops(root: JsonValue, core: int | None, format_: str, output: str | None) -> None:
     if core is not None:
         raise BadInput(f"--core says nothing about {format_}", hint="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
@@ -128,4 +128,4 @@ def _write(content: str | bytes, output: str | None) -> None:
     if isinstance(content, str) and output in (None, STDOUT):
         click.echo(content, nl=False)
     else:
-        write_whole(Path(output or ""), content)
+        write_atomically(Path(output or ""), content)

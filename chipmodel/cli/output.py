@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.files.atomic_write import write_whole
+from chipmodel.files.atomic_write import write_atomically
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> 
     with stage("writing reports"):
         contents = [(Path(name), make()) for name, make in outputs if name and name != STDOUT]
         for path, content in contents:
-            write_whole(path, content)
+            write_atomically(path, content)
 
 
 def show(json_file: str | None, text: Callable[[], str], words: Callable[[Console], None]) -> None:

@@ -28,7 +28,7 @@ from chipmodel.pipeline.plan import one_path_bound
 from chipmodel.pipeline.plan import plan as plan_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.plan_file.document import write_plan
+from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
 from dma.streamers.race import Forecasts
 from reports.run.ordering import order_words

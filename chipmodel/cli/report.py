@@ -10,7 +10,7 @@ from urllib.parse import quote
 import click
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.atomic_write import keep, write_whole
+from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
 from chipmodel.study.pages import SHORT, chosen, pages_of
 from chipmodel.study.store import read_rows
 from chipmodel.terminal.progress import stage
@@ -55,14 +55,14 @@ def report(
     with stage(f"reading {study}"):
         store = _store(Path(study), store_file)
         found = _read(Path(study), store)
-    keep("--output", output, study, store)
+    refuse_overwriting("--output", output, study, store)
     if output and folder:
         found = replace(
             found, pages=_write_pages(found, Path(study).parent, Path(folder), Path(output), keys)
         )
     if output:
         with stage("writing reports"):
-            write_whole(Path(output), render_study(found))
+            write_atomically(Path(output), render_study(found))
         return
     from rich.console import Console
 
@@ -98,7 +98,7 @@ def _write_pages(
     with stage(f"planning {len(rows)} points again") as say:
         for row, page in pages_of(found.text, home / found.file, rows):
             path = folder / f"{row.key[:SHORT]}.html"
-            write_whole(path, page)
+            write_atomically(path, page)
             links[row.key] = quote(Path(relpath(path, output.parent)).as_posix())
             say(f"{len(links)} written")
     return links

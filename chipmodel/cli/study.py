@@ -14,7 +14,7 @@ import click
 from chipmodel.cli.options import group
 from chipmodel.cli.output import STDOUT, note, write_files
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
-from chipmodel.files.atomic_write import keep
+from chipmodel.files.atomic_write import refuse_overwriting
 from chipmodel.model.study_row import Row
 from chipmodel.study.code_version import code_version
 from chipmodel.study.dask_cluster import Cluster
@@ -111,8 +111,8 @@ def study(*, options: StudyOptions) -> int:
         tasks = tasks_of(asked)
     note(idle_filters(asked))
     path = Path(options.store_file) if options.store_file else asked.file.with_suffix(".sqlite")
-    keep("--export", options.table_file, options.study_file, path)
-    keep("--json", options.json_file, options.study_file, path, options.table_file)
+    refuse_overwriting("--export", options.table_file, options.study_file, path)
+    refuse_overwriting("--json", options.json_file, options.study_file, path, options.table_file)
     with opened(path) as store:
         _ask(store, asked, tasks)
         if options.retry_failed:

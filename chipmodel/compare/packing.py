@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
 from chipmodel.model.plan import Plan, Problem, Solved
-from chipmodel.terminal.solver_status import LiveLine, live_line
+from chipmodel.terminal.solver_status import SolverStatus, solver_status
 from chipmodel.verify.offsets_sweep import check_fast
 from reports.packing.answer import Answer, Point
 
@@ -25,7 +25,7 @@ class WrongClaim(Exception):
 def run(table: PackingTable, source: str, packer: str, limits: Limits) -> Answer:
     """The answer to ``table``'s problem. Raises BadInput for an unknown packer and for one that cannot
     keep the problem's constraints, WrongClaim for an answer that does not hold."""
-    with live_line() as line:
+    with solver_status() as line:
         solved, trajectory = _followed(table.problem, packer, limits, line)
         line.update(line.peak, line.lower_bound, "checking the answer")
         answer = Answer(
@@ -48,7 +48,7 @@ def run(table: PackingTable, source: str, packer: str, limits: Limits) -> Answer
 
 
 def _followed(
-    problem: Problem, packer: str, limits: Limits, line: LiveLine
+    problem: Problem, packer: str, limits: Limits, line: SolverStatus
 ) -> tuple[Solved, tuple[Point, ...]]:
     """What the packer returns, and whatever it reported that was new."""
     from solvers.registry import solve

@@ -19,7 +19,7 @@ from chipmodel.passes.in_place import InPlace, reuse
 from chipmodel.passes.op_order import in_order
 from chipmodel.pipeline.order_search import ORDERS, OrderedProgram, OrderName, ordered
 from chipmodel.pipeline.request import Planned
-from chipmodel.plan_file.document import PlanFile
+from chipmodel.plan_file.contents import PlanFile
 
 OrderWish = Literal["given", "least-peak", "best"]
 WISHES: tuple[OrderWish, ...] = get_args(OrderWish)

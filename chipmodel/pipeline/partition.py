@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
-from chipmodel.model.core_parts import Uses, together, uses
+from chipmodel.model.core_parts import Uses, same_core_groups, uses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from dma.timing.transfer import transfer_cycles
@@ -29,7 +29,7 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
         what = f"--steady-state is for one core, and the chip has {cores}"
         raise BadInput(what, hint="leave it out, or take one core: --set cores=1")
     found: dict[str, int] = {}
-    for group in together(program, uses(program)):
+    for group in same_core_groups(program, uses(program)):
         nodes = [program.body[index] for index in group]
         named = [op for op in ops(tuple(nodes)) if op.core is not None]
         for op in named:
@@ -61,7 +61,7 @@ def balanced(program: Program, chip: Chip) -> dict[str, int]:
     fixed = assigned(program, chip.cores)
     found = uses(program)
     balance = _Balance(program, chip, found, _made_by(program, found))
-    group_of = {index: group for group in together(program, found) for index in group}
+    group_of = {index: group for group in same_core_groups(program, found) for index in group}
     chosen: dict[int, int] = {}
     for index, node in enumerate(program.body):
         group = group_of[index]

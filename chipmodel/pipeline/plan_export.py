@@ -10,7 +10,8 @@ from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.request import Planned
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore, write_plan
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.write import write_plan
 
 
 def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> PlanFile:

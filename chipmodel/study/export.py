@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import write_whole
+from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.study_row import Point, Row
@@ -58,7 +58,7 @@ def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], 
 
 def write_table(rows: Sequence[Row], path: Path, times: bool = True) -> None:
     """Write the table, whole or not at all; the name's ending says how. Raises BadInput."""
-    write_whole(path, writer_of(path)(rows, times))
+    write_atomically(path, writer_of(path)(rows, times))
 
 
 def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:

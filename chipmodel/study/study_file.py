@@ -33,7 +33,7 @@ from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import Document, read_text, read_yaml, validate
-from chipmodel.files.yaml_tree import Step
+from chipmodel.files.yaml_tree import PathStep
 from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, matching, source_of
 from dma.stream import policies, policy_named
@@ -187,7 +187,7 @@ class _Reader:
                 raise BadInput(what, where=self._place(key, index), hint="remove one of the two")
         return tuple(values)
 
-    def _place(self, *path: Step) -> Place:
+    def _place(self, *path: PathStep) -> Place:
         return self.document.place(path)
 
     def sweeps(self, asked: StudyFile) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -207,7 +207,7 @@ class _Reader:
                 raise BadInput(f"{field} has the value {texts[index]} twice", where=where, hint="remove one")
         return tuple(texts)
 
-    def _text(self, *path: Step) -> str:
+    def _text(self, *path: PathStep) -> str:
         """A scalar as it stands in the file, so that 0.10 stays so: an item of a list, or one alone."""
         try:
             return self.document.written(path).strip()

@@ -33,7 +33,7 @@ from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.in_place import left_to_move, places_in_concat
-from chipmodel.plan_file.document import PlanFile
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.verify.memory_state import MemoryState
 
 MOST_VIOLATIONS = 20

@@ -17,8 +17,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import If, Loop, Node, Program, ops
-from chipmodel.plan_file.document import PlanFile
+from chipmodel.model.program import If, Node, Program, ops
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.verify.commands import MOST_VIOLATIONS, buffer_faults, verify
 from chipmodel.verify.commands import verify_file as verify_one_core
 
@@ -99,19 +99,12 @@ def _torn(program: Program, found: Uses, core_of: Mapping[str, int]) -> Iterator
                 yield f"core {core_at[reader]} reads {name!r}, of which another core makes a newer value"
 
 
-def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        for inner in node.arms if isinstance(node, If) else (node,) if isinstance(node, Loop) else ():
-            yield from _nodes(inner.body)
-
-
 # -- acquire and release ---------------------------------------------------------------------------
 
 
 def _protocol(part: CorePart, commands: tuple[Command, ...]) -> list[str]:
     """Loads without an acquire, and releases that are missing or too early."""
-    nodes = {node.name: node for node in _nodes(part.program.body)}
+    nodes = {node.name: node for node in part.program.nodes()}
     faults = list(_unacquired(part, commands, nodes, set()))
     released = {c.tensor: index for index, c in enumerate(commands) if isinstance(c, Release)}
     for inner in (b for c in commands if isinstance(c, Branch | Repeat) for b in walk((c,))):

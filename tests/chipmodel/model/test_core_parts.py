@@ -13,14 +13,15 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
-from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.single_core import run
-from chipmodel.plan_file.document import read_plan, write_plan
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.cores import verify_cores, verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
 from tests.paths import WORKLOADS
@@ -101,7 +102,7 @@ def test_nothing_takes_the_memory_of_what_crosses() -> None:
 
 def test_who_defines_a_tensor_and_who_reads_it_before_run_together() -> None:
     program = looped()
-    names = [[program.body[i].name for i in group] for group in together(program, uses(program))]
+    names = [[program.body[i].name for i in group] for group in same_core_groups(program, uses(program))]
     assert names == [["start", "early", "loop"], ["late"]]
 
 

@@ -16,7 +16,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
 from chipmodel.model.result import CorePlan
 from chipmodel.model.trace import Trace
@@ -39,7 +39,7 @@ def random_case(seed: int) -> tuple[Program, Chip, dict[str, int], Random]:
     program = random_program(seed, Shape(ops=6, depth=seed % 3, side=5, channels=6))
     chip = replace(tiny_chip(random), cores=random.randint(1, 4))
     core_of: dict[str, int] = {}
-    for group in together(program, uses(program)):
+    for group in same_core_groups(program, uses(program)):
         core = random.randrange(chip.cores)
         core_of |= {program.body[index].name: core for index in group}
     return program, chip, core_of, random

@@ -16,7 +16,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.pipeline.single_core import plan
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from chipmodel.verify.commands import verify, verify_file
 from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
 from tests.support import LUNA_LIKE, with_memory

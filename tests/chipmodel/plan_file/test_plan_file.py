@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
@@ -19,7 +20,9 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import Share
 from chipmodel.pipeline.single_core import plan
-from chipmodel.plan_file.document import FORMAT, PlanFile, PlannedBuffer, read_plan, write_plan
+from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.commands import verify_file
 from tests.support import tiny_chip
 from workloads.build.random_programs import Shape, random_program
@@ -117,11 +120,11 @@ def test_random_plans_write_the_same_bytes_again_and_still_pass_the_check(seed: 
         ("", "f.json:1:1: not JSON: Expecting value"),
         ("{\n  ]", "f.json:2:3: not JSON: Expecting property name enclosed in double quotes"),
         (TEXT[:-40], f"f.json:{TEXT[:-40].count(chr(10)) + 1}:"),
-        ("[]", "f.json: $: expected an object, not []"),
-        ("3", "f.json: $: expected an object, not 3"),
-        ("{}", f"f.json: $: this is no {FORMAT} document"),
-        ('{"format": "chipmodel-plan/1"}', f"f.json: $: this is no {FORMAT} document"),
-        ('{"format": "chipmodel-plan/2"}', "f.json: $: 'workload' is missing"),
+        ("[]", "f.json:1:1: expected an object, not a list"),
+        ("3", "f.json:1:1: expected an object, not 3"),
+        ("{}", f"f.json:1:1: this is no {FORMAT} document"),
+        ('{"format": "chipmodel-plan/1"}', f"f.json:1:1: this is no {FORMAT} document"),
+        ('{"format": "chipmodel-plan/2"}', "f.json:1:1: the key 'workload' is missing"),
         ('{"a": ' + "9" * 5000 + "}", "f.json: a number is too long"),
         ("[" * 100_000, "f.json: nested too deeply"),
     ],
@@ -162,53 +165,63 @@ COMMAND = ("commands", 2)
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("workload",), 3, "$.workload: expected a string, not 3"),
-        (("set",), "a=b", '$.set: expected a list, not "a=b"'),
-        (("set", 1), None, "$.set[1]: expected a string, not null"),
-        (("capacity_bytes",), 1.0, "$.capacity_bytes: expected a whole number, not 1.0"),
-        (("peak_bytes",), True, "$.peak_bytes: expected a whole number, not true"),
-        (("peak_bytes",), DELETE, "$: 'peak_bytes' is missing"),
-        (("buffers",), {}, "$.buffers: expected a list, not {}"),
-        (("buffers", 1), [], "$.buffers[1]: expected an object, not []"),
-        (("buffers", 1, "offset"), "0", '$.buffers[1].offset: expected a whole number, not "0"'),
-        (("buffers", 0, "live", 1), [3], "$.buffers[0].live[1]: expected 2 numbers, not 1"),
-        (("buffers", 0, "live", 1), [3, 2], "$.buffers[0].live[1]: [3, 2) is no interval"),
-        (("buffers", 0, "live", 1), [-1, 2], "$.buffers[0].live[1]: [-1, 2) is no interval"),
-        (("buffers", 0, "live", 1, 0), None, "$.buffers[0].live[1][0]: expected a whole number, not null"),
+        (("workload",), 3, "workload: expected a string, not 3"),
+        (("set",), "a=b", "set: expected a list, not 'a=b'"),
+        (("set", 1), None, "set[1]: expected a string, not nothing"),
+        (("capacity_bytes",), 1.0, "capacity_bytes: expected a whole number, not 1.0"),
+        (("peak_bytes",), True, "peak_bytes: expected a whole number, not true"),
+        (("peak_bytes",), DELETE, "the key 'peak_bytes' is missing"),
+        (("buffers",), {}, "buffers: expected a list, not a mapping"),
+        (("buffers", 1), [], "buffers[1]: expected an object, not a list"),
+        (("buffers", 1, "offset"), "0", "buffers[1].offset: expected a whole number, not '0'"),
+        (("buffers", 0, "live", 1), [3], "buffers[0].live[1]: expected 2 numbers, not 1"),
+        (("buffers", 0, "live", 1), [3, 2], "buffers[0].live[1]: [3, 2) is no interval"),
+        (("buffers", 0, "live", 1), [-1, 2], "buffers[0].live[1]: [-1, 2) is no interval"),
+        (("buffers", 0, "live", 1, 0), None, "buffers[0].live[1][0]: expected a whole number, not nothing"),
         (
             ("commands", 0),
             {},
-            "$.commands[0]: no command: "
-            "none of dma_start, dma_wait, release, acquire, compute, branch, repeat",
+            "commands[0]: no command: none of dma_start, dma_wait, release, acquire, compute, branch, repeat",
         ),
-        (("commands", 0, "direction"), "up", "$.commands[0].direction: expected load or store, not 'up'"),
-        (("commands", 0, "at", "weights_of"), DELETE, "$.commands[0].at: 'tensor' is missing"),
-        (("commands", 1, "op"), DELETE, "$.commands[1]: 'op' is missing"),
-        ((*COMMAND, "rows"), [0, 1, 2], "$.commands[2].rows: expected 2 numbers, not 3"),
-        ((*COMMAND, "reads", 1, "rows"), [3, 3, 4], "$.commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "rows"), [0, 5, 4], "$.commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "rows"), [-1, 2, 4], "$.commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), [1, 3, 2], "$.commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), [0, 0, 0], "$.commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), DELETE, "$.commands[2].reads[1]: 'channels' is missing"),
-        ((*COMMAND, "reads", 1, "rows"), DELETE, "$.commands[2].reads[1]: 'rows' is missing"),
-        (("commands", 3, "arms", 0, "arm"), 1, "$.commands[3].arms[0].arm: expected a string, not 1"),
-        (("commands", 3, "condition"), None, "$.commands[3].condition: expected an object, not null"),
-        (("commands", 4, "commands", 0, "arms"), DELETE, "$.commands[4].commands[0]: 'arms' is missing"),
+        (("commands", 0, "direction"), "up", "commands[0].direction: expected load or store, not 'up'"),
+        (("commands", 0, "at", "weights_of"), DELETE, "commands[0].at: the key 'tensor' is missing"),
+        (("commands", 1, "op"), DELETE, "commands[1]: the key 'op' is missing"),
+        ((*COMMAND, "rows"), [0, 1, 2], "commands[2].rows: expected 2 numbers, not 3"),
+        ((*COMMAND, "reads", 1, "rows"), [3, 3, 4], "commands[2].reads[1]: rows and channels must be"),
+        ((*COMMAND, "reads", 1, "rows"), [0, 5, 4], "commands[2].reads[1]: rows and channels must be"),
+        ((*COMMAND, "reads", 1, "rows"), [-1, 2, 4], "commands[2].reads[1]: rows and channels must be"),
+        ((*COMMAND, "reads", 1, "channels"), [1, 3, 2], "commands[2].reads[1]: rows and channels must be"),
+        ((*COMMAND, "reads", 1, "channels"), [0, 0, 0], "commands[2].reads[1]: rows and channels must be"),
+        ((*COMMAND, "reads", 1, "channels"), DELETE, "commands[2].reads[1]: the key 'channels' is missing"),
+        ((*COMMAND, "reads", 1, "rows"), DELETE, "commands[2].reads[1]: the key 'rows' is missing"),
+        (("commands", 3, "arms", 0, "arm"), 1, "commands[3].arms[0].arm: expected a string, not 1"),
+        (("commands", 3, "condition"), None, "commands[3].condition: expected an object, not nothing"),
+        (
+            ("commands", 4, "commands", 0, "arms"),
+            DELETE,
+            "commands[4].commands[0]: the key 'arms' is",
+        ),
         (
             ("commands", 4, "iterations"),
             "x" * 99,
-            '$.commands[4].iterations: expected a whole number, not "xxx',
+            "commands[4].iterations: expected a whole number, not 'xxx",
         ),
     ],
 )
-def test_a_malformed_value_is_named_by_its_path(
+def test_a_malformed_value_is_named_by_its_path_and_place(
     path: tuple[str | int, ...], value: object, message: str
 ) -> None:
-    with pytest.raises(BadInput) as refusal:
-        read_plan(damaged(path, value), "f.json")
-    assert str(refusal.value).startswith(f"f.json: {message}")
-    assert len(str(refusal.value)) < 300
+    text = damaged(path, value)
+    error = refusal_of(text)
+    assert error is not None
+    assert error.what.startswith(message)
+    assert len(str(error)) < 300
+    wrong = json.loads(text)
+    for step in re.findall(r"[a-z_]+|[0-9]+", path_of(error)):
+        wrong = wrong[int(step) if step.isdigit() else step]
+    assert error.where is not None
+    assert error.where.line == 1
+    assert json.JSONDecoder().raw_decode(text, error.where.column - 1)[0] == wrong
 
 
 def every_path(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -224,7 +237,14 @@ def every_path(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[s
 
 
 def spelled(path: tuple[str | int, ...]) -> str:
-    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def path_of(error: BadInput) -> str:
+    """The path of the value that ``error`` names, empty for the whole document."""
+    found = re.match(r"([a-z_.0-9\[\]]+): ", error.what)
+    return found[1] if found else ""
 
 
 def refusal_of(text: str) -> BadInput | None:
@@ -243,7 +263,7 @@ def test_any_wrong_type_anywhere_is_refused_at_its_path_or_its_parents() -> None
             if error is None:
                 continue
             refused += 1
-            named = error.what.split(": ")[0]
+            named = path_of(error)
             # A reader looks no further than at the first fault, which may be in what was put there.
             assert spelled(path).startswith(named) or named.startswith(spelled(path)), (path, value)
             assert error.hint

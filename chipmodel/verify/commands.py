@@ -27,7 +27,7 @@ from chipmodel.model.commands import (
     walk,
 )
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import NO_SHARE, Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
@@ -35,6 +35,7 @@ from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.in_place import left_to_move, places_in_concat
 from chipmodel.plan_file.document import PlanFile
 from chipmodel.verify.memory_state import MemoryState
+from chipmodel.verify.offsets import check
 
 MOST_VIOLATIONS = 20
 MOST_ITERATIONS = 8

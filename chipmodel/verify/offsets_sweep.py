@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from chipmodel.model.interval import merged
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
 
 FROM_BUFFERS = 2000
 """From this many buffers on the sweep is worth its while; ``check`` takes about a second for as many."""

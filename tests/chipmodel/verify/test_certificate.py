@@ -23,9 +23,10 @@ from chipmodel.model.certificate import (
     rests_on,
 )
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.exhaustive import TooManyPlans, exhaust
+from chipmodel.verify.offsets import check
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem

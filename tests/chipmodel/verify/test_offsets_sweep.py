@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
 from chipmodel.verify.offsets_sweep import FROM_BUFFERS, check_by_sweep, check_fast
 from tests.solvers.random_problems import random_problem
 

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 
 A = Buffer("a", 100, (Interval(0, 2),))
 B = Buffer("b", 50, (Interval(1, 3),))

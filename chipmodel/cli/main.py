@@ -266,7 +266,7 @@ def check(
     from chipmodel.files.yaml_file import read_text
     from chipmodel.passes.in_place import reuse
     from chipmodel.plan_file.document import read_plan
-    from chipmodel.verify.cores import verify_file
+    from chipmodel.verify.plan_file import verify_file
 
     plan = read_plan(read_text(Path(plan_file)), plan_file)
     named = chip_name or plan.chip

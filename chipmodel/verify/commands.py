@@ -9,7 +9,6 @@ program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -24,19 +23,15 @@ from chipmodel.model.commands import (
     Located,
     Release,
     Repeat,
-    walk,
 )
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import NO_SHARE, Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.in_place import left_to_move, places_in_concat
-from chipmodel.plan_file.document import PlanFile
 from chipmodel.verify.coverage import areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
-from chipmodel.verify.offsets import check
 
 MAX_VIOLATIONS = 20
 """Violations that are reported; the rest would only make the message long."""
@@ -188,7 +183,7 @@ class _CommandVerifier:
         key = (part.name, part.weights, part.share if part.weights else WHOLE)
         if self.homes.setdefault(key, home) != home:
             self.report(
-                f"{subject} moves {_words(part)}, which has another place in Psram elsewhere in the plan"
+                f"{subject} moves {part_label(part)}, which has another place in Psram elsewhere in the plan"
             )
 
     def check_psram_addresses(self) -> None:
@@ -222,7 +217,7 @@ class _CommandVerifier:
         for part in self._operands(op, step):
             found = [r for r in step.reads if _same_thing(r.part, part) and _includes(r.part, part)]
             if not found:
-                self.report(f"{subject} does not read {_words(part)}")
+                self.report(f"{subject} does not read {part_label(part)}")
             for read in found:
                 self._holds(read, read.part, subject, state)
         for name in op.outputs:
@@ -232,7 +227,7 @@ class _CommandVerifier:
                 for fault in state.allocate(name, subject):
                     self.report(fault)
             elif not found:
-                self.report(f"{subject} does not write {_words(part)}")
+                self.report(f"{subject} does not write {part_label(part)}")
             for write in found:
                 self._write(write, step, op, state)
 
@@ -278,7 +273,9 @@ class _CommandVerifier:
         for read in step.reads:
             over = read.part.name in (op.overwrites, write.part.name) and read.offset == write.offset
             if overlap(read, write) and not over and read.part.name not in placed:
-                self.report(f"{subject} writes {_words(write.part)} over its own operand {_words(read.part)}")
+                self.report(
+                    f"{subject} writes {part_label(write.part)} over its own operand {part_label(read.part)}"
+                )
         accumulates = write.bytes >= self.program.tensors[write.part.name].bytes
         if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
             faults = state.update(write, subject, accumulates, passes=not op.collects)
@@ -290,7 +287,7 @@ class _CommandVerifier:
     def _holds(self, place: Located, part: Part, subject: str, state: MemoryState) -> None:
         self._inside(place, subject)
         if not _same_thing(place.part, part):
-            self.report(f"{subject} reads {_words(part)} from the place of {_words(place.part)}")
+            self.report(f"{subject} reads {part_label(part)} from the place of {part_label(place.part)}")
         fault = state.missing(place)
         if fault:
             self.report(f"{subject}: {fault}")
@@ -308,16 +305,6 @@ class _CommandVerifier:
         return part.share.bytes(tensor.bytes) if tensor else None
 
 
-def _places(command: Command) -> tuple[Located, ...]:
-    match command:
-        case DmaStart():
-            return (command.at,)
-        case Compute():
-            return (*command.reads, *command.writes)
-        case _:
-            return ()
-
-
 def _tiles_overlap(tiles: Iterable[Compute]) -> bool:
     return areas_overlap(((t.rows.start, t.rows.stop), (t.channels.start, t.channels.stop)) for t in tiles)
 
@@ -330,7 +317,8 @@ def _includes(outer: Part, inner: Part) -> bool:
     return outer.share in (WHOLE, inner.share)
 
 
-def _words(part: Part) -> str:
+def part_label(part: Part) -> str:
+    """Name the part in a message."""
     what = f"weights of {part.name!r}" if part.weights else repr(part.name)
     if part.share == WHOLE:
         return what
@@ -339,50 +327,3 @@ def _words(part: Part) -> str:
         f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
         f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
     )
-
-
-def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
-    """Verify a plan file: its commands, and that its buffers, capacity and peak agree with them."""
-    faults = list(buffer_faults(program, plan, chip))
-    return (*faults, *verify(program, plan.commands, chip))[:MAX_VIOLATIONS]
-
-
-def _concatenated(program: Program) -> frozenset[str]:
-    """Tensors that may lie in a part of another tensor's buffer: the inputs of a concat, in that of its
-    output, and the tensors that those have overwritten in place."""
-    every = list(ops(program.body))
-    old = {name: op.overwrites for op in every for name in op.outputs if op.overwrites}
-    names: list[str] = [name for op in every for name in op.absorbs]
-    for name in names:
-        if name in old:
-            names.append(old[name])
-    return frozenset(names)
-
-
-def _inside_buffer(place: Located, plan: PlanFile) -> bool:
-    end = place.offset + place.bytes
-    return any(b.offset <= place.offset and end <= b.offset + b.bytes for b in plan.buffers)
-
-
-def buffer_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    """Describe where the buffers of a plan file violate one another or differ from those of its commands."""
-    if plan.capacity_bytes != chip.shared_memory.bytes:
-        has = chip.shared_memory.bytes
-        yield f"the plan is for {plan.capacity_bytes} bytes of SharedMemory, the chip has {has}"
-    peak = max((b.offset + b.bytes for b in plan.buffers), default=0)
-    if peak != plan.peak_bytes:
-        yield f"the plan states a peak of {plan.peak_bytes} bytes, its buffers end at {peak}"
-    for name, count in Counter(b.name for b in plan.buffers).items():
-        if count > 1:
-            yield f"{count} buffers of the plan are called {name!r}"
-    known = {(b.offset, b.bytes) for b in plan.buffers}
-    concatenated = _concatenated(program)
-    for command in walk(plan.commands):
-        for place in _places(command):
-            if (place.offset, place.bytes) in known:
-                continue
-            if place.part.name not in concatenated or not _inside_buffer(place, plan):
-                what = f"{_words(place.part)} has {place.bytes} bytes at {place.offset}"
-                yield f"{what}, where the plan has no such buffer"
-    problem = Problem(tuple(Buffer(b.name, b.bytes, b.live) for b in plan.buffers), chip.shared_memory.bytes)
-    yield from check(problem, Plan({b.name: b.offset for b in plan.buffers}))

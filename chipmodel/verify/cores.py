@@ -10,7 +10,7 @@ read, and the cores do not deadlock. Nothing is shared with the planners but the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from chipmodel.chip.chip import Chip
@@ -18,29 +18,10 @@ from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Loop, Node, Program, ops
-from chipmodel.plan_file.document import PlanFile
-from chipmodel.verify.commands import MAX_VIOLATIONS, buffer_faults, verify
-from chipmodel.verify.commands import verify_file as verify_one_core
+from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
 CoreCommands = Sequence[tuple[Command, ...]]
 """The commands of each core."""
-
-
-def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
-    """Describe the first ``MAX_VIOLATIONS`` violations of a plan file, for one core or several."""
-    if not plan.cores:
-        return (*_misplaced_ops(program, {}), *verify_one_core(program, plan, chip))[:MAX_VIOLATIONS]
-    faults: list[str] = []
-    if len(plan.cores) != chip.cores:
-        faults.append(f"the plan is for {len(plan.cores)} cores, the chip has {chip.cores}")
-    peak = max(core.peak_bytes for core in plan.cores)
-    if peak != plan.peak_bytes:
-        faults.append(f"the plan states a peak of {plan.peak_bytes} bytes, the highest of a core is {peak}")
-    for number, core in enumerate(plan.cores):
-        alone = replace(plan, peak_bytes=core.peak_bytes, buffers=core.buffers, commands=core.commands)
-        faults += [f"core {number}: {fault}" for fault in buffer_faults(program, alone, chip)]
-    faults += verify_cores(program, [core.commands for core in plan.cores], chip)
-    return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
 
 
 def verify_cores(program: Program, streams: CoreCommands, chip: Chip) -> tuple[str, ...]:
@@ -53,7 +34,7 @@ def verify_cores(program: Program, streams: CoreCommands, chip: Chip) -> tuple[s
         if len(on) > 1:
             faults.append(f"{node.name!r} runs on cores {', '.join(map(str, on))}")
         core_of[node.name] = on[0] if on else 0
-    faults += _misplaced_ops(program, core_of)
+    faults += misplaced_ops(program, core_of)
     faults += _inconsistent_tensors(program, uses(program), core_of)
     if faults:
         return tuple(faults)[:MAX_VIOLATIONS]
@@ -78,7 +59,7 @@ def _nodes_run(commands: tuple[Command, ...]) -> Iterator[str]:
                 pass
 
 
-def _misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]:
+def misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]:
     """Ops that the workload assigns to another core than the plan does."""
     for node in program.body:
         for op in ops((node,)):

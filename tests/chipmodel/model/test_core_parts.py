@@ -21,7 +21,8 @@ from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.single_core import run
 from chipmodel.plan_file.document import read_plan, write_plan
-from chipmodel.verify.cores import verify_cores, verify_file
+from chipmodel.verify.cores import verify_cores
+from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
 from tests.paths import WORKLOADS
 from tests.support import LUNA_LIKE

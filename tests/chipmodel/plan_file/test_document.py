@@ -20,7 +20,7 @@ from chipmodel.model.schedule import Part
 from chipmodel.model.work import Share
 from chipmodel.pipeline.single_core import plan
 from chipmodel.plan_file.document import FORMAT, PlanFile, PlannedBuffer, read_plan, write_plan
-from chipmodel.verify.commands import verify_file
+from chipmodel.verify.plan_file import verify_file
 from tests.support import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 

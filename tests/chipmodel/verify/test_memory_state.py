@@ -17,9 +17,10 @@ from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.pipeline.single_core import plan
 from chipmodel.plan_file.document import PlanFile, PlannedBuffer
-from chipmodel.verify.commands import verify, verify_file
+from chipmodel.verify.commands import verify
 from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
+from chipmodel.verify.plan_file import verify_file
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 

@@ -20,12 +20,13 @@ from time import process_time
 
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part, Schedule, Step, StepIf, StepLoop, StepNode
 from chipmodel.passes.liveness import lifetime, liveness, scopes, touches_of
 from chipmodel.passes.lower import lower
 from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
 from dma.stream import stream
 from solvers.branches.mergers import merge_arms, mergers
 from solvers.core.outcome import Limits

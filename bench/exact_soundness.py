@@ -16,7 +16,8 @@ from collections import Counter
 from dataclasses import replace
 
 from chipmodel.model.certificate import rests_on
-from chipmodel.model.plan import Plan, Problem, check
+from chipmodel.model.plan import Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.exact import cp_sat
 from solvers.search import complete as search

@@ -12,7 +12,8 @@ import sys
 from collections import Counter
 from random import Random
 
-from chipmodel.model.plan import Problem, check
+from chipmodel.model.plan import Problem
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.model import Contradiction, model_of

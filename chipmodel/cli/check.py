@@ -15,8 +15,8 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.progress import stage
-from chipmodel.verify.cores import verify_file
 from chipmodel.verify.packing_answer import judge, read_claim
+from chipmodel.verify.plan_file import verify_file
 
 
 @click.command()

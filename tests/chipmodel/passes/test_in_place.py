@@ -15,13 +15,13 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Compute, walk
-from chipmodel.model.plan import check
 from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, places_in_concat, reuse
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.single_core import plan, run
 from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import with_memory

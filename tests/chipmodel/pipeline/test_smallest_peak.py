@@ -9,12 +9,13 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.nesting import Section
-from chipmodel.model.plan import Problem, Solved, check
+from chipmodel.model.plan import Problem, Solved
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.study.answer import WorkerCache, answer
 from chipmodel.study.workload import load_workload
+from chipmodel.verify.offsets import check
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.chipmodel.study.support import tasks

@@ -23,7 +23,7 @@ from chipmodel.pipeline.single_core import plan
 from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
-from chipmodel.verify.commands import verify_file
+from chipmodel.verify.plan_file import verify_file
 from tests.support import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 

@@ -17,7 +17,7 @@ import pytest
 from chipmodel.errors import ChipmodelError
 from chipmodel.model.study_row import Row
 from chipmodel.study.answer import WorkerCache, answer
-from chipmodel.study.pool import FILES, OTHER_FILES, LocalPool
+from chipmodel.study.pool import FILES_PER_WORKER, OTHER_FILES, LocalPool
 from chipmodel.study.task import PointTask
 from chipmodel.study.worker_group import BatchSize
 from chipmodel.study.workload import load_workload
@@ -135,8 +135,8 @@ def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(resource, "setrlimit", set_)
     with LocalPool(2):
         pass
-    assert limits[1:] == [(2 * FILES + OTHER_FILES, resource.RLIM_INFINITY)]
-    limits.append((10, 3 * FILES + OTHER_FILES - 1))
+    assert limits[1:] == [(2 * FILES_PER_WORKER + OTHER_FILES, resource.RLIM_INFINITY)]
+    limits.append((10, 3 * FILES_PER_WORKER + OTHER_FILES - 1))
     with pytest.raises(ChipmodelError, match="need 33 open files, and the system allows 32"):
         LocalPool(3)
 

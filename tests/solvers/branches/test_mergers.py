@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Fork, Section
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Node, Program
 from chipmodel.model.scopes import scopes
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
 from dma.stream import stream
 from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.branches.mergers import merge_arms, merger_named, mergers

@@ -13,8 +13,9 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import excludes
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.core.preprocess import components, part_of
 from solvers.exact import cp_sat

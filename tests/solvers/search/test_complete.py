@@ -11,7 +11,8 @@ import pytest
 
 from bench.search_soundness import differences
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise, warm
 from solvers.search.fuse import fused

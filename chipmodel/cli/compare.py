@@ -23,10 +23,10 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chipmodel.model.packing import PackingTable
     from chipmodel.passes.in_place import InPlace
     from chipmodel.pipeline.order_choice import OrderWish
     from reports.compare.rows import Comparison
-    from workloads.packing.problem_csv import PackingTable
 
 DEFAULT_SECONDS = 10.0
 DEFAULT_PACKER = "large-first"

@@ -11,10 +11,10 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInpu
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
+    from chipmodel.model.packing import PackingTable
     from chipmodel.model.plan import Memory
     from reports.packing.answer import Answer
     from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
 
 DEFAULT_SECONDS = 60.0
 MOST_SECONDS = 1e7

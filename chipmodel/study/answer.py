@@ -16,6 +16,7 @@ from chipmodel.model.study_row import Improved, Point, Row, Status
 
 if TYPE_CHECKING:
     from chipmodel.chip.chip import Chip
+    from chipmodel.model.packing import PackingTable
     from chipmodel.model.plan import Problem
     from chipmodel.model.program import Program
     from chipmodel.model.result import Result
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from chipmodel.study.workload import Source
     from reports.packing.answer import Answer
     from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
 
     Workload = Program | PackingTable
 
@@ -92,7 +92,7 @@ def failed(task: Task, error: str) -> Row:
 
 
 def _answer(task: Task, desk: Desk) -> Row:
-    from workloads.packing.problem_csv import PackingTable
+    from chipmodel.model.packing import PackingTable
 
     if task.error:
         return failed(task, task.error)

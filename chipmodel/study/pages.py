@@ -64,10 +64,10 @@ def _with_origins(study: Study, task: Task) -> Task:
 
 def page_of(task: Task) -> str:
     """The point planned with the study's limits, as a page."""
+    from chipmodel.model.packing import PackingTable
     from chipmodel.pipeline.unmerged import with_unmerged
     from reports.packing.page import render_packing
     from reports.run.page import render_page
-    from workloads.packing.problem_csv import PackingTable
 
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):

@@ -19,8 +19,8 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 
 if TYPE_CHECKING:
+    from chipmodel.model.packing import PackingTable
     from chipmodel.model.program import Program
-    from workloads.packing.problem_csv import PackingTable
 
 MINIMALLOC = "minimalloc:"
 MINIMALLOC_FOLDER = "CHIPMODEL_MINIMALLOC"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan
 from workloads.packing.problem_csv import (
     LARGEST,
-    PackingTable,
     parse_memories,
     parse_packing,
     read_packing,

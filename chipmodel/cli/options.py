@@ -173,7 +173,11 @@ def inputs(
     """What the shared options name; the program's notes go to stderr. Raises BadInput."""
     from chipmodel.chip.chip_file import load_chip
     from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
+    from workloads.build.control_options import (
+        parse_iterations_option,
+        parse_probability_option,
+        with_probabilities,
+    )
     from workloads.load import load, parse_shape_option
     from workloads.profile import read_profile, with_profile
 

@@ -110,7 +110,7 @@ def load_workload(source: Source) -> Program | PackingTable:
 def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
     from chipmodel.passes.in_place import reuse
     from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_iterations_option
+    from workloads.build.control_options import parse_iterations_option
     from workloads.load import load, parse_shape_option
 
     _refuse_others(source.name, options, ("dtype", "shape.", "iterations.", "steady_state"))

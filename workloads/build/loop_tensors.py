@@ -12,7 +12,7 @@ from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
-MOST_CHANCES = 1000
+MAX_ITERATION_COUNTS = 1000
 """Different numbers of iterations of one loop."""
 
 
@@ -65,7 +65,7 @@ def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]
             builder.elementwise("copy", f"{loop}.{tensor}.next", [value], outputs=[tensor])
 
 
-def evenly(least: int, most: int) -> tuple[tuple[int, Fraction], ...]:
+def equally_likely(least: int, most: int) -> tuple[tuple[int, Fraction], ...]:
     """Every number of iterations from ``least`` to ``most``, all equally likely; none where there is but
     one."""
     numbers = range(least, most + 1)

@@ -42,7 +42,7 @@ def handler_of(node: OnnxNode) -> Handler | None:
     return HANDLERS.get(f"{node.domain}.{node.op}" if node.domain else node.op)
 
 
-class EmitOptions(TypedDict, total=False):
+class LoweredOpOptions(TypedDict, total=False):
     """What an op may be given beyond its kind, work and inputs."""
 
     outputs: Sequence[str] | None
@@ -52,7 +52,7 @@ class EmitOptions(TypedDict, total=False):
     """Whether it reads only as many weight bytes as it writes."""
 
 
-class VectorOptions(EmitOptions, total=False):
+class LoweredVectorOptions(LoweredOpOptions, total=False):
     """What vector work may be given beyond its kind."""
 
     operands: Sequence[str] | None
@@ -201,7 +201,12 @@ class OnnxLowering:
         self.values[name] = self.builder.reshape(value, self.shape(name))
 
     def emit(
-        self, kind: str, node: OnnxNode, work: Work, inputs: Sequence[Value], **options: Unpack[EmitOptions]
+        self,
+        kind: str,
+        node: OnnxNode,
+        work: Work,
+        inputs: Sequence[Value],
+        **options: Unpack[LoweredOpOptions],
     ) -> None:
         """Append an op named after its node."""
         names = self._outputs(node, options)
@@ -218,7 +223,7 @@ class OnnxLowering:
         )
         self.values.update(zip(names, written, strict=True))
 
-    def vector(self, node: OnnxNode, kind: str, **options: Unpack[VectorOptions]) -> None:
+    def vector(self, node: OnnxNode, kind: str, **options: Unpack[LoweredVectorOptions]) -> None:
         """Append work through the NPU's vector ports; nothing where no output is read."""
         operands = options.get("operands")
         names = node.inputs if operands is None else operands
@@ -233,7 +238,7 @@ class OnnxLowering:
         gathers = options.get("gathers", False)
         self.emit(kind, node, work, inputs, outputs=written, weights=weights, gathers=gathers)
 
-    def _outputs(self, node: OnnxNode, options: EmitOptions) -> list[str]:
+    def _outputs(self, node: OnnxNode, options: LoweredOpOptions) -> list[str]:
         given = options.get("outputs")
         return [name for name in node.outputs if self.is_used(name)] if given is None else list(given)
 

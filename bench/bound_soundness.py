@@ -35,7 +35,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
 STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "resident-knapsack", "exact:20")
@@ -66,7 +66,7 @@ class Run:
 def random_case(seed: int) -> tuple[Program, Chip]:
     """A program of small ops, and a chip on which it may fit."""
     random = Random(seed)
-    shape = Shape(
+    shape = TreeShape(
         ops=random.choice((2, 3, 5)),
         depth=random.choice((0, 0, 1, 2)),
         side=random.choice((3, 5, 8)),

@@ -32,7 +32,7 @@ from solvers.branches.mergers import merge_arms, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import solve
 from tests.support import LUNA_LIKE, with_memory
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 ROOMY = with_memory(LUNA_LIKE, 1 << 24)
 """Nothing is refused for want of memory, so every objection is about the merge."""
@@ -232,7 +232,7 @@ class Case:
 
 def case(seed: int) -> Case:
     """The same for the same seed: depths 1 to 5, both streamers, several packers."""
-    program = random_program(seed, Shape(ops=5, depth=1 + seed % 5, side=4, channels=4))
+    program = random_program(seed, TreeShape(ops=5, depth=1 + seed % 5, side=4, channels=4))
     schedule = stream(program, ROOMY, ("sync", "ping-pong")[seed // 5 % 2], ROOMY.shared_memory.bytes)
     return Case(program, schedule, liveness(schedule, ROOMY), PACKERS[seed // 10 % len(PACKERS)])
 

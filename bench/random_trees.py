@@ -37,7 +37,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import policies
 from solvers.branches.mergers import mergers
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")
 PATHS = 3
@@ -67,7 +67,7 @@ def random_tree(seed: int) -> tuple[Program, Chip]:
     """A valid tree, with probabilities and with loops of 0 to ``MOST_ITERATIONS`` iterations, and a tiny
     chip."""
     random = Random(seed)
-    shape = Shape(ops=3 + (seed % 2), depth=1 + seed % 5, side=4, channels=6)
+    shape = TreeShape(ops=3 + (seed % 2), depth=1 + seed % 5, side=4, channels=6)
     program = random_program(seed, shape)
     program = replace(program, body=tuple(_weighed(node, random) for node in program.body))
     validate_program(program)

@@ -21,7 +21,11 @@ from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
 from dma.schedule.effort import GAP, Stop
 from solvers.core.outcome import Limits
-from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
+from workloads.build.control_options import (
+    parse_iterations_option,
+    parse_probability_option,
+    with_probabilities,
+)
 from workloads.load import load, parse_shape_option
 from workloads.profile import read_profile, with_profile
 

@@ -11,11 +11,12 @@ from chipmodel.cli.options import Decorator, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Memory
 from chipmodel.terminal.progress import stage
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
 from workloads.packing.guillotine import SCHEME, guillotine_table
-from workloads.packing.problem_csv import PackingTable, parse_memories, read_packing
+from workloads.packing.problem_csv import parse_memories, read_packing
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.multicore import Setting, chosen
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
 from reports.compare.rows import Merged, Packed
-from workloads.packing.problem_csv import PackingTable
 
 if TYPE_CHECKING:
     from chipmodel.model.nesting import Section

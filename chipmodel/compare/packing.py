@@ -14,8 +14,8 @@ from chipmodel.verify.offsets_sweep import check_fast
 from reports.packing.answer import Answer, Point
 
 if TYPE_CHECKING:
+    from chipmodel.model.packing import PackingTable
     from solvers.core.outcome import Limits, Progress
-    from workloads.packing.problem_csv import PackingTable
 
 
 class WrongClaim(Exception):

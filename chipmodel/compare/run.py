@@ -16,13 +16,13 @@ from reports.live_sets import unused_bytes
 if TYPE_CHECKING:
     from chipmodel.chip.chip import Chip
     from chipmodel.model.nesting import Section
+    from chipmodel.model.packing import PackingTable
     from chipmodel.model.plan import Problem
     from chipmodel.model.program import Program
     from chipmodel.model.result import Result
     from chipmodel.passes.in_place import InPlace
     from chipmodel.pipeline.order_choice import OrderWish
     from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,11 @@ def compare_program(
     ``streamers``. Raises DoesNotFit where the setting's
     streamer has no schedule.
     """
+    from chipmodel.model.packing import PackingTable
     from chipmodel.model.plan import Problem
     from chipmodel.passes.liveness import liveness, scopes
     from chipmodel.pipeline.partition import assigned
     from dma.stream import stream
-    from workloads.packing.problem_csv import PackingTable
 
     program, chip = setting.program, setting.chip
     if chip.cores > 1:

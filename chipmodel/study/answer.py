@@ -17,6 +17,7 @@ from chipmodel.compare.packing import run
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
@@ -34,7 +35,6 @@ from reports.packing.answer import Answer, compile_seconds
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, solve
 from solvers.search import complete as search
-from workloads.packing.problem_csv import PackingTable
 
 Workload = Program | PackingTable
 

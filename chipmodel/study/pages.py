@@ -11,6 +11,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.model.study_row import Row
@@ -24,7 +25,6 @@ from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
 from reports.packing.page import render_packing
 from reports.run.page import render_page
-from workloads.packing.problem_csv import PackingTable
 
 MOST_PAGES = 40
 """Without a choice of points: a page has some 5 MB."""

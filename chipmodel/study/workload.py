@@ -18,14 +18,15 @@ from pathlib import Path
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.steady_state import parse_inferences, steady
-from workloads.build.chances import parse_iterations_option
+from workloads.build.control_options import parse_iterations_option
 from workloads.from_onnx.bundled_models import SCHEME, model_file, models
 from workloads.load import load, parse_shape_option
 from workloads.packing.guillotine import guillotine_table
-from workloads.packing.problem_csv import PackingTable, read_packing
+from workloads.packing.problem_csv import read_packing
 from workloads.zoo import build, networks, parse_zoo_url
 
 MINIMALLOC = "minimalloc:"

@@ -22,6 +22,7 @@ from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.single_core import run
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
+from chipmodel.verify.cores import verify_cores
 from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
 from tests.paths import WORKLOADS

@@ -21,7 +21,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import policies
 from tests.random_commands import random_path
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = (*policies(), "weight-pipeline:7", "prefetch-k:3")
@@ -31,7 +31,7 @@ BATCH = 25
 
 def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
     random = Random(seed)
-    program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
+    program = random_program(seed, TreeShape(ops=5, depth=seed % 3, side=5, channels=6))
     return program, tiny_chip(random), random.choice(PACKERS), random.choice(STREAMERS), random
 
 

@@ -25,7 +25,7 @@ from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.plan_file import verify_file
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
 EVERYTHING = PlanFile(
@@ -84,7 +84,7 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
 
 def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
     random = Random(seed)
-    program = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4))
+    program = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4))
     chip, streamer = tiny_chip(random), random.choice(("sync", "ping-pong"))
     try:
         made = plan(program, chip, "large-first", streamer)

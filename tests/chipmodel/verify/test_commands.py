@@ -17,7 +17,7 @@ from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 Change = Callable[[Command], Command | None]
 
@@ -148,7 +148,7 @@ def test_overlapping_live_buffers_are_found_in_random_programs() -> None:
     caught = moved = 0
     for seed in range(120):
         random = Random(seed)
-        program = random_program(seed, Shape(ops=4, depth=seed % 3, side=4, channels=4))
+        program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=4, channels=4))
         chip = with_memory(tiny_chip(random), 6400, 1)
         planned = plan(program, chip, "large-first", random.choice(("sync", "ping-pong")))
         problem, offsets = planned.problem, dict(planned.solved.plan.offsets)

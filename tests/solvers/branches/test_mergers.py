@@ -26,7 +26,7 @@ from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 HEURISTICS = tuple(name for name, packer in packers().items() if packer.search is None)
@@ -144,7 +144,7 @@ def test_names() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 40), st.sampled_from(HEURISTICS), st.sampled_from(("sync", "ping-pong")))
 def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str, streamer: str) -> None:
-    program = random_program(seed, Shape(ops=4, depth=1 + seed % 4, side=4, channels=4))
+    program = random_program(seed, TreeShape(ops=4, depth=1 + seed % 4, side=4, channels=4))
     schedule = stream(program, ROOMY, streamer, ROOMY.shared_memory.bytes)
     problem, nesting = liveness(schedule, ROOMY), scopes(schedule.body).section
     peaks: dict[str, int] = {}
@@ -163,7 +163,7 @@ def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str,
 @pytest.mark.parametrize("packer", ["exact", "search", "hill-climb"])
 def test_packers_that_search_merge_too(packer: str) -> None:
     for seed in range(4):
-        program = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4))
+        program = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4))
         schedule = stream(program, ROOMY, "ping-pong", ROOMY.shared_memory.bytes)
         problem, nesting = liveness(schedule, ROOMY), scopes(schedule.body).section
         peaks = [merge_arms(problem, nesting, packer, name, FEW).peak for name in mergers()]

@@ -1,26 +1,24 @@
-"""The importer's first pass: every tensor's shape, and the value of every small constant.
+"""The importer's first pass: the shape of every tensor, and the value of every small constant.
 
-Shapes come node by node from the onnx package's own inference, which is given the values of the small
-constants; so the shape arithmetic that exporters leave in a graph folds away, while no weight matrix is
-ever computed or copied.
+Shapes come node by node from the onnx package's own inference, which is given the values of small constants.
+So the shape arithmetic that exporters leave in a graph folds away, and no weight matrix is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import Place
-from workloads.from_onnx.contrib import Outputs
-from workloads.from_onnx.control_infer import chosen_branch, infer_control
-from workloads.from_onnx.fold import evaluate, folded_without_values
-from workloads.from_onnx.graph import Fact, Node, fault, live_nodes, read_nodes, sort_nodes
+from workloads.from_onnx.constant_folding import evaluate, folded_without_values
+from workloads.from_onnx.contrib_shapes import Outputs
+from workloads.from_onnx.graph import Fact, OnnxNode, fault
 from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
+from workloads.from_onnx.node_shapes import schema_outputs
 from workloads.from_onnx.onnx_file import constant
-from workloads.from_onnx.proto import GraphProto, module
-from workloads.from_onnx.schema import schema_outputs
+from workloads.from_onnx.onnx_package import GraphProto, module
 
 VIEWS_OF_CONSTANTS = frozenset(
     [
@@ -36,9 +34,10 @@ VIEWS_OF_CONSTANTS = frozenset(
         "DequantizeLinear",
     ]
 )
-"""On a weight these are done once, before deployment: the result is the same weight."""
+"""Operators that are applied to a weight once, before deployment: the result is the same weight."""
 
-CONTROL = frozenset(["If", "Loop", "Scan"])
+ControlHandler = Callable[["Inference", OnnxNode], None]
+"""Adds the facts of the outputs of a node with sub-graphs, and the node itself where it has to run."""
 
 UNSIZED = frozenset(
     [
@@ -55,7 +54,7 @@ UNSIZED = frozenset(
         "OptionalHasElement",
     ]
 )
-"""What makes or takes sequences and optionals."""
+"""Operators on sequences and optionals, which have no fixed size."""
 
 NEVER_FOLDED = frozenset(
     [
@@ -72,7 +71,7 @@ NEVER_FOLDED = frozenset(
 
 @dataclass(slots=True)
 class Inference:
-    """Walks nodes in execution order; ``facts`` and ``nodes`` (what is left to run) are the result."""
+    """Visits nodes in execution order; collects ``facts``, and ``nodes`` that have to run on the chip."""
 
     where: Place
     folder: Path
@@ -82,44 +81,60 @@ class Inference:
     declared: dict[str, tuple[int, tuple[int, ...] | None]]
     """The element type and, where it is fixed, shape that the file itself gives a tensor."""
     names: set[str]
-    tensors: set[str] = field(default_factory=set[str])
-    """Names that no other tensor may have: those of the main graph and of the sub-graphs seen so far."""
+    """Names of nodes that are taken."""
+    tensors: set[str]
+    """Names of tensors that are taken: those of the main graph and of the sub-graphs seen so far."""
+    control_handlers: Mapping[str, ControlHandler]
+    """By operator: If, Loop and Scan."""
     iterations: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Iterations of loops, by the names of their nodes, that the user knows."""
+    """The iterations that the user gives, by the name of the loop's node."""
     strict: bool = False
-    nodes: list[Node] = field(default_factory=list[Node])
-    unknown: dict[str, Node] = field(default_factory=dict[str, Node])
+    nodes: list[OnnxNode] = field(default_factory=list[OnnxNode])
+    unknown: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
     """Tensors of unknown shape, with the nodes that make them."""
     examples: dict[str, Any] = field(default_factory=dict[str, Any])
-    """A value that a tensor has in some iteration of a loop, where shapes depend on it."""
+    """The value of a tensor in one iteration of a loop, for shapes that depend on it."""
     iterations_used: set[str] = field(default_factory=set[str])
 
-    def run(self, nodes: Sequence[Node]) -> None:
-        """Adds a fact for each output of each node."""
+    def run(self, nodes: Sequence[OnnxNode]) -> None:
+        """Add a fact for each output of each node."""
         for node in nodes:
-            controls = node.op in CONTROL and not node.domain
-            self.require(name for name in (node.inputs if controls else node.reads) if name)
-            branch = chosen_branch(self, node) if controls and node.op == "If" else None
-            if branch is not None:
-                self._inline(node, branch)
-            elif controls:
-                infer_control(self, node)
+            control = None if node.domain else self.control_handlers.get(node.op)
+            self.require(name for name in (node.inputs if control else node.reads) if name)
+            if control:
+                control(self, node)
             elif not self._fold(node):
                 self._infer(node)
 
     def inside(self, graph: GraphProto) -> Inference:
-        """The same for a sub-graph: it knows all that is known here, and the other way round."""
-        self._declare(graph)
+        """An inference for a sub-graph, which shares all facts with this one."""
+        self.declare(graph)
         return replace(self, nodes=[])
 
-    def approximate(self, node: Node, what: str) -> None:
-        """Note, or with ``strict`` refuse, what can only be modelled roughly."""
+    def declare(self, graph: GraphProto) -> None:
+        """Add the facts of a sub-graph's initializers, and what it declares of its tensors."""
+        for tensor in graph.initializer:
+            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
+        for sparse in graph.sparse_initializer:
+            name, kind = sparse.values.name, sparse.values.data_type
+            self.facts[name] = Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
+        self.declared.update(declarations(graph, {}))
+
+    def alias(self, node: OnnxNode, inner: str, name: str) -> None:
+        """Let ``name`` be the tensor ``inner``, which is known."""
+        proto = module("onnx.helper").make_node("Identity", [inner], [name], name=f"{node.name}.{name}")
+        identity = OnnxNode(proto.name, "Identity", "", (inner,), (name,), {}, proto)
+        if not self._fold(identity):
+            self._infer(identity)
+
+    def approximate(self, node: OnnxNode, what: str) -> None:
+        """Note what is only approximated; with ``strict``, refuse it."""
         if self.strict:
-            raise fault(node, what, "leave out --strict to have it costed so")
+            raise fault(node, what, "leave out --strict to accept the approximation")
         self.notes.append(f"{node.label}: {what}")
 
     def require(self, names: Iterable[str]) -> None:
-        """BadInput for a tensor whose shape could not be worked out: only those that are read matter."""
+        """Raise BadInput where the shape of one of these tensors is not known."""
         for name in names:
             if name in self.unknown:
                 node = self.unknown[name]
@@ -132,13 +147,13 @@ class Inference:
                 raise fault(
                     node,
                     f"the shape of its output {name!r} is not known",
-                    "it depends on data or the operator is foreign: export with static shapes, or add the "
-                    f"shape of {name!r} to the graph's value_info",
+                    "it depends on data, or the operator is not ONNX's own: export with static shapes, or "
+                    f"add the shape of {name!r} to the graph's value_info",
                 )
 
     # -- constants -----------------------------------------------------------------------------
 
-    def _fold(self, node: Node) -> bool:
+    def _fold(self, node: OnnxNode) -> bool:
         """Whether all outputs of ``node`` are constants, whose facts are then added."""
         if node.op in NEVER_FOLDED:
             return False
@@ -159,7 +174,7 @@ class Inference:
             self.facts[name] = Fact(name, shape, element, True, array, origin, stored)
         return True
 
-    def _constant_shapes(self, node: Node) -> dict[str, tuple[tuple[int, ...], int, Any]]:
+    def _constant_shapes(self, node: OnnxNode) -> dict[str, tuple[tuple[int, ...], int, Any]]:
         """Shape, element type and (where all is small) value of the outputs of a constant node."""
         inferred = self._shapes(node)
         arrays = evaluate(
@@ -176,7 +191,7 @@ class Inference:
                 result[name] = (shape, element, array)
         return result
 
-    def _constant(self, node: Node) -> None:
+    def _constant(self, node: OnnxNode) -> None:
         name = node.output
         value: Any = next(iter(node.attributes.values()), None)
         if isinstance(value, module("onnx").TensorProto):
@@ -197,38 +212,9 @@ class Inference:
         )
         self.facts[name] = constant(tensor, name, self.folder, self.where)
 
-    # -- sub-graphs ----------------------------------------------------------------------------
-
-    def _declare(self, graph: GraphProto) -> None:
-        for tensor in graph.initializer:
-            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
-        for sparse in graph.sparse_initializer:
-            name, kind = sparse.values.name, sparse.values.data_type
-            self.facts[name] = Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
-        self.declared.update(declarations(graph, {}))
-
-    def _inline(self, node: Node, branch: GraphProto) -> None:
-        self._declare(branch)
-        known = {*self.facts, *self.unknown}
-        results = [info.name for info in branch.output]
-        self.run(live_nodes(sort_nodes(read_nodes(branch, self.names), known), results))
-        for name, inner in zip(node.outputs, results, strict=True):
-            if name:
-                if inner not in self.facts and inner not in self.unknown:
-                    raise fault(node, f"its branch gives {inner!r}, which nothing in it produces")
-                self.require([inner])
-                self.alias(node, inner, name)
-
-    def alias(self, node: Node, inner: str, name: str) -> None:
-        """Let ``name`` be the tensor ``inner``, which is known."""
-        proto = module("onnx.helper").make_node("Identity", [inner], [name], name=f"{node.name}.{name}")
-        identity = Node(proto.name, "Identity", "", (inner,), (name,), {}, proto)
-        if not self._fold(identity):
-            self._infer(identity)
-
     # -- shapes --------------------------------------------------------------------------------
 
-    def _infer(self, node: Node) -> None:
+    def _infer(self, node: OnnxNode) -> None:
         shapes = self._shapes(node)
         for name in node.writes:
             element, shape = shapes.get(name, (0, None))
@@ -238,26 +224,25 @@ class Inference:
                 self.facts[name] = _checked(node, Fact(name, shape, element or self._element(node)))
         self.nodes.append(node)
         if any(name in self.examples for name in node.reads):
-            self._exemplify(node, shapes)
+            self._evaluate_examples(node, shapes)
 
-    def _element(self, node: Node) -> int:
+    def _element(self, node: OnnxNode) -> int:
         return self.facts[node.reads[0]].element if node.reads else 1
 
-    def _shapes(self, node: Node) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-        """Element type and shape of each output; what inference leaves open, the file may tell."""
+    def _shapes(self, node: OnnxNode) -> dict[str, tuple[int, tuple[int, ...] | None]]:
+        """Element type and shape of each output; where inference gives none, what the file declares."""
         found = schema_outputs(node, self.facts, self.opsets)
         for name in node.writes:
             element, shape = found.get(name, (0, None))
-            told_element, told_shape = self.declared.get(name, (0, None))
-            found[name] = (element or told_element, shape if shape is not None else told_shape)
+            given_element, given_shape = self.declared.get(name, (0, None))
+            found[name] = (element or given_element, shape if shape is not None else given_shape)
         if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
-            return self._shapes_in_some_iteration(node, found)
+            return self._shapes_in_one_iteration(node, found)
         return found
 
-    def _shapes_in_some_iteration(self, node: Node, found: Outputs) -> Outputs:
-        """Shapes that depend on the iteration, as they are in the last (of what an iteration changes, in the
-        first)."""
-        example = schema_outputs(node, self._exemplary(node), self.opsets)
+    def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:
+        """Add shapes that depend on the iteration, as the last counter and first carried values give them."""
+        example = schema_outputs(node, self._with_examples(node), self.opsets)
         for name in node.writes:
             if found[name][1] is None and example.get(name, (0, None))[1] is not None:
                 taken = list(example[name][1] or ())
@@ -266,20 +251,20 @@ class Inference:
                 found[name] = example[name]
         return found
 
-    def _exemplary(self, node: Node) -> dict[str, Fact]:
+    def _with_examples(self, node: OnnxNode) -> dict[str, Fact]:
         facts = {name: self.facts[name] for name in node.reads}
         values = {n: replace(f, array=self.examples[n]) for n, f in facts.items() if n in self.examples}
         return facts | values
 
-    def _exemplify(self, node: Node, shapes: Outputs) -> None:
-        facts = self._exemplary(node)
+    def _evaluate_examples(self, node: OnnxNode, shapes: Outputs) -> None:
+        facts = self._with_examples(node)
         if all(fact.array is not None for fact in facts.values()):
             known = [shapes.get(name, (0, None))[1] for name in node.outputs]
             self.examples.update(evaluate(node, facts, self.opsets, known))
 
 
-def _checked(node: Node, fact: Fact) -> Fact:
-    """``fact``; BadInput where a size is not positive. A slice of nothing is an empty constant."""
+def _checked(node: OnnxNode, fact: Fact) -> Fact:
+    """``fact``, an empty tensor as a constant. Raises BadInput for sizes that the operator cannot give."""
     empty_allowed = node.op in {
         "Slice",
         "Split",
@@ -302,13 +287,13 @@ def _checked(node: Node, fact: Fact) -> Fact:
 def declarations(
     graph: GraphProto, symbols: Mapping[str, int]
 ) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-    """What the file says of its own tensors; a shape only where ``symbols`` fix all of it."""
-    told: dict[str, tuple[int, tuple[int, ...] | None]] = {}
+    """Element type and shape that the file declares; no shape where ``symbols`` leave a size open."""
+    found: dict[str, tuple[int, tuple[int, ...] | None]] = {}
     for info in (*graph.value_info, *graph.output):
         sizes = [symbols.get(d, d) if isinstance(d, str) else d for d in declared_shape(info) or ("?",)]
         fixed = tuple(d for d in sizes if isinstance(d, int))
         scalar = declared_shape(info) == ()
         whole = () if scalar else fixed if len(fixed) == len(sizes) else None
-        if whole is not None or info.name not in told:
-            told[info.name] = (info.type.tensor_type.elem_type, whole)
-    return told
+        if whole is not None or info.name not in found:
+            found[info.name] = (info.type.tensor_type.elem_type, whole)
+    return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value
 from workloads.from_yaml import op_models as models
-from workloads.from_yaml.ops import build  # with all that is registered there
-from workloads.from_yaml.site import Site, declare, rows_across
+from workloads.from_yaml.build_context import Site, declare, rows_across
+from workloads.from_yaml.compute_ops import build  # with all that is registered there
 
 __all__ = ["build"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 
 from workloads.build.shapes import broadcast_shape, matmul_work
-from workloads.from_onnx.graph import Fact, Node
+from workloads.from_onnx.graph import Fact, OnnxNode
 
 Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
 """Element type and shape of each output."""
@@ -40,7 +40,7 @@ SAME_AS_FIRST = frozenset(
 DOMAINS = frozenset(["com.microsoft", "com.microsoft.nchwc", "ai.onnx.contrib"])
 
 
-def contrib_outputs(node: Node, facts: Mapping[str, Fact]) -> Outputs | None:
+def contrib_outputs(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs | None:
     """None where the operator is a standard one or not known here."""
     if node.domain not in DOMAINS or not node.input(0):
         return None
@@ -51,12 +51,12 @@ def contrib_outputs(node: Node, facts: Mapping[str, Fact]) -> Outputs | None:
     return rule(node, facts) if rule else None
 
 
-def _summed(node: Node, first: Fact) -> Outputs:
+def _summed(node: OnnxNode, first: Fact) -> Outputs:
     """The fourth output of SkipLayerNormalization: the sum before the norm."""
     return {node.outputs[3]: (first.element, first.shape)} if len(node.outputs) > 3 else {}
 
 
-def _fused_matmul(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _fused_matmul(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     a, b = facts[node.input(0)], facts[node.input(1)]
     left = transposed_last(a.shape, node.integer("transA", 0))
     right = transposed_last(b.shape, node.integer("transB", 0))
@@ -68,31 +68,31 @@ def transposed_last(shape: tuple[int, ...], swap: int) -> tuple[int, ...]:
     return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
 
 
-def _quantised_matmul(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _quantised_matmul(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     a, b = facts[node.input(0)], facts[node.input(1)]
     return {node.output: (1, matmul_work(node.name, a.shape, b.shape)[0])}
 
 
-def _quantised_gemm(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _quantised_gemm(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     a, b = facts[node.input(0)], facts[node.input(3)]
     rows = a.shape[1 if node.integer("transA", 0) else 0]
     cols = b.shape[0 if node.integer("transB", 0) else 1]
     return {node.output: (a.element, (rows, cols))}
 
 
-def _quantised_pair(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _quantised_pair(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     a, b = facts[node.input(0)], facts[node.input(3)]
     return {node.output: (a.element, broadcast_shape(node.name, [a.shape, b.shape]))}
 
 
-def _quantised_concat(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _quantised_concat(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     parts = [facts[name] for name in node.inputs[2::3]]
     axis = node.integer("axis", 0) % max(1, len(parts[0].shape))
     size = sum(part.shape[axis] for part in parts)
     return {node.output: (parts[0].element, (*parts[0].shape[:axis], size, *parts[0].shape[axis + 1 :]))}
 
 
-def _quantised_global_pool(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _quantised_global_pool(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     x = facts[node.input(0)]
     spatial = (1,) * (len(x.shape) - 2)
     last = node.integer("channels_last", 0)
@@ -100,12 +100,12 @@ def _quantised_global_pool(node: Node, facts: Mapping[str, Fact]) -> Outputs:
     return {node.output: (x.element, shape)}
 
 
-def _blocked_matmul(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _blocked_matmul(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     a = facts[node.input(0)]
     return {node.output: (a.element, (*a.shape[:-1], node.integer("N", 1)))}
 
 
-def _packed_attention(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _packed_attention(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     x, w = facts[node.input(0)], facts[node.input(1)]
     sizes = node.integers("qkv_hidden_sizes")
     hidden = sizes[2] if len(sizes) == 3 else w.shape[-1] // 3
@@ -118,7 +118,7 @@ def _packed_attention(node: Node, facts: Mapping[str, Fact]) -> Outputs:
     return outputs
 
 
-def _multi_head_attention(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _multi_head_attention(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     """Query (B, S, D) or packed (B, S, heads, 3, head size); the cache comes out as it went in, longer."""
     query = facts[node.input(0)]
     heads = max(1, node.integer("num_heads", 1))
@@ -145,7 +145,7 @@ def _sequence(shape: tuple[int, ...]) -> int:
     return shape[2] if len(shape) == 4 else shape[1]
 
 
-def _embeddings(node: Node, facts: Mapping[str, Fact]) -> Outputs:
+def _embeddings(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
     ids, words = facts[node.input(0)], facts[node.input(2)]
     outputs: Outputs = {node.output: (words.element, (*ids.shape, words.shape[-1]))}
     if len(node.outputs) > 1:
@@ -153,7 +153,7 @@ def _embeddings(node: Node, facts: Mapping[str, Fact]) -> Outputs:
     return outputs
 
 
-_RULES: Mapping[str, Callable[[Node, Mapping[str, Fact]], Outputs]] = {
+_RULES: Mapping[str, Callable[[OnnxNode, Mapping[str, Fact]], Outputs]] = {
     "FusedMatMul": _fused_matmul,
     "MatMulIntegerToFloat": _quantised_matmul,
     "DynamicQuantizeMatMul": _quantised_matmul,

@@ -11,7 +11,11 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from tests.workloads.from_onnx.tree_values import outputs
 from tests.workloads.from_yaml.yaml_text import program
-from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
+from workloads.build.control_options import (
+    parse_iterations_option,
+    parse_probability_option,
+    with_probabilities,
+)
 from workloads.load import load
 
 V = "x: [4], y: [4]"

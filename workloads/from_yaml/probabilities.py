@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from chipmodel.files.suggestions import shown
-from workloads.build.loop_tensors import MOST_CHANCES, evenly
+from workloads.build.loop_tensors import MAX_ITERATION_COUNTS, equally_likely
 from workloads.from_yaml.names import Names, Path
 from workloads.from_yaml.schema import ITERATIONS, Arm, Bounds, If, Loop
 
@@ -40,11 +40,11 @@ def iterations_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
             if least > most:
                 what = f"'{name}' makes at least {least} and at most {most} iterations"
                 names.refuse((*where, "least"), what, "write the smaller number as 'least'")
-            if most - least >= MOST_CHANCES:
+            if most - least >= MAX_ITERATION_COUNTS:
                 what = f"'{name}' has {most - least + 1} different numbers of iterations"
-                hint = f"at most {MOST_CHANCES}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
+                hint = f"at most {MAX_ITERATION_COUNTS}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
                 names.refuse(where, what, hint)
-            return most, evenly(least, most)
+            return most, equally_likely(least, most)
         case _:
             return _table(op.iterations, name, where, names)
 
@@ -59,9 +59,9 @@ def _table(table: Mapping[str, float], name: str, where: Path, names: Names) -> 
     if total != 1:
         what = f"the probabilities of the iterations of '{name}' add up to {float(total):g}"
         names.refuse(where, what, "let them add up to 1")
-    if len(chances) > MOST_CHANCES:
+    if len(chances) > MAX_ITERATION_COUNTS:
         what = f"'{name}' has {len(chances)} different numbers of iterations"
-        names.refuse(where, what, f"at most {MOST_CHANCES}")
+        names.refuse(where, what, f"at most {MAX_ITERATION_COUNTS}")
     return chances[-1][0], chances if len(chances) > 1 else ()
 
 

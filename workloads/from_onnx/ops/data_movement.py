@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from workloads.from_onnx.graph import Node
-from workloads.from_onnx.lower import MICROSOFT, Lowering, axis_rows, leading, operator
+from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, leading, operator
 
 
 @operator("Concat")
-def concat(low: Lowering, node: Node) -> None:
+def concat(low: OnnxLowering, node: OnnxNode) -> None:
     """Constants among the parts (a class token) are weights; empty ones (an empty cache) nothing."""
     axis = node.integer("axis", 0)
     parts = [name for name in node.inputs if low.fact(name).elements]
@@ -23,38 +23,38 @@ def concat(low: Lowering, node: Node) -> None:
 
 
 @operator("QLinearConcat", domain=MICROSOFT)
-def quantised_concat(low: Lowering, node: Node) -> None:
+def quantised_concat(low: OnnxLowering, node: OnnxNode) -> None:
     """Every part comes with its scale and zero point."""
     rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
     low.vector(node, "concat", rows=rows, operands=node.inputs[2::3])
 
 
 @operator("Split")
-def split(low: Lowering, node: Node) -> None:
+def split(low: OnnxLowering, node: OnnxNode) -> None:
     """Every piece is copied."""
     rows = axis_rows(low.shape(node.input(0)), node.integer("axis", 0))
     low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True)
 
 
 @operator("Slice")
-def slice_(low: Lowering, node: Node) -> None:
+def slice_(low: OnnxLowering, node: OnnxNode) -> None:
     """Only what comes out is read."""
     _reshaping(low, node, "slice")
 
 
 @operator("Pad")
-def pad(low: Lowering, node: Node) -> None:
+def pad(low: OnnxLowering, node: OnnxNode) -> None:
     """The whole input is copied."""
     _reshaping(low, node, "pad")
 
 
 @operator("Expand", "Tile", "Resize", "Upsample")
-def repeat(low: Lowering, node: Node) -> None:
+def repeat(low: OnnxLowering, node: OnnxNode) -> None:
     """Rows are repeated or interpolated along some axes."""
     _reshaping(low, node, "resize" if node.op == "Upsample" else node.op.lower())
 
 
-def _reshaping(low: Lowering, node: Node, kind: str) -> None:
+def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
     """Rows are the axes before the first whose size changes; where none does, nothing is moved."""
     x, out = low.shape(node.input(0)), low.shape(node.output)
     if x == out or (prod(x) == prod(out) and kind in ("expand", "tile")):
@@ -71,7 +71,7 @@ def _common(x: Sequence[int], out: Sequence[int]) -> int:
 
 
 @operator("Transpose")
-def transpose(low: Lowering, node: Node) -> None:
+def transpose(low: OnnxLowering, node: OnnxNode) -> None:
     """Axes of size 1 may change places for nothing; otherwise every byte is moved."""
     x = low.shape(node.input(0))
     order = node.integers("perm") or tuple(reversed(range(len(x))))
@@ -92,7 +92,7 @@ def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
 
 
 @operator("DepthToSpace", "SpaceToDepth")
-def blocks(low: Lowering, node: Node) -> None:
+def blocks(low: OnnxLowering, node: OnnxNode) -> None:
     """Blocks of pixels to channels, or back."""
     kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
     smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
@@ -100,7 +100,7 @@ def blocks(low: Lowering, node: Node) -> None:
 
 
 @operator("Gather", "GatherElements", "GatherND")
-def gather(low: Lowering, node: Node) -> None:
+def gather(low: OnnxLowering, node: OnnxNode) -> None:
     """From a table of weights only as many bytes are read as come out; so from an activation."""
     data, indices = node.input(0), node.input(1)
     if low.is_constant(data):
@@ -119,7 +119,7 @@ def gather(low: Lowering, node: Node) -> None:
     low.vector(node, "gather", rows=rows, operands=[data, *_computed(low, [indices])], moves=True)
 
 
-def _computed(low: Lowering, names: Sequence[str]) -> list[str]:
+def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
     """Indices that are constants are part of the command stream, not operands."""
     return [name for name in names if not low.is_constant(name)]
 
@@ -127,7 +127,7 @@ def _computed(low: Lowering, names: Sequence[str]) -> list[str]:
 @operator(
     "ScatterND", "ScatterElements", "Scatter", "OneHot", "Trilu", "GridSample", "RoiAlign", "ReverseSequence"
 )
-def scatter(low: Lowering, node: Node) -> None:
+def scatter(low: OnnxLowering, node: OnnxNode) -> None:
     """Whole tensors at once: any output may come from any input."""
     operands = [node.input(0), *node.inputs[1:]]
     low.vector(node, node.op.lower(), rows=1, operands=operands)

@@ -13,7 +13,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_file import Document
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
-from workloads.from_yaml.values import MAX_COUNT, Shaped
+from workloads.from_yaml.field_types import MAX_COUNT, Shaped
 
 Path = tuple[str | int, ...]
 Pair = int | tuple[int, int]

@@ -8,8 +8,8 @@ from typing import Literal
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value, broadcast_shape
 from workloads.from_yaml import op_models as models
-from workloads.from_yaml.site import Site, build, padding, pair, rows_across
-from workloads.from_yaml.values import Windowed
+from workloads.from_yaml.build_context import Site, build, padding, pair, rows_across
+from workloads.from_yaml.field_types import Windowed
 
 # -- convolution, pooling, matrices ----------------------------------------------------------------
 

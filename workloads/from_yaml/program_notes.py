@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from chipmodel.model.program import If, Loop, Node, Program
+from workloads.from_yaml.field_types import Activated
 from workloads.from_yaml.names import Names
-from workloads.from_yaml.values import Activated
 
 
 def notes_of(program: Program, names: Names) -> Iterator[str]:

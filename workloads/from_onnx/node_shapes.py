@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workloads.from_onnx.contrib import STANDARD_FORM, Outputs, contrib_outputs
-from workloads.from_onnx.graph import Fact, Node, as_tuple, fault
-from workloads.from_onnx.proto import NodeProto, Schema, TensorProto, TypeProto, module
+from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
+from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
+from workloads.from_onnx.onnx_package import NodeProto, Schema, TensorProto, TypeProto, module
 
 SAME_AS_INPUT = frozenset(["GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"])
 """Operators for which some version of the onnx package has no inference."""
@@ -44,7 +44,7 @@ MIN_AXES = {
 """Fewest axes of each operand. The inference of onnx 1.17 to 1.20 reads past the end of a shorter shape."""
 
 
-def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
+def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
     """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
     _check_counts(node)
     _check_axes(node, facts)
@@ -64,7 +64,7 @@ def schema_outputs(node: Node, facts: Mapping[str, Fact], opsets: Mapping[str, i
     return found
 
 
-def _onnx_inference(node: Node, op: str, facts: Mapping[str, Fact], version: int) -> Outputs:
+def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int) -> Outputs:
     defs, shape_inference = module("onnx.defs"), module("onnx.shape_inference")
     try:
         schema = defs.get_schema(op, defs.onnx_opset_version() if node.domain else version, "")
@@ -88,7 +88,7 @@ def _type(fact: Fact) -> TypeProto:
     return module("onnx.helper").make_tensor_type_proto(fact.element, fact.shape)
 
 
-def _data(node: Node, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
+def _data(node: OnnxNode, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
     """The constants that may be shapes, axes, sizes or scales; inference reads only small vectors."""
     known = {name: facts[name].array for name in node.inputs if name}
     return {
@@ -98,7 +98,7 @@ def _data(node: Node, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
     }
 
 
-def _check_counts(node: Node) -> None:
+def _check_counts(node: OnnxNode) -> None:
     for name in POSITIVE:
         if name not in node.attributes:
             continue
@@ -108,7 +108,7 @@ def _check_counts(node: Node) -> None:
             raise fault(node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {LARGEST}")
 
 
-def _check_equation(node: Node, facts: Mapping[str, Fact]) -> None:
+def _check_equation(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
     equation = node.text("equation", "").replace(" ", "")
     terms = equation.partition("->")[0].split(",")
     shapes = [facts[name].shape for name in node.inputs if name]
@@ -119,7 +119,7 @@ def _check_equation(node: Node, facts: Mapping[str, Fact]) -> None:
         raise fault(node, f"its equation {equation!r} does not fit the shapes {[list(s) for s in shapes]}")
 
 
-def _check_axes(node: Node, facts: Mapping[str, Fact]) -> None:
+def _check_axes(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
     for name, least in zip(node.inputs, MIN_AXES.get(node.op, ()), strict=False):
         shape = facts[name].shape if name else ()
         if len(shape) < least:
@@ -131,7 +131,7 @@ def _check_axes(node: Node, facts: Mapping[str, Fact]) -> None:
             raise fault(node, f"its weight {list(w)} does not have as many axes as its input {list(x)}")
 
 
-def _standard_node(node: Node, op: str, schema: Schema) -> NodeProto:
+def _standard_node(node: OnnxNode, op: str, schema: Schema) -> NodeProto:
     """A foreign node as the standard one that it extends: without the attributes that it adds."""
     plain = module("onnx").NodeProto()
     plain.CopyFrom(node.proto)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from workloads.from_onnx.graph import LIMIT, Fact, Node, fault
-from workloads.from_onnx.proto import GraphProto, module
+from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault
+from workloads.from_onnx.onnx_package import GraphProto, module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ EVALUATION_FAULTS = (
 """What the reference implementation raises for values or variants that it does not take."""
 
 
-def folded_without_values(node: Node, facts: Mapping[str, Fact]) -> Fact | None:
+def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | None:
     """The constant that Shape and Size make of any input, ConstantOfShape of a known shape, and
     CastLike of a constant and any example."""
     if node.domain or not node.output or not node.input(0):
@@ -70,7 +70,7 @@ def _integers(name: str, value: list[int] | int) -> Fact:
     return Fact(name, array.shape, INT64, True, array, name, INT64)
 
 
-def _filled(node: Node, given: Fact) -> Fact | None:
+def _filled(node: OnnxNode, given: Fact) -> Fact | None:
     import numpy
 
     if given.array is None:
@@ -94,7 +94,7 @@ def _filled(node: Node, given: Fact) -> Fact | None:
 
 
 def evaluate(
-    node: Node,
+    node: OnnxNode,
     facts: Mapping[str, Fact],
     opsets: Mapping[str, int],
     shapes: Sequence[tuple[int, ...] | None],
@@ -118,7 +118,7 @@ def evaluate(
     return {name: numpy.asarray(value) for name, value in named if value is not None}
 
 
-def _alone(node: Node) -> GraphProto:
+def _alone(node: OnnxNode) -> GraphProto:
     """The node as a graph: of a bare node the evaluator takes the newest version of the operator."""
     helper, unknown = module("onnx.helper"), module("onnx").TypeProto()
     reads, writes = dict.fromkeys(node.reads), node.writes

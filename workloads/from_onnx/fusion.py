@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chipmodel.model.program import DTYPE_BITS
-from workloads.from_onnx.graph import FLOATS, Fact, Node
-from workloads.from_onnx.lower import MICROSOFT, Lowering
+from workloads.from_onnx.graph import FLOATS, Fact, OnnxNode
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering
 
 UNARY = frozenset(
     [
@@ -62,7 +62,7 @@ VIEWS = frozenset(["Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeL
 
 
 @dataclass(slots=True)
-class Fused:
+class FusionResult:
     """``output`` is the tensor that the op writes once it has taken the nodes after it in."""
 
     output: str
@@ -73,46 +73,46 @@ class Fused:
 
 
 @dataclass(slots=True)
-class _Region:
+class _FusionGroup:
     """Nodes taken in so far, in order; ``open`` are tensors that a node outside still reads."""
 
     channel_axis: int
     shape: tuple[int, ...]
     open: set[str]
     tensors: set[str]
-    nodes: list[Node]
+    nodes: list[OnnxNode]
     bias: str = ""
     slopes: list[str] = field(default_factory=list[str])
     affine: bool = True
 
 
-def fuse(low: Lowering, output: str, *, channel_axis: int, scales: bool = True) -> Fused:
+def fuse(low: OnnxLowering, output: str, *, channel_axis: int, scales: bool = True) -> FusionResult:
     """Grows the op that writes ``output`` as far as it goes, and marks the nodes as absorbed.
 
     ``channel_axis`` counts the output channels; without ``scales`` (the op has no weights to hold them)
     no node with a constant per channel is taken.
     """
-    region = _Region(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
-    best = Fused(output)
+    region = _FusionGroup(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
+    best = FusionResult(output)
     taken = 0
     while (node := _next(low, region)) is not None:
         if not _take(low, region, node):
             break
         if region.open == {node.output} and not is_view(low, node):
-            best = Fused(node.output, region.bias, list(region.slopes))
+            best = FusionResult(node.output, region.bias, list(region.slopes))
             taken = len(region.nodes)
     low.absorbed.update(node.name for node in region.nodes[:taken])
     return best
 
 
-def _next(low: Lowering, region: _Region) -> Node | None:
+def _next(low: OnnxLowering, region: _FusionGroup) -> OnnxNode | None:
     """The first node in execution order that reads the region and is not in it."""
     inside = {node.name for node in region.nodes}
     readers = [n for name in region.open for n in low.users.get(name, ()) if n.name not in inside]
     return min(readers, key=lambda n: low.order[n.name], default=None)
 
 
-def _take(low: Lowering, region: _Region, node: Node) -> bool:
+def _take(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
     if region.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
         return False
     if low.shape(node.output) != region.shape or not (
@@ -128,7 +128,7 @@ def _take(low: Lowering, region: _Region, node: Node) -> bool:
     return True
 
 
-def _affine(low: Lowering, region: _Region, node: Node) -> bool:
+def _affine(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
     """Whether a node scales and shifts channels, with nothing between it and the op; notes its bias."""
     if not region.affine or node.domain or region.open != {_variable(low, node)}:
         return False
@@ -150,11 +150,11 @@ def _affine(low: Lowering, region: _Region, node: Node) -> bool:
     return True
 
 
-def _variable(low: Lowering, node: Node) -> str:
+def _variable(low: OnnxLowering, node: OnnxNode) -> str:
     return next((name for name in node.reads if not low.is_constant(name)), "")
 
 
-def _activation(low: Lowering, region: _Region, node: Node) -> bool:
+def _activation(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
     variables = [name for name in node.reads if not low.is_constant(name)]
     if not variables or not region.tensors.issuperset(variables):
         return False
@@ -169,7 +169,7 @@ def _activation(low: Lowering, region: _Region, node: Node) -> bool:
     return not node.domain and node.op == "PRelu" and _slopes(region, constants)
 
 
-def _slopes(region: _Region, constants: Sequence[Fact]) -> bool:
+def _slopes(region: _FusionGroup, constants: Sequence[Fact]) -> bool:
     if len(constants) != 1 or region.slopes:
         return False
     slope = constants[0]
@@ -180,7 +180,7 @@ def _slopes(region: _Region, constants: Sequence[Fact]) -> bool:
     return True
 
 
-def is_view(low: Lowering, node: Node) -> bool:
+def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
     """Whether an element-wise node changes nothing in a deployed network."""
     if node.op == "Dropout":
         training = low.facts[node.input(2)] if node.input(2) else None
@@ -204,7 +204,7 @@ def is_view(low: Lowering, node: Node) -> bool:
             return True
 
 
-def is_inference_norm(low: Lowering, node: Node) -> bool:
+def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
     """Whether this is a BatchNormalization with all of its statistics fixed."""
     return (
         node.op == "BatchNormalization"

@@ -21,11 +21,11 @@ from chipmodel.model.program import (
     rewritten,
     with_ops,
 )
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def tree(seed: int) -> Program:
-    return random_program(seed, Shape(ops=5, depth=2, side=4, channels=4))
+    return random_program(seed, TreeShape(ops=5, depth=2, side=4, channels=4))
 
 
 def random_path(program: Program, random: Random) -> dict[str, str]:

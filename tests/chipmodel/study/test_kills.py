@@ -1,6 +1,6 @@
 """A study that is killed, and one whose workers are: every point once, and the table of one left alone.
 
-``bench/study_kills.py`` is the same with 1,000 points and 20 kills.
+``python -m tests.fuzz study-kills`` does the same with 1,000 points and 20 kills.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import chipmodel.study.dask_cluster
-from bench.study_kills import cluster, killed, undisturbed
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.model.study_row import Row
 from chipmodel.study.dask_cluster import Cluster
@@ -25,6 +24,7 @@ from chipmodel.study.pool import LocalPool
 from chipmodel.study.store import opened, read_rows
 from chipmodel.study.task import PointTask
 from tests.chipmodel.study.support import HEADER, tasks
+from tests.fuzz.study_kills import cluster, killed, undisturbed
 
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:wakeword, w.csv, zoo:autoencoder]

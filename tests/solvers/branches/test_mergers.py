@@ -24,6 +24,7 @@ from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.branches.mergers import merge_arms, merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
+from tests.fuzz.broken_merges import MergeCase, corrupts, later_conditional, objections
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -278,14 +279,12 @@ def test_an_output_alive_across_the_next_conditional_is_kept(nested: bool, strea
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_forgetting_it_is_noticed(nested: bool) -> None:
-    from bench.broken_merges import Case, corrupts, later_conditional, objections
-
     program = consecutive(nested)
     schedule = stream(program, ROOMY, "sync", ROOMY.shared_memory.bytes)
     problem = liveness(schedule, ROOMY)
     plan = solve(later_conditional(schedule, problem), "large-first").plan
     assert corrupts(schedule, plan, Random(1), 1)
-    assert all(objections(Case(program, schedule, problem, "large-first"), plan))
+    assert all(objections(MergeCase(program, schedule, problem, "large-first"), plan))
 
 
 def test_results_of_all_arms_are_one_buffer() -> None:

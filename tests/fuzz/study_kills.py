@@ -1,17 +1,13 @@
-"""A study that is killed again and again ends with every point stored once, with the rows of one left alone.
+"""A study that is killed again and again stores every point once, with the rows of one left alone.
 
-    python bench/study_kills.py                       # 1,000 points, 20 times SIGKILL
-    python bench/study_kills.py --processes 2         # two runs of one study at once
-    python bench/study_kills.py --dask                # a scheduler's workers are killed
-
-Each kill comes at a random number of stored rows and some random milliseconds later; it takes the command
-alone, or its workers as well. The store logs, by a trigger of this file's own, every claim and whether the
-point had a row then. The commands run on a copy of the code: an edit meanwhile would make all points others.
+For each seed one study of 1,000 points. Each kill comes at a random number of stored rows and some random
+milliseconds later; it takes the command alone, or its workers as well; with ``--dask`` workers of a scheduler
+are killed. The store logs, by a trigger of this file's own, every claim and whether the point had a row then.
+The commands run on a copy of the code: its version is part of each point's key.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import signal
@@ -20,16 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from chipmodel.study.export import csv_bytes
 from chipmodel.study.store import read_rows
+from tests.fuzz.fuzzer import Check, Fault
+from tests.paths import ROOT
 
+COUNT = 1
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:resnet8, zoo:autoencoder, zoo:mobilenetv1_025]
 chips: [luna-arcs, esp32s3, stm32n6, gap9, luna-csk6]
@@ -39,7 +40,6 @@ set:
   shared_memory.bytes: [128KiB, 192KiB, 256KiB, 384KiB, 512KiB]
 """
 LIMIT_SECONDS = 120.0
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 LOG = """
 CREATE TABLE claim_log (key TEXT, had_row INTEGER);
@@ -50,8 +50,8 @@ END;
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What was found in the store at the end."""
+class StoreSummary:
+    """What the store holds at the end."""
 
     points: int
     rows: int
@@ -59,19 +59,19 @@ class Outcome:
     claims: int
     claimed_after_stored: int
     """Claims on points that had a row."""
-    most_answers: int
-    """How often the point that was answered most often was answered."""
+    most_writes: int
+    """Most rows that were written for one point."""
     failed: int
     table: bytes
     """All rows, without times."""
 
     @property
     def sound(self) -> bool:
-        return self.rows == self.points and not self.claimed_after_stored and self.most_answers == 1
+        return self.rows == self.points and not self.claimed_after_stored and self.most_writes == 1
 
 
 def frozen(folder: Path) -> Path:
-    """A copy of the code: an edit meanwhile would make every point another one."""
+    """A copy of the code, which no edit changes."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / "code" / package)
     return folder / "code"
@@ -91,9 +91,9 @@ def prepare(study: Path, store: Path) -> int:
 
 
 def code(study: Path) -> Path:
-    """Where the commands run: beside the study, if code was copied there."""
-    beside = study.parent / "code"
-    return beside if beside.is_dir() else ROOT
+    """Where the commands run: in the copy next to the study, if there is one."""
+    copied = study.parent / "code"
+    return copied if copied.is_dir() else ROOT
 
 
 def stored(store: Path) -> int:
@@ -104,8 +104,8 @@ def stored(store: Path) -> int:
         link.close()
 
 
-class Runs:
-    """As many commands at once as asked, started again whenever one has ended before all is done."""
+class Commands:
+    """Several ``study`` commands at once, each started again when it has ended."""
 
     def __init__(self, study: Path, store: Path, number: int, options: Sequence[str]) -> None:
         self.arguments, self.code = command(study, store, *options), code(study)
@@ -136,11 +136,11 @@ class Runs:
 
 def killed(
     study: Path, store: Path, kills: int, processes: int, seed: int, options: Sequence[str] = ()
-) -> Outcome:
+) -> StoreSummary:
     """Run the study with so many SIGKILLs."""
     points = prepare(study, store)
     random = Random(seed)
-    runs = Runs(study, store, processes, options)
+    runs = Commands(study, store, processes, options)
     for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
         runs.keep()
         wait_for(store, threshold)
@@ -161,13 +161,13 @@ def wait_for(store: Path, rows: int, meanwhile: Callable[[], None] = lambda: Non
         assert time.monotonic() - began < LIMIT_SECONDS, "the study does not go on"
 
 
-def outcome(store: Path, kills: int) -> Outcome:
+def outcome(store: Path, kills: int) -> StoreSummary:
     header, rows = read_rows(store)
     with sqlite3.connect(store) as link:
         most = link.execute("SELECT max(attempts) FROM rows").fetchone()[0]
         claims, late = link.execute("SELECT count(*), total(had_row) FROM claim_log").fetchone()
     failed = sum(row.status == "failed" for row in rows)
-    return Outcome(
+    return StoreSummary(
         header.points, stored(store), kills, claims, int(late), most, failed, csv_bytes(rows, False)
     )
 
@@ -182,8 +182,8 @@ def cluster(workers: int) -> Generator[Any]:
         yield made
 
 
-class Workers:
-    """Processes that work for a scheduler, others in the place of those that have ended."""
+class DaskWorkers:
+    """Worker processes of a scheduler; those that have ended are replaced."""
 
     def __init__(self, address: str, number: int, folder: Path) -> None:
         module = [sys.executable, "-m", "distributed.cli.dask_worker", address]
@@ -209,12 +209,12 @@ class Workers:
             each.wait()
 
 
-def workers_killed(study: Path, store: Path, kills: int, number: int, seed: int) -> Outcome:
+def workers_killed(study: Path, store: Path, kills: int, number: int, seed: int) -> StoreSummary:
     """Run the study with a scheduler and kill its workers, also while they start."""
     points = prepare(study, store)
     random = Random(seed)
     with cluster(0) as made:
-        workers = Workers(made.scheduler_address, number, code(study))
+        workers = DaskWorkers(made.scheduler_address, number, code(study))
         asked = command(study, store, "--dask", made.scheduler_address)
         run = subprocess.Popen(asked, stdout=subprocess.DEVNULL, cwd=code(study))
         for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
@@ -235,37 +235,28 @@ def undisturbed(study: Path, store: Path) -> bytes:
     return csv_bytes(read_rows(store)[1], False)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--dask", action="store_true")
-    asked = parser.parse_args()
+def check(seed: int, kills: int, processes: int, dask: bool) -> Counter[str]:
+    """Kill one study so many times. Raises Fault where a point is lost, repeated or different."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        study = folder / "kills.yaml"
+        study, store = folder / "kills.yaml", folder / "killed.sqlite"
         study.write_text(STUDY)
-        os.chdir(frozen(folder))
-        os.environ["PYTHONPATH"] = str(Path.cwd())
-        began = time.monotonic()
-        if asked.dask:
-            found = workers_killed(study, folder / "killed.sqlite", asked.kills, 2, asked.seed)
-        else:
-            found = killed(study, folder / "killed.sqlite", asked.kills, asked.processes, asked.seed)
-        took = time.monotonic() - began
-        opened_again = folder / "alone.sqlite"
-        same = undisturbed(study, opened_again) == found.table
-    print(
-        f"{found.points} points, {found.kills} kills, {took:.0f} s: {found.rows} rows, {found.failed} failed"
-    )
-    print(f"{found.claims} claims, {found.claimed_after_stored} of them of points with a row")
-    print(f"most answers to one point: {found.most_answers}; table as of a run left alone: {same}")
-    if not (found.sound and same):
-        raise SystemExit(1)
+        os.environ["PYTHONPATH"] = str(frozen(folder))
+        found = (
+            workers_killed(study, store, kills, 2, seed)
+            if dask
+            else killed(study, store, kills, processes, seed)
+        )
+        same = undisturbed(study, folder / "alone.sqlite") == found.table
+    if not found.sound or not same:
+        raise Fault(f"seed {seed}: {replace(found, table=b'')}, the table is the same: {same}")
+    counts = ("points", "rows", "kills", "claims", "failed")
+    return Counter({each: int(getattr(found, each)) for each in counts})
 
 
-if __name__ == "__main__":
-    main()
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.add_argument("--kills", type=int, default=20, help="kills of each study [20]")
+    parser.add_argument("--processes", type=int, default=1, help="commands that work on it at once [1]")
+    parser.add_argument("--dask", action="store_true", help="kill workers of a scheduler instead")
+    given = parser.parse_args(arguments)
+    return lambda seed: check(seed, given.kills, given.processes, given.dask)

@@ -1,4 +1,4 @@
-"""``bench.broken_merges`` on a few trees: every deliberate fault of a merge is noticed where it corrupts."""
+"""The search ``broken-merges`` on a few trees: each broken merge that corrupts is noticed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from bench.broken_merges import BREAKS, case, corrupts, look, objections
 from solvers.registry import solve
+from tests.fuzz.broken_merges import BREAKS, case, check_tree, corrupts, objections
 
 TREES = 60
 BATCHES = 4
@@ -18,7 +18,7 @@ BATCHES = 4
 def test_a_broken_merge_that_corrupts_is_always_noticed(batch: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(batch, TREES, BATCHES):
-        seen += look(seed)
+        seen += check_tree(seed)
     assert seen["trees"] == TREES // BATCHES
     assert seen["corrupted"] >= 3
 

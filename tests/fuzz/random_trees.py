@@ -1,22 +1,16 @@
-"""Random trees of branches and loops, up to five deep, through every merger, packer and streamer.
+"""Random trees of branches and loops, up to five deep, with every merger, packer and streamer.
 
 For each tree and each combination that it is given: the plan passes the independent verifier, on several
 paths the event-driven simulator's trace equals the stepper's event for event, no path is faster than
 its lower bound, and no peak is below its own. Combinations take turns: the tree of seed ``s`` has
 ``--each`` of them, those from number ``s * each`` on, so every one of them comes round.
-
-    python -m bench.random_trees --count 5000
-    python -m bench.random_trees --first 2000 --count 1000 --each 28   # go on, more of each tree
-
-At the first fault it stops, says the seed and the combination, and exits with 1.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
+from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -36,25 +30,24 @@ from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
 from dma.stream import policies
 from solvers.branches.mergers import mergers
+from tests.fuzz.fuzzer import Check, Fault
 from tests.support import tiny_chip
 from workloads.build.random_programs import TreeShape, random_program
 
+COUNT = 5000
 PACKERS = ("large-first", "naive", "short-first", "greedy-best-fit", "pool", "sequential", "context")
 PATHS = 3
-MOST_ITERATIONS = 3
-MOST_CYCLES = 30_000
-"""Longer paths are not walked cycle by cycle."""
+"""Paths simulated of each plan."""
+MAX_ITERATIONS = 3
+LONGEST_STEPPED = 30_000
+"""Cycles of the longest path that the stepper repeats cycle by cycle."""
 
 Combination = tuple[str, str, str]
 """Merger, packer, streamer."""
 
 
-class Fault(Exception):
-    """What was wrong, with the seed and the combination."""
-
-
 def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
-    """Every merger with every streamer, packers in turn until each has met each of those pairs."""
+    """Every merger with every streamer, and each of these pairs with every packer, packers in turn."""
     pairs = list(product(mergers(), streamers or tuple(policies())))
     return [
         (merge, PACKERS[(round_ + index) % len(PACKERS)], streamer)
@@ -64,7 +57,7 @@ def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
 
 
 def random_tree(seed: int) -> tuple[Program, Chip]:
-    """A valid tree, with probabilities and with loops of 0 to ``MOST_ITERATIONS`` iterations, and a tiny
+    """A valid tree, with probabilities and with loops of 0 to ``MAX_ITERATIONS`` iterations, and a tiny
     chip."""
     random = Random(seed)
     shape = TreeShape(ops=3 + (seed % 2), depth=1 + seed % 5, side=4, channels=6)
@@ -88,7 +81,7 @@ def _weighed(node: Node, random: Random) -> Node:
             ]
             return replace(node, arms=tuple(arms))
         case Loop():
-            numbers = sorted(random.sample(range(MOST_ITERATIONS + 1), random.randint(1, 3)))
+            numbers = sorted(random.sample(range(MAX_ITERATIONS + 1), random.randint(1, 3)))
             body = _body(node.body, random)
             if not numbers[-1] or random.random() < 0.4:
                 return replace(node, body=body)
@@ -110,7 +103,7 @@ def random_paths(program: Program, planned: Planned, random: Random) -> list[dic
             if isinstance(command, Branch):
                 choices[command.name] = random.choice(command.arms).name
             elif isinstance(command, Repeat):
-                choices[command.name] = str(random.randint(0, MOST_ITERATIONS))
+                choices[command.name] = str(random.randint(0, MAX_ITERATIONS))
         try:
             refuse_skipped_results(program, choices)
         except BadInput:
@@ -119,8 +112,8 @@ def random_paths(program: Program, planned: Planned, random: Random) -> list[dic
     return result
 
 
-def look(seed: int, combination: Combination) -> Counter[str]:
-    """What one tree showed with one combination. Raises Fault."""
+def check_one(seed: int, combination: Combination) -> Counter[str]:
+    """Plan and run one tree with one combination. Raises Fault."""
     merge, packer, streamer = combination
     program, chip = random_tree(seed)
     try:
@@ -143,7 +136,7 @@ def look(seed: int, combination: Combination) -> Counter[str]:
         path = resolve_path(planned.commands, choices)
         if trace.cycles < lower_bound_cycles(program, chip, path):
             raise Fault(f"seed {seed}, {combination}: faster than the lower bound on {choices}")
-        if trace.cycles > MOST_CYCLES:
+        if trace.cycles > LONGEST_STEPPED:
             seen["too long to step"] += 1
             continue
         if trace != step_through(planned.commands, chip, choices):
@@ -152,39 +145,18 @@ def look(seed: int, combination: Combination) -> Counter[str]:
     return seen
 
 
-def look_all(seed: int, each: int, streamers: tuple[str, ...] = ()) -> Counter[str]:
-    """The combinations whose turn it is. Raises Fault."""
+def check(seed: int, each: int, streamers: tuple[str, ...] = ()) -> Counter[str]:
+    """The tree of that seed with the combinations whose turn it is. Raises Fault."""
     turns = combinations(streamers)
     seen: Counter[str] = Counter(trees=1)
     for number in range(seed * each, (seed + 1) * each):
-        seen += look(seed, turns[number % len(turns)])
+        seen += check_one(seed, turns[number % len(turns)])
     return seen
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--count", type=int, default=5000, help="trees")
-    parser.add_argument("--each", type=int, default=2, help="combinations for each tree")
-    parser.add_argument("--streamers", default="", help="NAME,...; all where it is not given")
-    parser.add_argument("--cpu-seconds", type=float, help="stop after so many, and say where to go on")
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.add_argument("--each", type=int, default=2, help="combinations for each tree [2]")
+    parser.add_argument("--streamers", default="", help="NAME,... [all]")
     given = parser.parse_args(arguments)
     streamers = tuple(name for name in given.streamers.split(",") if name)
-    total: Counter[str] = Counter()
-    seed, stop = given.first, given.first + given.count
-    try:
-        while seed < stop and (given.cpu_seconds is None or time.process_time() < given.cpu_seconds):
-            total += look_all(seed, given.each, streamers)
-            seed += 1
-    except Fault as fault:
-        print(fault)
-        return 1
-    shown = ", ".join(f"{name} {count:,}" for name, count in sorted(total.items()))
-    print(f"seeds {given.first:,} to {seed - 1:,}: {shown}; no fault; {time.process_time():,.0f} s of CPU")
-    if seed < stop:
-        print(f"go on with --first {seed} --count {stop - seed}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return lambda seed: check(seed, given.each, streamers)

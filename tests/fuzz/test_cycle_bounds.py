@@ -1,19 +1,21 @@
-"""``bench.bound_soundness`` on a few programs; and that it would tell of a bound that is too high."""
+"""The search ``cycle-bounds`` on a few programs, and that it reports a bound that is too high."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from bench import bound_soundness
-from bench.bound_soundness import Run, Tally, random_case, random_runs
 from chipmodel.bounds.residency import residency_problem
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Loop, Program
 from chipmodel.model.time_bound import TimeBound
+from tests.fuzz import cycle_bounds
+from tests.fuzz.cycle_bounds import BoundedRun, random_case, random_runs, tally
+from tests.fuzz.runner import main
 
 QUICK = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across")
 COUNTED_TWICE = 359
@@ -22,20 +24,16 @@ COUNTED_TWICE = 359
 
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_no_plan_beats_the_bound(first: int) -> None:
-    tally = Tally()
+    seen: Counter[str] = Counter()
     for seed in range(first, first + 10):
-        for run in random_runs(seed, QUICK):
-            tally.add(run)
-    assert not tally.beaten
-    assert tally.counts["runs"] > 30
-    assert tally.counts["joint"]
+        seen += tally(random_runs(seed, QUICK))
+    assert seen["runs"] > 30
+    assert seen["joint"]
 
 
 @pytest.mark.parametrize("seed", [0, 3, 7, 11, 19, COUNTED_TWICE])
-def test_nor_does_the_exact_one(seed: int) -> None:
-    runs = list(random_runs(seed, ("exact:5",)))
-    assert runs
-    assert not any(run.beaten for run in runs)
+def test_no_exact_plan_beats_the_bound(seed: int) -> None:
+    assert tally(random_runs(seed, ("exact:5",)))["runs"]
 
 
 def test_cases_are_of_all_kinds() -> None:
@@ -53,24 +51,21 @@ def _straight(program: Program) -> bool:
     return all(hasattr(node, "work") for node in program.body)
 
 
-def test_a_bound_that_is_too_high_is_told(
+def test_a_bound_that_is_too_high_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def high(program: Program, chip: Chip, path: Mapping[str, str], residency: bool = False) -> TimeBound:
         bound = time_bound(program, chip, path, residency)
         return replace(bound, cycles=bound.cycles * 50)
 
-    monkeypatch.setattr(bound_soundness, "time_bound", high)
-    assert bound_soundness.main(["--count", "3", "--streamers", "sync"])
-    assert "BEATEN: seed" in capsys.readouterr().out
+    monkeypatch.setattr(cycle_bounds, "time_bound", high)
+    assert main(["cycle-bounds", "--count", "3", "--streamers", "sync"]) == 1
+    assert capsys.readouterr().out.startswith("seed 0: Fault: seed 0, sync, ")
 
 
-def test_what_is_said_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not bound_soundness.main(["--count", "2", "--streamers", "sync,ping-pong"])
-    assert "2 programs from seed 0 on: " in capsys.readouterr().out
-    tally = Tally()
-    tally.add(Run("x", "sync", {}, 10, 10, joint=True))
-    tally.add(Run("x", "sync", {}, 30, 10, joint=False))
-    assert str(tally) == (
-        "2 runs, the bound decided by residency on 1, met by 1, median 100.0% above it; beaten by 0"
+def test_counts_of_runs() -> None:
+    runs = (
+        BoundedRun("x", "sync", {}, 10, 10, joint=True),
+        BoundedRun("x", "sync", {}, 30, 10, joint=False),
     )
+    assert tally(iter(runs)) == Counter(runs=2, joint=1, tight=1)

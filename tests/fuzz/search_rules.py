@@ -1,15 +1,16 @@
-"""``python -m bench.search_soundness BEGIN END``: the search against brute force on random problems.
+"""The search with some of its rules turned off, against brute force on small random problems.
 
 For each seed: the optimum by trying everything; then, with a random set of the search's rules turned
 off, ``fit`` at the optimum must find a plan and one byte below it prove that there is none, ``minimise``
 must prove the optimum, and where brute force finds no plan at all neither may the search. "unknown" is
-right only where buffers of no bytes meet the edges of memories (see search_model).
+right only where buffers of no bytes lie at the edges of memories (see ``solvers.search.model``).
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 from chipmodel.model.plan import Problem
@@ -17,14 +18,16 @@ from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.model import Contradiction, model_of
+from tests.fuzz.fuzzer import Check, Fault
 from tests.solvers.brute_force import MOST, optimum, random_problem
 
+COUNT = 3000
 BUFFERS = 7
 LIMITS = Limits(nodes=100_000, threads=1)
 
 
 def differences(seed: int, buffers: int = BUFFERS) -> tuple[list[str], str]:
-    """What the search says otherwise than brute force about the problem of that seed; the answer's kind."""
+    """Where the search contradicts brute force on the problem of that seed, and whether a plan exists."""
     random = Random(seed)
     problem = random_problem(random, buffers)
     rules = ALL_RULES if seed % 2 else random.randrange(ALL_RULES + 1)
@@ -57,20 +60,13 @@ def _complete(problem: Problem) -> bool:
         return True
 
 
-def main(begin: int, end: int) -> int:
-    kinds: Counter[str] = Counter()
-    failures = 0
-    for seed in range(begin, end):
-        wrong, kind = differences(seed)
-        kinds[kind] += 1
-        failures += bool(wrong)
-        for words in wrong:
-            print(f"seed {seed}: {words}")
-        if seed % 500 == 499:
-            print(f"{seed + 1 - begin} problems, {dict(kinds)}, {failures} failures", flush=True)
-    print(f"{end - begin} problems, {dict(kinds)}, {failures} failures")
-    return 1 if failures else 0
+def check_seed(seed: int) -> Counter[str]:
+    wrong, kind = differences(seed)
+    if wrong:
+        raise Fault(f"seed {seed}: {'; '.join(wrong)}")
+    return Counter({kind: 1})
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.parse_args(arguments)
+    return check_seed

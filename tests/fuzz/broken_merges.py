@@ -1,22 +1,19 @@
-"""Deliberately broken merges of arms, and whether anybody notices.
+"""Deliberately broken merges of arms: the verifier and the plan check must notice each that corrupts.
 
 For each random tree of branches and loops, lifetimes are broken in one of the ways in which frameworks have
 broken them (ExecuTorch issue 21490 is the first), and the buffers packed by them. Whether that corrupts is
 decided here, by walking paths with stamps on the bytes: a read that finds its value overwritten by
 another buffer. Where it does, the verifier and the check of the plan must both object; and a correct plan
 (each merger in turn) must pass both, and the walk too, with loops left out as well.
-
-    python -m bench.broken_merges 1000
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from time import process_time
 
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section
@@ -31,11 +28,13 @@ from dma.stream import stream
 from solvers.branches.mergers import merge_arms, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import solve
+from tests.fuzz.fuzzer import Check, Fault
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.random_programs import TreeShape, random_program
 
-ROOMY = with_memory(LUNA_LIKE, 1 << 24)
-"""Nothing is refused for want of memory, so every objection is about the merge."""
+LARGE_CHIP = with_memory(LUNA_LIKE, 1 << 24)
+"""With memory for everything, so that every objection is about the merge."""
+COUNT = 5000
 PATHS = 80
 """Paths walked of each tree."""
 PACKERS = ("large-first", "sequential", "greedy-best-fit", "conflict-first")
@@ -221,7 +220,7 @@ def _walk(
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class MergeCase:
     """A random tree with its schedule and its true conflicts."""
 
     program: Program
@@ -230,22 +229,24 @@ class Case:
     packer: str
 
 
-def case(seed: int) -> Case:
+def case(seed: int) -> MergeCase:
     """The same for the same seed: depths 1 to 5, both streamers, several packers."""
     program = random_program(seed, TreeShape(ops=5, depth=1 + seed % 5, side=4, channels=4))
-    schedule = stream(program, ROOMY, ("sync", "ping-pong")[seed // 5 % 2], ROOMY.shared_memory.bytes)
-    return Case(program, schedule, liveness(schedule, ROOMY), PACKERS[seed // 10 % len(PACKERS)])
+    schedule = stream(
+        program, LARGE_CHIP, ("sync", "ping-pong")[seed // 5 % 2], LARGE_CHIP.shared_memory.bytes
+    )
+    return MergeCase(program, schedule, liveness(schedule, LARGE_CHIP), PACKERS[seed // 10 % len(PACKERS)])
 
 
-def objections(case: Case, plan: Plan) -> tuple[str, str]:
+def objections(case: MergeCase, plan: Plan) -> tuple[str, str]:
     """What the verifier, which knows no lifetimes, and the check on the true conflicts say first."""
-    said = verify(case.program, lower(case.schedule, plan), ROOMY)
+    said = verify(case.program, lower(case.schedule, plan), LARGE_CHIP)
     found = check(case.problem, plan)
     return (said or ("",))[0], (found or ("",))[0]
 
 
-def look(seed: int) -> Counter[str]:
-    """What one tree showed; raises SystemExit where a corruption is not noticed, or a correct plan is not
+def check_tree(seed: int) -> Counter[str]:
+    """Break the merges of one tree. Raises Fault where a corruption is not noticed, or a correct plan is not
     accepted."""
     tree = case(seed)
     random = Random(seed)
@@ -253,7 +254,7 @@ def look(seed: int) -> Counter[str]:
     merge = list(mergers())[seed % len(mergers())]
     right = merge_arms(tree.problem, nesting, tree.packer, merge, Limits(nodes=20_000)).plan
     if any(objections(tree, right)) or corrupts(tree.schedule, right, random, 0):
-        raise SystemExit(f"seed {seed}, {merge}: a correct plan is refused: {objections(tree, right)}")
+        raise Fault(f"seed {seed}, {merge}: a correct plan is refused: {objections(tree, right)}")
     seen = Counter({"trees": 1})
     for name, breaks in BREAKS.items():
         broken = breaks(tree.schedule, tree.problem)
@@ -262,25 +263,12 @@ def look(seed: int) -> Counter[str]:
             continue
         verifier, checked = objections(tree, plan)
         if not verifier or not checked:
-            raise SystemExit(f"seed {seed}, {name}: noticed only by {verifier or checked or 'nobody'}")
+            raise Fault(f"seed {seed}, {name}: noticed only by {verifier or checked or 'neither check'}")
         seen[name] += 1
     seen["corrupted"] += any(seen[name] for name in BREAKS)
     return seen
 
 
-def main(wanted: int) -> None:
-    """Trees until ``wanted`` of them were corrupted by some broken merge."""
-    total: Counter[str] = Counter()
-    began, seed = process_time(), 0
-    while total["corrupted"] < wanted:
-        total += look(seed)
-        seed += 1
-        if seed % 200 == 0 and sys.stderr.isatty():
-            print(f"{total['corrupted']:,} of {seed:,} trees", file=sys.stderr)
-    breaks = ", ".join(f"{name} {total[name]:,}" for name in BREAKS)
-    print(f"{total['trees']:,} trees, of which {total['corrupted']:,} corrupted by a broken merge: {breaks}")
-    print(f"every corruption noticed by verify and by check; {process_time() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.parse_args(arguments)
+    return check_tree

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chipmodel.model.certificate import excludes, rests_on
-from chipmodel.model.plan import Plan, Problem, check
+from chipmodel.model.plan import Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import part_of
 from solvers.exact import cp_sat

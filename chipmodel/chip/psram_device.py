@@ -39,7 +39,7 @@ WIRES: dict[Protocol, Wire] = {
     "Xccela x16": Wire(Fraction(4), 1, 2, 1),
     "HyperBus": Wire(Fraction(2), 0, 3, 1),
 }
-"""From the datasheets: APS6404L (SPI, QPI, 1-4-4), APS256XXN-OBR (Xccela), HyperBus specification."""
+"""From the datasheets: APS6404L (SPI, QPI, 1-4-4), APS256XXN-OBR (Xccela), S27KL/KS0642 (HyperBus)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 
 _ROW_US = Fraction(64_000, 8192)
-"""Microseconds between row refreshes: 64 ms / 8192 rows (HyperRAM datasheets, S27KL/KS0642)."""
+"""Microseconds between row refreshes: 64 ms / 8192 rows (HyperRAM datasheets)."""
 
 _REFRESH = Refresh(_ROW_US, Fraction(35))
 """Assumed: a refresh takes as long as one access of the array, tACC = 35 ns (latency code 7 at 200 MHz)."""

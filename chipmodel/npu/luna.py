@@ -1,4 +1,4 @@
-"""Cycles of ops on LUNA's NPU, computed from shapes to equal the vendor's profiler for ARCS exactly.
+"""Cycles of ops on LUNA's NPU, computed from shapes as the vendor's profiler for ARCS does.
 
 All operands lie in SharedMemory. Nothing is rounded: the ports move 8 bytes in and 16 bytes out a cycle, so
 a cost is a multiple of 1/16, and the profiler itself prints quarters. ``..._cost`` splits the cycles by

@@ -244,7 +244,7 @@ class Table:
         return overwrites
 
     def straight(self, touches: list[Touch]) -> bool:
-        return len({self.scopes.stretch[t.position] for t in touches}) == 1
+        return len({self.scopes.region[t.position] for t in touches}) == 1
 
     def through(self, segments: Mapping[str, tuple[Segment, ...]]) -> list[int]:
         change = [0] * (len(self.ops) + 1)

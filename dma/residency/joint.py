@@ -156,7 +156,7 @@ class _Question:
 
     def _since(self, position: int) -> int:
         """The first op of the straight stretch."""
-        stretch = self.asked.table.scopes.stretch
+        stretch = self.asked.table.scopes.region
         return stretch.index(stretch[position])
 
     def _loop(self, position: int) -> tuple[int, int] | None:

@@ -120,7 +120,7 @@ def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late,
     the border of a straight stretch. With no jitter, and where nothing contends, the cycles are those that
     the simulator counts as waits for weights, once for each run of the step.
     """
-    control = scopes(schedule.body).stretch
+    control = scopes(schedule.body).region
     listed = list(steps(schedule.body))
     cycles_of = transfer_times(chip)
     transfers: dict[int, list[Transfer]] = defaultdict(list)

@@ -73,7 +73,7 @@ def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[st
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
     emitter.tensor_needs()
-    emitter.emission.stretch = scopes(emitter.emission.body).stretch
+    emitter.emission.stretch = scopes(emitter.emission.body).region
     return emitter.emission
 
 

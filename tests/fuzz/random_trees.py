@@ -120,7 +120,7 @@ def check_one(seed: int, combination: Combination) -> Counter[str]:
         planned = plan(program, chip, packer, streamer, merge=merge)
     except DoesNotFit:
         return Counter(refused=1)
-    stretch = scopes(planned.schedule.body).stretch
+    stretch = scopes(planned.schedule.body).region
     crossing = (stretch[t.issue] != stretch[t.due] or t.again for t in planned.schedule.transfers)
     seen = Counter(planned=1, crossing=any(crossing))
     if planned.solved.peak <= chip.shared_memory.bytes:

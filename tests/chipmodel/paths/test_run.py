@@ -12,7 +12,7 @@ from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
-from chipmodel.model.path_costs import COUNTED, Paths
+from chipmodel.model.path_costs import MAX_COUNT, Paths
 from chipmodel.paths.run import Effort, weigh_paths, with_paths
 from chipmodel.paths.tree import weighed
 from chipmodel.pipeline.single_core import run
@@ -97,7 +97,7 @@ def test_no_paths_without_a_decision() -> None:
 
 
 def test_paths_are_counted_up_to_a_limit() -> None:
-    assert weigh((Repeat("l", 1000, (GATE,)),)).count == COUNTED
+    assert weigh((Repeat("l", 1000, (GATE,)),)).count == MAX_COUNT
 
 
 @pytest.mark.parametrize(("effort", "method"), [(Effort(), "exact"), (Effort(samples=60), "sampled")])

@@ -239,7 +239,7 @@ def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
     transfer is carried around."""
     schedule = plan(cases(seed), LUNA_LIKE, "large-first", NAME).schedule
     root = scopes(schedule.body).section
-    stretch = scopes(schedule.body).stretch
+    stretch = scopes(schedule.body).region
     for transfer in schedule.transfers:
         for issue in transfer.issues:
             if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:

@@ -14,7 +14,7 @@ from collections import Counter
 
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
-from tests.chipmodel.machine.test_two_machines import held, random_run
+from tests.chipmodel.machine.test_two_machines import random_run, stalled_cycles
 
 
 def main(first: int, stop: int) -> None:
@@ -25,7 +25,7 @@ def main(first: int, stop: int) -> None:
         trace = simulate(commands, chip, path)
         if trace != step_through(commands, chip, path):
             raise SystemExit(f"seed {seed}: the two simulators differ")
-        total += Counter(cycles=trace.cycles, events=len(trace.events)) + held(trace)
+        total += Counter(cycles=trace.cycles, events=len(trace.events)) + stalled_cycles(trace)
         if seed % 1000 == 999 and sys.stderr.isatty():
             print(f"{seed + 1 - first:,} of {stop - first:,}", file=sys.stderr)
     shown = ", ".join(f"{name} {count:,}" for name, count in sorted(total.items()))

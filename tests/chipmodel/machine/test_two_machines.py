@@ -1,5 +1,5 @@
-"""The event-driven simulator against the one that counts every cycle: banks, channels, the CPU,
-refreshes and clock ratios included. ``python -m bench.two_machines 0 100000`` is the long run."""
+"""The event-driven simulator equals the cycle-by-cycle one, with banks, channels, the CPU, refreshes and
+clock ratios. ``python -m bench.two_machines 0 100000`` is the long run."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def random_run(seed: int) -> tuple[tuple[Command, ...], Chip, dict[str, str]]:
     return commands, chip, random_path(commands, random)
 
 
-def held(trace: Trace) -> Counter[str]:
-    """Cycles in which a unit at work stood still, by cause."""
+def stalled_cycles(trace: Trace) -> Counter[str]:
+    """Cycles in which a busy unit made no progress, by cause."""
     causes: Counter[str] = Counter()
     for event in trace.events:
         for wait in event.waits:
@@ -44,7 +44,7 @@ def test_traces_are_equal_event_for_event(batch: int) -> None:
         commands, chip, path = random_run(seed)
         trace = simulate(commands, chip, path)
         assert trace == step_through(commands, chip, path), seed
-        causes += held(trace)
+        causes += stalled_cycles(trace)
     assert causes["bank"] > 100
     assert causes["arbitration"] > 100
     assert causes["cpu"] > 100

@@ -7,10 +7,9 @@ simulated, and process seconds of the exact plan, its bound and its simulation.
 
     python -m bench.stream_exact [--chips luna-arcs,...] [--networks zoo:resnet18,...] [--seconds 600]
     python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9.txt
-    python -m bench.stream_exact --oracle 1000
 
-The second one sums up tables of several such processes. The third one holds ``solvers.loads.exact``
-against all plans of so many random stretches of up to 6 steps.
+The second form sums up tables of several such processes. ``python -m tests.fuzz exact-streamer`` compares the
+search with all plans of small problems.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from dma.streamers.race import Forecasts
-from solvers.loads.exact import solve_stream
-from tests.solvers.loads.oracle import best_of_all, random_stream
 from workloads.load import load
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")
@@ -153,34 +150,15 @@ def parted(every: Sequence[Row]) -> list[Row]:
     return [replace(e, part=round(largest[e.network, e.chip] / e.size)) for e in every]
 
 
-def oracle(count: int) -> str:
-    """The search against all plans; raises AssertionError where they differ."""
-    began = time.process_time()
-    loads = 0
-    for seed in range(count):
-        problem = random_stream(seed)
-        outcome = solve_stream(problem)
-        assert outcome.status == "optimal", f"seed {seed}: {outcome}"
-        assert outcome.least_peak, f"seed {seed}: {outcome}"
-        assert (outcome.cycles, outcome.peak) == best_of_all(problem), f"seed {seed}: {outcome}"
-        loads += len(problem.slices)
-    spent = time.process_time() - began
-    return f"{count:,} stretches, {loads:,} loads: cycles and peak are the least of all plans; {spent:.1f} s"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--chips", default=",".join(CHIPS))
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--oracle", type=int, default=0)
     parser.add_argument("--join", nargs="+", default=[])
     asked = parser.parse_args()
     if asked.join:
         print(summary(parted([row for name in asked.join for row in written(Path(name).read_text())])))
-        return
-    if asked.oracle:
-        print(oracle(asked.oracle))
         return
     titles = ("network", "chip", "SharedMemory", *STREAMERS, "bound", "gap", "status", "missed", "s")
     print("| " + " | ".join(titles) + " |")

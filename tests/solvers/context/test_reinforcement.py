@@ -19,8 +19,9 @@ from solvers.context.reinforcement import INITIAL, POPULATION, CrossEntropy, lea
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.paths import ROOT
-from tests.solvers.many_problems import odd_problems, random_buffers, simple_problems
+from tests.solvers.many_problems import odd_problems, simple_problems
 from workloads.packing.guillotine import guillotine
+from workloads.packing.random_problems import random_buffers
 
 HARD = replace(guillotine(60, 1), capacity=None)
 

@@ -13,8 +13,9 @@ from solvers.core.anytime import Anytime
 from solvers.core.first_fit import naive
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve
-from tests.solvers.many_problems import any_problem, random_buffers
+from tests.solvers.many_problems import any_problem
 from workloads.packing.guillotine import guillotine
+from workloads.packing.random_problems import random_buffers
 
 ANYTIME = [name for name, packer in packers().items() if packer.search is not None]
 PROBLEMS = (

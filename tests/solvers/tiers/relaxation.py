@@ -1,8 +1,8 @@
 """The least that any state of a two-tier problem costs: which blocks lie where, without their places.
 
-A relaxation of S1's states, as a mixed-integer program for SCIP: at each step the blocks in the first tier
-take no more bytes than there are. So no state is cheaper, and where the initial state costs as much, no
-search can help.
+A relaxation of the states of the tiered-memory patent (CN, 2022), as a mixed-integer program for SCIP: at
+each step the blocks in the first tier take no more bytes than there are. So no state is cheaper, and where
+the initial state costs as much, no search can help.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SECONDS = 20
 
 
 def least_cycles(problem: TierProblem) -> Fraction:
-    """A lower bound on ``State.cycles``; SCIP's word for it, less a billionth for its tolerances."""
-    return _Model(Tables(problem)).bound()
+    """A lower bound on the cycles of any state: what SCIP proves, less a billionth for its tolerances."""
+    return _Relaxation(Tables(problem)).bound()
 
 
-class _Model:
+class _Relaxation:
     def __init__(self, tables: Tables) -> None:
         assert tables.last == 1
         self.tables, self.problem = tables, tables.problem

@@ -23,8 +23,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.single_core import plan
 from dma.residency.greedy import decide
-from dma.residency.state_search import Asked
-from dma.stream import policy_named
+from dma.residency.state_search import ChipTierProblem
+from dma.streamers import ping_pong
 from solvers.tiers.search import initial_state
 from workloads.zoo import build, networks
 
@@ -47,17 +47,17 @@ class Case:
     def title(self) -> str:
         return f"{self.chip.name}, 1/{self.part}" if self.part > 1 else self.chip.name
 
-    def asked(self, program: Program) -> Asked | None:
+    def asked(self, program: Program) -> ChipTierProblem | None:
         """The tier problem, if there is anything to decide; None where it cannot run at all, too."""
         size = self.chip.shared_memory.bytes
-        reserve = policy_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
+        reserve = ping_pong.STREAMER.reserve(program, size // PART_FOR_WEIGHTS)
         try:
             decide(program, size, reserve, spill=False)
             return None
         except DoesNotFit:
             pass
         try:
-            asked = Asked(program, self.chip, size, reserve)
+            asked = ChipTierProblem(program, self.chip, size, reserve)
             initial_state(asked.problem)
         except DoesNotFit:
             return None

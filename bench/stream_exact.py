@@ -30,7 +30,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
-from dma.streamers.race import Forecasts
+from dma.schedule.expected_forecast import ScheduleForecast
 from solvers.loads.exact import solve_stream
 from tests.solvers.loads.oracle import best_of_all, random_stream
 from workloads.load import load
@@ -99,7 +99,7 @@ def run_cycles(program: Program, chip: Chip, streamer: str) -> tuple[int | None,
     if planned.solved.peak > chip.shared_memory.bytes:
         return None, 0.0
     cycles = simulate(planned.commands, chip).cycles
-    forecast = Forecasts(program, chip).cycles(planned.schedule)
+    forecast = ScheduleForecast(program, chip).cycles(planned.schedule)
     return cycles, abs(cycles - forecast) / cycles
 
 

@@ -159,9 +159,9 @@ def _packer_names(text: str) -> tuple[str, ...]:
 
 
 def _streamer_names(text: str) -> tuple[str, ...]:
-    from dma.stream import policies
+    from dma.stream import streamers
 
-    return tuple(_streamer(name) for name in _listed(text, list(policies())))
+    return tuple(_streamer(name) for name in _listed(text, list(streamers())))
 
 
 def _merger_names(text: str) -> tuple[str, ...]:
@@ -171,9 +171,9 @@ def _merger_names(text: str) -> tuple[str, ...]:
 
 
 def _streamer(name: str) -> str:
-    from dma.stream import policy_named
+    from dma.stream import streamer_named
 
-    return policy_named(name).name
+    return streamer_named(name).name
 
 
 def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -423,12 +423,12 @@ def zoo() -> None:
 @commands.command()
 def planners() -> None:
     """List the packers, mergers and streamers with what they do and who published them."""
-    from dma.stream import policies
+    from dma.stream import streamers
     from reports.lists import print_planners
     from solvers.branches.mergers import mergers
     from solvers.registry import packers
 
-    print_planners(list(packers().values()), list(mergers().values()), list(policies().values()))
+    print_planners(list(packers().values()), list(mergers().values()), list(streamers().values()))
 
 
 @commands.command()

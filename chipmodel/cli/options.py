@@ -14,7 +14,7 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from chipmodel.chip.chip import Chip
     from chipmodel.model.program import Program
-    from dma.schedule.effort import Stop
+    from dma.schedule.effort import StopCriterion
     from solvers.core.outcome import Limits
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -152,13 +152,13 @@ plan_options = all_of(
 
 def effort(
     time_limit: float | None, gap: float | None, say: Callable[[object], None]
-) -> tuple[Limits | None, Stop]:
+) -> tuple[Limits | None, StopCriterion]:
     """What ``effort_options`` say to packers and to streamers, who tell ``say`` how far they are."""
-    from dma.schedule.effort import GAP, Stop
+    from dma.schedule.effort import DEFAULT_GAP, StopCriterion
     from solvers.core.outcome import Limits
 
     limits = None if time_limit is None else Limits(seconds=time_limit)
-    return limits, Stop(time_limit, GAP if gap is None else gap / 100, report=say)
+    return limits, StopCriterion(time_limit, DEFAULT_GAP if gap is None else gap / 100, report=say)
 
 
 def inputs(

@@ -91,11 +91,11 @@ def plan(
 
 def _words(chosen: Chosen[Planned], chip: Chip, planned: Planned) -> str:
     from chipmodel.pipeline.single_core import one_path_bound
-    from dma.streamers.race import Forecasts
+    from dma.schedule.expected_forecast import ScheduleForecast
     from reports.run.ordering import order_words
 
     program = chosen.program
-    cycles = Forecasts(program, chip).cycles(planned.schedule)
+    cycles = ScheduleForecast(program, chip).cycles(planned.schedule)
     bound = planned.bound or one_path_bound(program, chip, False)
     peak = f"peak {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B"
     times = f"forecast {cycles:,.0f} cycles"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import Stream
-from dma.timing.shape import Shape
+from dma.timing.shape import TransferShape
 
 HORIZON = 2048
 """How many cycles a remembered search looks ahead."""
@@ -24,7 +24,7 @@ class Pair:
     """An op's accesses, and a transfer to or from address ``base``."""
 
     streams: tuple[Stream, ...]
-    shape: Shape
+    shape: TransferShape
     base: int
 
 

@@ -31,7 +31,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
 from dma.timing.interruptions import Interruption, interruptions
-from dma.timing.shape import Shape, shape_of
+from dma.timing.shape import TransferShape, shape_of
 
 Held = tuple[Hold, str]
 
@@ -51,7 +51,7 @@ class _Transfer:
     serial: int
     core: int
     command: DmaStart
-    shape: Shape
+    shape: TransferShape
     setup_left: int
     done: int = 0
     """Cycles of its data."""

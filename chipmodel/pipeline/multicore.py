@@ -23,7 +23,7 @@ from chipmodel.passes.lower import lower
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
-from dma.schedule.effort import Stop
+from dma.schedule.effort import StopCriterion
 from dma.schedule.psram_layout import ALIGNMENT
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.outcome import Limits
@@ -41,7 +41,7 @@ class Setting:
     choices: Mapping[str, str]
     merge: str
     limits: Limits | None = None
-    stop: Stop | None = None
+    stop: StopCriterion | None = None
     smallest: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
 
@@ -56,7 +56,7 @@ def run_cores(
     choices: Mapping[str, str] | None = None,
     merge: str = DEFAULT_MERGE,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopCriterion | None = None,
     smallest: bool = False,
 ) -> Result:
     """Plan and simulate ``program`` on all cores of ``chip``, and on one core beside it.
@@ -94,7 +94,7 @@ def plan_cores(
     spill: bool = True,
     merge: str = DEFAULT_MERGE,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopCriterion | None = None,
     smallest: bool = False,
 ) -> tuple[CorePlan, ...]:
     """A plan for each core, where each node of the outermost body runs on the core ``core_of`` its name.

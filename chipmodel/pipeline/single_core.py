@@ -27,9 +27,10 @@ from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.partition import assigned
 from chipmodel.verify.offsets_sweep import check_fast
-from dma.schedule.effort import Stop
-from dma.stream import policy_named
-from dma.streamers.race import Race
+from dma.schedule.build import StreamRequest
+from dma.schedule.effort import StopCriterion
+from dma.stream import streamer_named
+from dma.streamers.race import StreamerRace
 from solvers.branches.mergers import DEFAULT_MERGE, merge_arms, merger_named
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
@@ -65,7 +66,7 @@ def plan(
     spill: bool = True,
     merge: str = DEFAULT_MERGE,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopCriterion | None = None,
 ) -> Planned:
     """The first plan that fits SharedMemory, or else the one with the smallest peak.
 
@@ -146,14 +147,15 @@ def _rounds(
     spill: bool,
     merge: str,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopCriterion | None = None,
 ) -> Planned:
     began = perf_counter()
     capacity = chip.shared_memory.bytes
-    policy = policy_named(streamer)
-    bound = one_path_bound(program, chip, True) if policy.squeezes else None
-    stop = replace(stop or Stop(), bound=bound.cycles if bound else 0)
-    race = Race(program, chip, policy, capacity, spill, packer_named(packer).tiers, stop)
+    portfolio = streamer_named(streamer)
+    bound = one_path_bound(program, chip, True) if portfolio.searches_offsets else None
+    stop = replace(stop or StopCriterion(), bound=bound.cycles if bound else 0)
+    request = StreamRequest(program, chip, capacity, spill, packer_named(packer).tiers)
+    race = StreamerRace(request, portfolio, stop)
     best: Planned | None = None
     attempts: list[Attempt] = []
     while len(attempts) < ROUNDS * race.rounds:
@@ -162,7 +164,7 @@ def _rounds(
             break
         left = None if limits is None else replace(limits, seconds=limits.left(began))
         tried = _packed(entry.schedule, chip, packer, merge, left)
-        if race.policy.squeezes and merge in TRUE_CONFLICTS:
+        if race.portfolio.searches_offsets and merge in TRUE_CONFLICTS:
             tried = replace(tried, solved=squeezed(tried.problem, tried.solved, capacity))
         attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         excess = tried.solved.peak - capacity
@@ -202,7 +204,7 @@ def run(
     choices: Mapping[str, str] | None = None,
     merge: str = DEFAULT_MERGE,
     limits: Limits | None = None,
-    stop: Stop | None = None,
+    stop: StopCriterion | None = None,
 ) -> Result:
     """Plan and simulate ``program``, and its synchronous twin beside it. ``limits`` are for the packer, and
     ``stop`` for a streamer that tries many ways; on several cores, for each plan of a core that is tried.
@@ -233,7 +235,7 @@ def run(
         solved=planned.solved,
         trace=trace,
         sync_cycles=_sync_cycles(program, chip, packer, streamer, spill, choices, trace, merge),
-        bound=_bound(program, chip, trace, planned, policy_named(streamer).squeezes),
+        bound=_bound(program, chip, trace, planned, streamer_named(streamer).searches_offsets),
         attempts=planned.attempts,
         merge=merge,
     )

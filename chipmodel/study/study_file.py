@@ -178,9 +178,9 @@ class _Reader:
         return self._named("merges", names, tuple(mergers()), merger_named)
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        from dma.stream import policies, policy_named
+        from dma.stream import streamer_named, streamers
 
-        return self._named("streamers", names, tuple(policies()), policy_named)
+        return self._named("streamers", names, tuple(streamers()), streamer_named)
 
     def _named(
         self, key: str, names: Sequence[str], known: tuple[str, ...], check: Callable[[str], object]

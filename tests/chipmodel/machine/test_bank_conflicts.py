@@ -8,7 +8,7 @@ from chipmodel.chip.chip import Arbitration
 from chipmodel.machine.bank_conflicts import BankConflicts, Ends, Pair, Passage
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import Stream
-from dma.timing.shape import Shape
+from dma.timing.shape import TransferShape
 
 ARBITRATIONS: tuple[Arbitration, ...] = ("npu first", "dma first", "round robin")
 
@@ -35,7 +35,9 @@ def random_pair(random: Random) -> Pair:
     first, line = random.randint(0, 40), random.choice((4, 8, 32))
     size = lines * line - random.randint(0, line - 1)
     data = max(1, -(-(first + lines * pace) // scale))
-    shape = Shape(0, data, size, line, random.choice((1, 4, 8)), random.randint(1, 3), first, pace, scale)
+    shape = TransferShape(
+        0, data, size, line, random.choice((1, 4, 8)), random.randint(1, 3), first, pace, scale
+    )
     return Pair(
         tuple(random_stream(random) for _ in range(random.randint(1, 3))), shape, random.randint(0, 300)
     )
@@ -75,13 +77,13 @@ def test_every_passage_is_that_of_looking_at_every_cycle() -> None:
 
 def test_two_that_never_share_a_bank_pass_at_once() -> None:
     banks = BankMap(1000, 2, 1, "npu first", True)
-    pair = Pair((Stream(0, 1, 500, 8, 0, 900),), Shape(0, 500, 500, 4, 4, 1, 0, 4, 1), 1000)
+    pair = Pair((Stream(0, 1, 500, 8, 0, 900),), TransferShape(0, 500, 500, 4, 4, 1, 0, 4, 1), 1000)
     start = Passage(0, 0, 0, False)
     assert BankConflicts(banks).run(pair, start, Ends(400, 500, 500)) == Passage(400, 400, 400, False)
 
 
 def test_with_two_ports_they_never_wait_for_each_other() -> None:
-    pair = Pair((Stream(0, 1, 500, 8, 0, 900),), Shape(0, 500, 500, 4, 4, 1, 0, 4, 1), 0)
+    pair = Pair((Stream(0, 1, 500, 8, 0, 900),), TransferShape(0, 500, 500, 4, 4, 1, 0, 4, 1), 0)
     start, ends = Passage(0, 0, 0, True), Ends(400, 500, 500)
     assert BankConflicts(BankMap(1000, 2, 2, "dma first", True)).run(pair, start, ends).op == 400
     assert BankConflicts(BankMap(1000, 2, 1, "dma first", True)).run(pair, start, ends).op < 400

@@ -18,13 +18,13 @@ from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.random_commands import random_path
 from tests.support import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = (*policies(), "weight-pipeline:7", "prefetch-k:3")
+STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3")
 BATCHES = 12
 BATCH = 25
 

@@ -25,7 +25,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.single_core import plan
 from dma.residency.greedy import decide
 from dma.residency.state_search import Asked
-from dma.stream import policy_named
+from dma.stream import streamer_named
 from solvers.tiers.search import initial_state
 from workloads.zoo import build, networks
 
@@ -48,7 +48,7 @@ def run_cycles(program: Program, chip: Chip, packer: str) -> int | None:
 def asked_of(program: Program, chip: Chip) -> Asked | None:
     """The tier problem; None where the network fits, or cannot run at all."""
     size = chip.shared_memory.bytes
-    reserve = policy_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
+    reserve = streamer_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
     try:
         decide(program, size, reserve, spill=False)
         return None

@@ -29,7 +29,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
-from dma.streamers.race import Forecasts
+from dma.schedule.expected_forecast import ScheduleForecast
 from workloads.load import load
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")
@@ -96,7 +96,7 @@ def run_cycles(program: Program, chip: Chip, streamer: str) -> tuple[int | None,
     if planned.solved.peak > chip.shared_memory.bytes:
         return None, 0.0
     cycles = simulate(planned.commands, chip).cycles
-    forecast = Forecasts(program, chip).cycles(planned.schedule)
+    forecast = ScheduleForecast(program, chip).cycles(planned.schedule)
     return cycles, abs(cycles - forecast) / cycles
 
 
@@ -187,7 +187,7 @@ def summary(seen: Sequence[Row]) -> str:
         f"{len(gaps)} rows: exact within 1 % of the bound on {near}, median gap {median(gaps):.2%},",
         f"largest {max(gaps):.2%}. The best heuristic takes {median(behind):.2%} longer at the median,",
         f"{max(behind):.2%} at most, and is quicker on {sum(each < 0 for each in behind)}.",
-        f"Forecasts miss {max(each.missed for each in fitting):.2%} at most.",
+        f"ScheduleForecast miss {max(each.missed for each in fitting):.2%} at most.",
     ]
     for part, size in zip(PARTS, ("the comfortable size", "a half", "a quarter"), strict=True):
         own = [each.gap for each in fitting if each.part == part and each.gap is not None]

@@ -219,7 +219,7 @@ def _all_streamed(setting: Setting, names: Sequence[str]) -> tuple[Streamed, ...
 
 def _run(setting: Setting, streamer: str) -> Result:
     from chipmodel.pipeline import single_core as pipeline
-    from dma.schedule.effort import Stop
+    from dma.schedule.effort import StopCriterion
 
     return pipeline.run(
         setting.program,
@@ -229,7 +229,7 @@ def _run(setting: Setting, streamer: str) -> Result:
         spill=setting.spill,
         choices=setting.choices,
         merge=setting.merge,
-        stop=Stop(setting.seconds),
+        stop=StopCriterion(setting.seconds),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
-from dma.timing.shape import Shape
+from dma.timing.shape import TransferShape
 
 MAX_SEARCH_CYCLES = 2048
 """Cycles that a remembered search for the next bank conflict looks ahead."""
@@ -24,7 +24,7 @@ class OpAndTransfer:
     """An op's accesses, and a transfer to or from address ``base``."""
 
     streams: tuple[AccessStream, ...]
-    shape: Shape
+    shape: TransferShape
     base: int
 
 

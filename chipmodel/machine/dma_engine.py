@@ -15,7 +15,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import DmaStart
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from dma.timing.interruptions import Interruption, interruptions
-from dma.timing.shape import Shape, shape_of
+from dma.timing.shape import TransferShape, shape_of
 from dma.timing.transfer import assert_legal
 
 
@@ -26,7 +26,7 @@ class ChannelTransfer:
     serial: int
     """Its number in the order of issue."""
     command: DmaStart
-    shape: Shape
+    shape: TransferShape
     begin: int
     """The cycle in which it came to the channel."""
     ready: int

@@ -32,7 +32,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
 from dma.timing.interruptions import interruptions
-from dma.timing.shape import Shape, shape_of
+from dma.timing.shape import TransferShape, shape_of
 
 Stall = tuple[Hold, str]
 """Why a unit makes no progress in a cycle, and the op, transfer or CPU that is served instead."""
@@ -52,7 +52,7 @@ class _SteppedTransfer:
     serial: int
     core: int
     command: DmaStart
-    shape: Shape
+    shape: TransferShape
     setup_left: int
     done: int = 0
     """Cycles of its data that have passed."""

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.passes.in_place import InPlace, may_die, reuse
 from chipmodel.passes.op_order import dependencies, touched
-from dma.residency.greedy import Table
+from dma.residency.greedy import ResidencyTable
 from solvers.order.exact import depth_first_order, least_peak_order
 from solvers.order.problem import Live, Ordered, OrderProblem, Overlay, peak_of
 
@@ -60,8 +60,8 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 def live_bytes(program: Program, in_place: InPlace) -> int:
     """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled and the inputs
     of concats beside their outputs."""
-    table = Table(reuse(program, _APART[in_place]))
-    return max(table.residency(table.state()).through, default=0)
+    table = ResidencyTable(reuse(program, _APART[in_place]))
+    return max(table.residency(table.initial_decisions()).through, default=0)
 
 
 _APART: Mapping[InPlace, InPlace] = {

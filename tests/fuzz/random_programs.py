@@ -21,7 +21,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.random_commands import random_path
 from tests.support import tiny_chip
@@ -29,7 +29,7 @@ from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 20_000
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = (*policies(), "weight-pipeline:7", "prefetch-k:3")
+STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
-from dma.stream import policies
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support import tiny_chip
@@ -46,9 +45,9 @@ Combination = tuple[str, str, str]
 """Merger, packer, streamer."""
 
 
-def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
+def combinations(names: tuple[str, ...] = ()) -> list[Combination]:
     """Every merger with every streamer, and each of these pairs with every packer, packers in turn."""
-    pairs = list(product(mergers(), streamers or tuple(policies())))
+    pairs = list(product(mergers(), names or tuple(streamers())))
     return [
         (merge, PACKERS[(round_ + index) % len(PACKERS)], streamer)
         for round_ in range(len(PACKERS))

@@ -18,8 +18,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Program
 from dma.residency.greedy import decide
-from dma.residency.state_search import Asked
-from dma.stream import policy_named
+from dma.residency.state_search import ChipTierProblem
+from dma.streamers import ping_pong
 from solvers.tiers.search import initial_state
 from tests.fuzz.fuzzer import Check, Fault
 from tests.solvers.tiers.relaxation import least_cycles
@@ -40,17 +40,17 @@ class TierCase:
     network: str
     chip: Chip
 
-    def asked(self, program: Program) -> Asked | None:
+    def asked(self, program: Program) -> ChipTierProblem | None:
         """The tier problem; None where the network fits, or cannot run at all."""
         size = self.chip.shared_memory.bytes
-        reserve = policy_named("ping-pong").reserve(program, size // PART_FOR_WEIGHTS)
+        reserve = ping_pong.STREAMER.reserve(program, size // PART_FOR_WEIGHTS)
         try:
             decide(program, size, reserve, spill=False)
             return None
         except DoesNotFit:
             pass
         try:
-            asked = Asked(program, self.chip, size, reserve)
+            asked = ChipTierProblem(program, self.chip, size, reserve)
             initial_state(asked.problem)
         except DoesNotFit:
             return None

@@ -8,7 +8,7 @@ from chipmodel.chip.chip import Arbitration
 from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
-from dma.timing.shape import Shape
+from dma.timing.shape import TransferShape
 
 ARBITRATIONS: tuple[Arbitration, ...] = ("npu first", "dma first", "round robin")
 
@@ -36,7 +36,9 @@ def random_pair(random: Random) -> OpAndTransfer:
     first, line = random.randint(0, 40), random.choice((4, 8, 32))
     size = lines * line - random.randint(0, line - 1)
     data = max(1, -(-(first + lines * pace) // scale))
-    shape = Shape(0, data, size, line, random.choice((1, 4, 8)), random.randint(1, 3), first, pace, scale)
+    shape = TransferShape(
+        0, data, size, line, random.choice((1, 4, 8)), random.randint(1, 3), first, pace, scale
+    )
     return OpAndTransfer(
         tuple(random_stream(random) for _ in range(random.randint(1, 3))), shape, random.randint(0, 300)
     )
@@ -74,7 +76,7 @@ def test_progress_equals_that_of_stepping_through_every_cycle() -> None:
     assert lost > 1000
 
 
-SHAPE = Shape(0, 500, 500, 4, 4, 1, 0, 4, 1)
+SHAPE = TransferShape(0, 500, 500, 4, 4, 1, 0, 4, 1)
 STREAM = AccessStream(0, 1, 500, 8, 0, 900)
 
 

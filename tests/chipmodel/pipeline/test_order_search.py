@@ -17,7 +17,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.order_search import OrderName, live_bytes, ordered
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -122,7 +122,7 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> 
         assert (found.least_bytes is None) == (name != "least-peak" or _branches(program))
         marked, chip = reuse(found.program, "all"), tiny_chip(random)
         try:
-            made = plan(marked, chip, "large-first", random.choice(tuple(policies())))
+            made = plan(marked, chip, "large-first", random.choice(tuple(streamers())))
         except DoesNotFit:
             continue
         if made.solved.peak <= chip.shared_memory.bytes:

@@ -20,7 +20,7 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency
-from dma.residency.state_search import PSRAM, Asked, decide_tiers
+from dma.residency.state_search import PSRAM, ChipTierProblem, decide_tiers
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.tiers.search import initial_state, search
@@ -41,14 +41,14 @@ def nothing(_: object) -> int:
     return 0
 
 
-def asked_of(program: Program, budget: int, chip: Chip = LUNA_LIKE) -> Asked:
-    return Asked(program, with_memory(chip, budget, 1), budget, nothing)
+def asked_of(program: Program, budget: int, chip: Chip = LUNA_LIKE) -> ChipTierProblem:
+    return ChipTierProblem(program, with_memory(chip, budget, 1), budget, nothing)
 
 
-def tier_of(asked: Asked, name: str, op: str, best: bool = True) -> int | None:
-    state = asked.found().state if best else initial_state(asked.problem)
-    position = [each.name for each in ops(asked.program.body)].index(op)
-    return state.tier_at(asked.names.index(name), position)
+def tier_of(tiers: ChipTierProblem, name: str, op: str, best: bool = True) -> int | None:
+    state = tiers.found().state if best else initial_state(tiers.problem)
+    position = [each.name for each in ops(tiers.program.body)].index(op)
+    return state.tier_at(tiers.names.index(name), position)
 
 
 # -- costs -------------------------------------------------------------------------------------
@@ -62,9 +62,9 @@ def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None
     ports = Fraction(4096, 8) + Fraction(4096, 16)
     moves = transfer_cycles(LUNA_LIKE, "load", 4096) + transfer_cycles(LUNA_LIKE, "store", 4096)
     for budget, tier in ((8192, SHARED), (64, PSRAM)):
-        asked = asked_of(program, budget)
-        assert tier_of(asked, "y", "y") == tier
-        assert initial_state(asked.problem).cycles == ports + moves, "what is used once costs the same"
+        tiers = asked_of(program, budget)
+        assert tier_of(tiers, "y", "y") == tier
+        assert initial_state(tiers.problem).cycles == ports + moves, "what is used once costs the same"
 
 
 def test_an_op_in_a_loop_is_paid_for_on_every_iteration() -> None:
@@ -81,11 +81,11 @@ def test_an_op_in_a_loop_is_paid_for_on_every_iteration() -> None:
 
 
 def test_what_only_lives_through_the_widest_op_leaves_for_that_while() -> None:
-    asked = asked_of(skip_connection(), 33000)
-    assert tier_of(asked, "wide2", "wide2", best=False) == PSRAM
-    found = asked.found()
+    tiers = asked_of(skip_connection(), 33000)
+    assert tier_of(tiers, "wide2", "wide2", best=False) == PSRAM
+    found = tiers.found()
     assert found.state.cycles < found.initial_cycles
-    residency = asked.residency(found.state)
+    residency = tiers.residency(found.state)
     assert residency.spilled == ("early",)
     assert not residency.striped
     first, second = residency.segments["early"]
@@ -94,12 +94,12 @@ def test_what_only_lives_through_the_widest_op_leaves_for_that_while() -> None:
 
 
 def test_an_op_keeps_what_it_finds_in_shared_memory_and_is_striped_for_the_rest() -> None:
-    asked = asked_of(skip_connection(), 19000)
-    residency = asked.residency(asked.found().state)
+    tiers = asked_of(skip_connection(), 19000)
+    residency = tiers.residency(tiers.found().state)
     assert "wide2" in residency.striped
     mixed = {op: names for op, names in residency.kept.items() if names}
     assert mixed
-    operands = {op.name: {*op.inputs, *op.outputs} for op in asked.table.ops}
+    operands = {op.name: {*op.inputs, *op.outputs} for op in tiers.table.ops}
     assert all(names < operands[op] for op, names in mixed.items())
 
 
@@ -117,8 +117,8 @@ def hole_behind_in_place() -> Program:
 
 
 def test_what_overwrote_its_input_may_leave_and_come_back() -> None:
-    asked = asked_of(hole_behind_in_place(), 8900)
-    residency = asked.residency(asked.found().state)
+    tiers = asked_of(hole_behind_in_place(), 8900)
+    residency = tiers.residency(tiers.found().state)
     assert residency.storage["b"] == "a"
     first, second = residency.segments["a"]
     assert {t.value for t in first.touches} == {"a", "b"}
@@ -169,8 +169,8 @@ def test_a_tensor_of_several_stretches_stays_where_it_is() -> None:
         builder.elementwise("neg", "r", [a], outputs=["out"])
     builder.add_if("gate", [("left", list(left)), ("right", list(right))])
     program = builder.build()
-    asked = asked_of(program, 4096)
-    assert [asked.mobile(name) for name in ("x", "a", "out")] == [True, False, False]
+    tiers = asked_of(program, 4096)
+    assert [tiers.mobile(name) for name in ("x", "a", "out")] == [True, False, False]
 
 
 # -- correctness -------------------------------------------------------------------------------
@@ -210,13 +210,13 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
     program, chip, _, random = random_case(seed)
     budget = chip.shared_memory.bytes
     keeps = {op.name: random.choice((0, 3, 9)) for op in ops(program.body)}
-    asked = Asked(program, chip, budget, lambda op: keeps[op.name])
+    tiers = ChipTierProblem(program, chip, budget, lambda op: keeps[op.name])
     try:
-        found = search(asked.problem)
+        found = search(tiers.problem)
     except DoesNotFit:
         return
     assert found.state.cycles <= found.initial_cycles
-    residency = asked.residency(found.state)
+    residency = tiers.residency(found.state)
     for op, through in zip(ops(program.body), residency.through, strict=True):
         assert through + keeps[op.name] <= budget, op.name
 
@@ -246,7 +246,7 @@ def test_it_saves_on_four_of_five_networks_of_which_any_state_can() -> None:
 
 def test_alignment_and_costs_are_the_chips() -> None:
     chip = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, alignment=32))
-    shared, psram = Asked(skip_connection(), chip, 33000, nothing).problem.tiers
+    shared, psram = ChipTierProblem(skip_connection(), chip, 33000, nothing).problem.tiers
     assert (shared.alignment, shared.capacity, psram.capacity) == (32, 33000, None)
     assert psram.leave(1000) == transfer_cycles(chip, "load", 1000)
     assert psram.enter(1000) == transfer_cycles(chip, "store", 1000)

@@ -13,7 +13,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.single_core import plan
-from dma.schedule.forecast import Forecast, Move, forecast, late_weights
+from dma.schedule.forecast import RunForecast, RunTransfer, forecast, late_weights
 from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
@@ -33,15 +33,20 @@ def quiet(chip: Chip) -> Chip:
 def test_by_hand() -> None:
     """Loads of 10 for steps of 4, 20 and 5; the second step's load is issued with the first step's, and a
     store of 7 after the second is waited for at once."""
-    moves = [Move("load", 3, 3, 10), Move("load", 3, 4, 10), Move("store", 4, 4, 7), Move("load", 5, 5, 1)]
-    assert forecast(3, [4, 20, 5], moves) == Forecast(
+    moves = [
+        RunTransfer("load", 3, 3, 10),
+        RunTransfer("load", 3, 4, 10),
+        RunTransfer("store", 4, 4, 7),
+        RunTransfer("load", 5, 5, 1),
+    ]
+    assert forecast(3, [4, 20, 5], moves) == RunForecast(
         ready=(0, 20, 47),
         starts=(10, 20, 48),
         reached=(0, 14, 40, 47),
         ends=(10, 20, 47, 48),
         end=53,
     )
-    assert forecast(0, [], []) == Forecast((), (), (), (), 0)
+    assert forecast(0, [], []) == RunForecast((), (), (), (), 0)
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline", "weight-pipeline:9"])

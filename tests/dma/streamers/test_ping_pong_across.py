@@ -22,9 +22,9 @@ from chipmodel.passes.liveness import scopes
 from chipmodel.paths.run import Effort, weigh_paths
 from chipmodel.pipeline.single_core import Planned, plan, run
 from chipmodel.verify.commands import verify
-from dma.schedule.expected_forecast import Expectation, Load
+from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import transfer_times
-from dma.streamers.ping_pong_across import odds_of
+from dma.schedule.probabilities import branch_probabilities
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -206,10 +206,13 @@ def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str
     program = cases(seed)
     made = plan(program, LUNA_LIKE, "large-first", streamer)
     root = scopes(made.schedule.body).section
-    expectation = Expectation(root, [s.cycles for s in steps(made.schedule.body)], odds_of(program))
+    forecast = PathForecast(
+        root, [s.cycles for s in steps(made.schedule.body)], branch_probabilities(program)
+    )
     cycles_of = transfer_times(LUNA_LIKE)
-    said = expectation.cycles(
-        Load(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes)) for t in made.schedule.transfers
+    said = forecast.cycles(
+        PathTransfer(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes))
+        for t in made.schedule.transfers
     )
     paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
     if paths is None:

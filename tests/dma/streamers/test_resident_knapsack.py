@@ -15,16 +15,16 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from dma.streamers.resident_knapsack import GRAINS, Item, knapsack
+from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
 @given(
-    st.lists(st.builds(Item, st.integers(0, 60), st.integers(0, 50).map(float)), max_size=7),
+    st.lists(st.builds(KnapsackItem, st.integers(0, 60), st.integers(0, 50).map(float)), max_size=7),
     st.integers(0, 150),
 )
-def test_the_knapsack_is_the_best_of_all_choices(items: list[Item], capacity: int) -> None:
+def test_the_knapsack_is_the_best_of_all_choices(items: list[KnapsackItem], capacity: int) -> None:
     def saved(chosen: tuple[int, ...] | list[int]) -> float:
         return sum(items[number].cycles for number in chosen)
 
@@ -37,19 +37,21 @@ def test_the_knapsack_is_the_best_of_all_choices(items: list[Item], capacity: in
 
 
 @given(
-    st.lists(st.builds(Item, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
+    st.lists(st.builds(KnapsackItem, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
     st.integers(0, 10**7),
 )
-def test_large_sizes_are_rounded_up_to_grains_that_always_fit(items: list[Item], capacity: int) -> None:
+def test_large_sizes_are_rounded_up_to_grains_that_always_fit(
+    items: list[KnapsackItem], capacity: int
+) -> None:
     chosen = knapsack(items, capacity)
     assert sum(items[number].bytes for number in chosen) <= capacity
     left = capacity - sum(items[number].bytes for number in chosen)
-    slack = (len(items) + 1) * (capacity // GRAINS + 1)
+    slack = (len(items) + 1) * (capacity // CAPACITY_GRAINS + 1)
     assert all(item.bytes + slack > left for n, item in enumerate(items) if n not in chosen)
 
 
 def test_nothing_stays_in_no_memory() -> None:
-    assert knapsack([Item(1, 5.0), Item(16, 9.0)], -3) == []
+    assert knapsack([KnapsackItem(1, 5.0), KnapsackItem(16, 9.0)], -3) == []
     assert knapsack([], 100) == []
 
 

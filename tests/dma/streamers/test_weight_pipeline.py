@@ -14,7 +14,8 @@ from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
 from chipmodel.pipeline.single_core import plan, run
 from chipmodel.verify.commands import verify
-from dma.stream import policy_named, stream
+from dma.stream import stream, streamer_named
+from dma.streamers import weight_pipeline
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -115,7 +116,7 @@ def test_activations_leave_room_for_the_next_slice_too() -> None:
         x = builder.elementwise("relu", f"r{index}", [x])
     builder.output(x)
     program = builder.build()
-    reserve = policy_named("weight-pipeline").reserve(program, 128)
+    reserve = weight_pipeline.STREAMER.reserve(program, 128)
     assert [reserve(op) for op in ops(program.body)] == [128 + 128, 64, 64 + 128, 128, 128 + 128, 0]
 
 
@@ -153,15 +154,15 @@ def test_every_region_starts_cold() -> None:
 @pytest.mark.parametrize("setting", ["", "-1", "1.5", "x", "500 ", "1" * 14, "\u0663"])
 def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
     with pytest.raises(BadInput, match="no allowance for jitter") as refusal:
-        policy_named(f"weight-pipeline:{setting}")
+        streamer_named(f"weight-pipeline:{setting}")
     assert "weight-pipeline:500" in refusal.value.hint
 
 
 def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
     with pytest.raises(BadInput, match="streamer 'sync' has no setting") as refusal:
-        policy_named("sync:3")
+        streamer_named("sync:3")
     assert refusal.value.hint == "write sync"
-    assert policy_named("weight-pipeline:007").name == "weight-pipeline:7"
+    assert streamer_named("weight-pipeline:007").name == "weight-pipeline:7"
     for name in ("sync", "ping-pong"):
         assert stream(chain([9]), LUNA_LIKE, name, 384 * KIB).late == ()
 

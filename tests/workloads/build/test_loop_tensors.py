@@ -19,7 +19,7 @@ from chipmodel.model.work import Vector
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
@@ -57,7 +57,7 @@ def moved(commands: tuple[Command, ...], direction: str, times: int = 1) -> int:
 
 
 @pytest.mark.parametrize("size", [4096, 2 * SLICE + 16, 96])
-@pytest.mark.parametrize("streamer", sorted(policies()))
+@pytest.mark.parametrize("streamer", sorted(streamers()))
 def test_whatever_fits_each_slice_moves_once(size: int, streamer: str) -> None:
     program, chip = stacked(), with_memory(LUNA_LIKE, size, 1)
     planned = plan(program, chip, "large-first", streamer)
@@ -114,7 +114,7 @@ def in_place(size: int = 240, rows: int = 12) -> Program:
 
 
 @pytest.mark.parametrize("size", [4096, 256, 128, 64, 48])
-@pytest.mark.parametrize("streamer", sorted(policies()))
+@pytest.mark.parametrize("streamer", sorted(streamers()))
 def test_an_op_may_read_and_write_one_carried_tensor(size: int, streamer: str) -> None:
     program, chip = in_place(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
@@ -258,7 +258,7 @@ def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None
     random = Random(seed)
     program, chip = Writer(seed).program(), tiny_chip(random)
     validate_program(program)
-    streamer = random.choice(sorted(policies()))
+    streamer = random.choice(sorted(streamers()))
     while not (commands := fitting(program, chip, streamer)):
         chip = with_memory(chip, 2 * chip.shared_memory.bytes)
     assert not verify(program, commands, chip)

@@ -179,7 +179,7 @@ def test_full_sections_may_leave_two_buffers_one_place() -> None:
     """b is where a is and c is where b is, but a and c are alive together."""
     a, c = (Buffer(n, 2, (Interval(t, t + 1 + (n == "c")), Interval(4, 5))) for n, t in (("a", 0), ("c", 3)))
     problem = Problem((buffer("x", 2, 0, 2), a, buffer("b", 2, 1, 3), buffer("y", 2, 2, 4), c))
-    with pytest.raises(ConstraintClash, match="one place"):
+    with pytest.raises(ConstraintClash, match="one offset"):
         fused(search_model(problem), 4)
     assert optimum(problem, 4) is None
     assert fit(problem, 4, QUICK).status == "infeasible"

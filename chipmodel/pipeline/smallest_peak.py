@@ -22,7 +22,7 @@ def with_smallest_peak(planned: Planned, packer: str, merge: str, limits: Limits
     the capacity is no aim, and of merge ``exact``, which did not stop there.
     """
     known = planned.solved
-    if known.status == "optimal" or packer_named(packer).search is None or merge == "exact":
+    if known.status == "optimal" or not packer_named(packer).searches or merge == "exact":
         return planned
     free = replace(planned.problem, capacity=None)
     found = merge_arms(free, scopes(planned.schedule.body).section, packer, merge, limits)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chipmodel.model.fragmentation import external_fragmentation
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Problem
-from solvers.core.first_fit import align
+from solvers.core.alignment import align
 
 Blocks = tuple[tuple[int, int, int], ...]
 """Live buffers by rising offset: first byte, end, and the position at which they are released."""

@@ -23,7 +23,7 @@ WORK = 80_000
 """Requests in one combination each: of large problems fewer combinations are kept."""
 
 
-def context_nodes_in_a_row(problem: Problem, context: int = CONTEXT) -> Plan:
+def context_pool(problem: Problem, context: int = CONTEXT) -> Plan:
     """The nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is the
     sum of the nodes' sizes, and so never above naive's."""
     return in_a_row(problem, context_pool_nodes(problem, context))

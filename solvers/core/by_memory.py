@@ -8,9 +8,9 @@ from math import lcm
 
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
+from solvers.core.alignment import align
 from solvers.core.board import Board
 from solvers.core.bounds_certified import best_bound
-from solvers.core.first_fit import align
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Progress, Report
 from solvers.core.preprocess import highest_end, legal_offsets
 

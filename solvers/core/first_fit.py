@@ -45,17 +45,6 @@ def first_fit(problem: Problem, key: Order) -> Plan:
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 
-def naive(problem: Problem) -> Plan:
-    """Every buffer has memory of its own: the sum of the sizes, the paper's baseline."""
-    offset = 0
-    offsets: dict[str, int] = {}
-    for buffer in problem.buffers:
-        offset = align(offset, buffer.alignment)
-        offsets[buffer.name] = offset
-        offset += buffer.bytes
-    return Plan(offsets)
-
-
 class PlacedByTime:
     """Placed buffers, found by when they are alive: time is cut into stretches in which as many begin.
 
@@ -144,8 +133,3 @@ def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     gaps = lows[1:] - above[:-1] >= buffer.bytes
     first = int(gaps.argmax()) if len(gaps) else 0
     return int(above[first]) if len(gaps) and gaps[first] else int(above[-1])
-
-
-def align(offset: int, alignment: int) -> int:
-    """The lowest multiple of ``alignment`` that is not below ``offset``."""
-    return -(-offset // alignment) * alignment

@@ -34,7 +34,7 @@ def start_plans(problem: Problem) -> Iterator[Plan]:
         yield first_fit(problem, key)
 
 
-def some_plan(problem: Problem) -> Plan:
+def start_plan(problem: Problem) -> Plan:
     """The lowest of the start plans; one without offsets where there is none."""
     plans = list(start_plans(problem))
     return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

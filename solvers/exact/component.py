@@ -12,6 +12,7 @@ from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.exact import cp_sat
+from solvers.search import complete
 
 ALONE_SECONDS = 0.25
 """What the search has to itself before CP-SAT joins it, where more than lifetimes count."""
@@ -113,13 +114,13 @@ class _Task:
     report: Report | None
 
     def search(self, limits: Limits, upper: Plan | None) -> Outcome:
-        from solvers.search import complete as search
-
         problem = self.part.problem
         if self.goal == "fit" and problem.capacity is not None:
-            return _signed(search.fit(problem, problem.capacity, limits, self.report), problem, "the search")
+            return _signed(
+                complete.fit(problem, problem.capacity, limits, self.report), problem, "the search"
+            )
         start = upper or self.part.plan
-        outcome = search.minimise(problem, limits, self.report, start, self.lower)
+        outcome = complete.minimise(problem, limits, self.report, start, self.lower)
         return _signed(outcome, problem, "the search")
 
     def cp_sat(self, limits: Limits, before: Outcome, switch: cp_sat.Switch | None) -> Outcome:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.model.plan import Plan, Problem, Status
 from solvers.core.outcome import Limits, Outcome, Progress, Report
-from solvers.core.preprocess import highest_end
+from solvers.core.preprocess import highest_end, validate
 from solvers.exact.cp_sat_model import Model, TooLarge
 
 if TYPE_CHECKING:
@@ -39,6 +39,15 @@ class Switch:
         self.stopped = True
         for each in self.stops:
             each()
+
+
+def solve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
+    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
+    problem without meaning."""
+    validate(problem)
+    if problem.capacity is None:
+        return minimise(problem, limits, report)
+    return fit(problem, problem.capacity, limits, report)
 
 
 def fit(

@@ -19,6 +19,7 @@ from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
 from solvers.exact.component import Part, is_infeasible, solve_part
 from solvers.exact.explain import explain
+from solvers.search.complete import warm
 
 Goal = Literal["fit", "minimise"]
 LOADING_SECONDS = 1.0
@@ -149,10 +150,8 @@ class _Portfolio:
 
     def _compile(self) -> None:
         """A stage of its own, once on each machine; its seconds are not charged to the limit."""
-        from solvers.search import complete as search
-
         self.board.stage("compiling the search")
-        compiling = max(0.0, search.warm() - LOADING_SECONDS)
+        compiling = max(0.0, warm() - LOADING_SECONDS)
         if self.limits.seconds is not None:
             self.limits = replace(self.limits, seconds=self.limits.seconds + compiling)
         self.board.stage("search")

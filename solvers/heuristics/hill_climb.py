@@ -11,10 +11,11 @@ from random import Random
 
 from chipmodel.model.certificate import rests_on
 from chipmodel.model.plan import Plan, Problem, Status
+from solvers.core.alignment import align
 from solvers.core.board import Board
 from solvers.core.bounds_certified import best_bound
 from solvers.core.conflicts import neighbours
-from solvers.core.first_fit import ORDERS, align, first_fit
+from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits, Outcome, Report
 
 ITERATIONS = 500

@@ -13,7 +13,7 @@ from math import lcm
 
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import align
+from solvers.core.alignment import align
 
 REUSE_THRESHOLD = 0.75
 """Tencent/ncnn, src/allocator.cpp: ``size_compare_ratio`` starts as 192 of 256."""

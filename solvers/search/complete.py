@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Status
 from solvers.core.outcome import Limits, Outcome, Progress, Report
+from solvers.core.preprocess import validate
 from solvers.search import columns as col
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, plan_of, search_model
@@ -35,6 +36,15 @@ def warm() -> float:
     pair = tuple(Buffer(name, 1, (Interval(0, 1),)) for name in "ab")
     fit(Problem(pair), 2, Limits(nodes=10, threads=1))
     return perf_counter() - began
+
+
+def search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
+    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
+    problem without meaning."""
+    validate(problem)
+    if problem.capacity is None:
+        return minimise(problem, limits, report)
+    return fit(problem, problem.capacity, limits, report)
 
 
 def fit(

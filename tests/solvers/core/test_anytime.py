@@ -9,8 +9,8 @@ import pytest
 
 from chipmodel.model.plan import Problem, check
 from solvers.core.anytime import Anytime
-from solvers.core.first_fit import naive
 from solvers.core.outcome import Limits, Progress
+from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, random_buffers
 from workloads.packing.guillotine import guillotine

@@ -23,7 +23,7 @@ from chipmodel.passes.in_place import InPlace, may_die, reuse
 from chipmodel.passes.op_order import dependencies, touched
 from dma.residency.greedy import Table
 from solvers.order.exact import depth_first_order, least_peak_order
-from solvers.order.problem import Live, Ordered, OrderProblem, Overlay, peak_of
+from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, peak_of
 
 OrderName = Literal["given", "least-peak", "depth-first"]
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)
@@ -162,14 +162,16 @@ class _Walk:
                 found = self.order(node.body, replace(around, before=every, behind=every))
                 return replace(node, body=found.body), found.beside
 
-    def _live(self, name: str, users: list[int], around: _Around) -> Live:
-        return Live(self.tensors[name].bytes, tuple(users), name in around.before, name in around.behind)
+    def _live(self, name: str, users: list[int], around: _Around) -> LiveBuffer:
+        return LiveBuffer(
+            self.tensors[name].bytes, tuple(users), name in around.before, name in around.behind
+        )
 
-    def _overlays(self, body: tuple[Node, ...], number: Mapping[str, int]) -> Iterator[Overlay]:
+    def _overlays(self, body: tuple[Node, ...], number: Mapping[str, int]) -> Iterator[InPlaceWrite]:
         for index, node in enumerate(body):
             if isinstance(node, Op):
                 for old in self.dying[node.name].overwrites:
-                    yield Overlay(index, number[node.outputs[0]], number[old])
+                    yield InPlaceWrite(index, number[node.outputs[0]], number[old])
 
 
 def _users(names: list[frozenset[str]]) -> dict[str, list[int]]:

@@ -21,8 +21,15 @@ from dma.residency.state_search import PSRAM, Asked
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency
-from solvers.residency.problem import Item, Joined, Overlay, ResidencyFound, ResidencyProblem, Step
-from solvers.tiers.problem import State, Stay
+from solvers.residency.problem import (
+    InPlaceItems,
+    Joined,
+    ResidencyFound,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
+from solvers.tiers.problem import TierState, TierStay
 
 THRIFT = 0.1
 """What is hidden behind compute as if time had no steps may show: less of it is better."""
@@ -85,13 +92,13 @@ class _Question:
         tensors = tuple(self._tensor(index) for index in range(len(asked.names)))
         weights = tuple(self._weights())
         overlays = tuple(
-            Overlay(block.start, block.overwrites, index)
+            InPlaceItems(block.start, block.overwrites, index)
             for index, block in enumerate(asked.problem.blocks)
             if block.overwrites
         )
         npu = asked.chip.npu
         steps = (
-            Step(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
+            ResidencyStep(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
             for op, step in zip(asked.table.ops, self.steps, strict=True)
         )
         items = (*tensors, *weights)
@@ -120,7 +127,7 @@ class _Question:
         alone = not block.overwrites and not asked.table.ops[block.start].absorbs
         return alone and asked.mobile(name) and touches_of(asked, index)[-1] == step
 
-    def _tensor(self, index: int) -> Item:
+    def _tensor(self, index: int) -> ResidencyItem:
         asked = self.asked
         block = asked.problem.blocks[index]
         touches = touches_of(asked, index)
@@ -128,7 +135,7 @@ class _Question:
         reads = [0 if t is None else block.bytes if t.moved is None else t.moved for t in tasks]
         made = block.home is None
         pinned = None if block.pinned is None else block.pinned == SHARED
-        return Item(
+        return ResidencyItem(
             block.name,
             block.bytes,
             tuple(touches),
@@ -143,13 +150,15 @@ class _Question:
             since=self._since(touches[0]),
         )
 
-    def _weights(self) -> list[Item]:
-        result: list[Item] = []
+    def _weights(self) -> list[ResidencyItem]:
+        result: list[ResidencyItem] = []
         for position, op in enumerate(self.asked.table.ops):
             size = self.asked.program.block_bytes(op)
             if size:
                 least = min(size, self.asked.reserve(op))
-                item = Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False)
+                item = ResidencyItem(
+                    op.name, size, (position,), (self._load(size),), (size,), (least,), False
+                )
                 loop = None if op.gathers else self._loop(position)
                 result.append(item._replace(whole=False, since=self._since(position), loop=loop))
         return result
@@ -173,7 +182,7 @@ def touches_of(asked: Asked, index: int) -> list[int]:
     return sorted({touch.position for touch in asked.table.touches[asked.names[index]]})
 
 
-def _state(asked: Asked, found: ResidencyFound) -> State:
+def _state(asked: Asked, found: ResidencyFound) -> TierState:
     stays = tuple(tuple(_stays(asked, found, index)) for index in range(len(asked.names)))
     under: list[int | None] = []
     for block, own in zip(asked.problem.blocks, stays, strict=True):
@@ -181,40 +190,40 @@ def _state(asked: Asked, found: ResidencyFound) -> State:
         in_place = old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
         under.append(old if in_place and not _cut(asked, stays, block.start) else None)
     assert found.cycles is not None
-    return State(Fraction(found.cycles), stays, tuple(under))
+    return TierState(Fraction(found.cycles), stays, tuple(under))
 
 
-def _cut(asked: Asked, stays: Sequence[Sequence[Stay]], step: int) -> bool:
+def _cut(asked: Asked, stays: Sequence[Sequence[TierStay]], step: int) -> bool:
     """Whether something passes through an op in stripes: then it may not overwrite what later ones read."""
     blocks = [task.block for task in asked.problem.steps[step].tasks]
     return any(stay.tier == PSRAM for b in blocks for stay in stays[b] if stay.start <= step < stay.stop)
 
 
-def _stays(asked: Asked, found: ResidencyFound, index: int) -> list[Stay]:
+def _stays(asked: Asked, found: ResidencyFound, index: int) -> list[TierStay]:
     """Offsets are the packer's: here all are 0."""
     block = asked.problem.blocks[index]
     touches = touches_of(asked, index)
-    stays: list[Stay] = []
+    stays: list[TierStay] = []
     at = block.start
     for j, step in enumerate(touches):
         tier = SHARED if found.there[index][j] else PSRAM
         if j and not found.kept[index][j] and stays:
-            stays.append(Stay(PSRAM, 0, at, step))
+            stays.append(TierStay(PSRAM, 0, at, step))
             at = step
         stop = step + 1
         if j + 1 == len(touches):
             stop = block.stop
-        stays.append(Stay(tier, 0, at, stop))
+        stays.append(TierStay(tier, 0, at, stop))
         at = stop
     return [stay for stay in _joined(stays) if stay.start < stay.stop]
 
 
-def _joined(stays: list[Stay]) -> list[Stay]:
+def _joined(stays: list[TierStay]) -> list[TierStay]:
     """Stays in one memory, one behind the other, as one, but where the block left in between."""
-    result: list[Stay] = []
+    result: list[TierStay] = []
     for stay in stays:
         if result and result[-1].tier == stay.tier:
-            result[-1] = Stay(stay.tier, 0, result[-1].start, stay.stop)
+            result[-1] = TierStay(stay.tier, 0, result[-1].start, stay.stop)
         else:
             result.append(stay)
     return result

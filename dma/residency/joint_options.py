@@ -15,7 +15,7 @@ from dma.residency.best_cuts import Cut, cuts, slices_cycles
 from dma.residency.state_search import Asked
 from dma.residency.tiling import slice_bytes
 from dma.timing.transfer import transfer_cycles
-from solvers.residency.problem import Item, Option
+from solvers.residency.problem import PassingOption, ResidencyItem
 
 SMALL = 8
 """An op whose tensors take less than this part of the memory together keeps them there."""
@@ -25,7 +25,7 @@ MOST = 6
 """Ways for each set of tensors that pass."""
 
 
-def menu(asked: Asked, items: Sequence[Item]) -> Iterator[Option]:
+def menu(asked: Asked, items: Sequence[ResidencyItem]) -> Iterator[PassingOption]:
     """Options of all ops but small ones. ``items`` are the blocks of ``asked``, and then weights."""
     for step, op in enumerate(asked.table.ops):
         if op.allocates or op.sliced is not None:
@@ -48,8 +48,8 @@ def _sets(operands: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _ways(
-    asked: Asked, items: Sequence[Item], step: int, op: Op, passing: tuple[int, ...]
-) -> Iterator[Option]:
+    asked: Asked, items: Sequence[ResidencyItem], step: int, op: Op, passing: tuple[int, ...]
+) -> Iterator[PassingOption]:
     names = {items[i].name for i in passing}
     kept = frozenset((*op.inputs, *op.outputs)) - names
     npu = op_cycles(asked.chip.npu, op, op.work.rows, op.work.channels)
@@ -61,10 +61,10 @@ def _ways(
     for cut in _best([cut for cut in cuts(asked.program, asked.chip, op, kept) if cut.bytes <= room]):
         least = min(cut.bytes, _passing_weights(items, step))
         lost = cut.npu - npu + (cut.dma if cut.tiling.depth == 1 else cut.ends)
-        yield Option(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
+        yield PassingOption(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
 
 
-def _sliced(asked: Asked, items: Sequence[Item], step: int, op: Op) -> Iterator[Option]:
+def _sliced(asked: Asked, items: Sequence[ResidencyItem], step: int, op: Op) -> Iterator[PassingOption]:
     """Slices of weights beside tensors that all lie there: two of them in turn, and what the NPU loses."""
     whole = op_cycles(asked.chip.npu, op, op.work.rows, op.work.channels)
     least = _passing_weights(items, step)
@@ -83,7 +83,7 @@ def _sliced(asked: Asked, items: Sequence[Item], step: int, op: Op) -> Iterator[
         size = slice_bytes(asked.program, op, width) * min(2, pieces)
         if best is None or lost < best:
             best = lost
-            yield Option(step, (), max(0, size - least), max(0, lost), _set_ups(asked, op, pieces))
+            yield PassingOption(step, (), max(0, size - least), max(0, lost), _set_ups(asked, op, pieces))
 
 
 def _set_ups(asked: Asked, op: Op, pieces: int) -> int:
@@ -92,16 +92,16 @@ def _set_ups(asked: Asked, op: Op, pieces: int) -> int:
     return max(0, pieces * transfer_cycles(asked.chip, "load", -(-size // pieces)) - once)
 
 
-def _once(item: Item, step: int) -> int:
+def _once(item: ResidencyItem, step: int) -> int:
     touch = item.touches.index(step)
     return int(item.loads[touch]) if touch or not item.made else int(item.store)
 
 
-def _weights(items: Sequence[Item], step: int) -> int:
+def _weights(items: Sequence[ResidencyItem], step: int) -> int:
     return sum(int(item.loads[0]) for item in items if not item.whole and item.touches[0] == step)
 
 
-def _passing_weights(items: Sequence[Item], step: int) -> int:
+def _passing_weights(items: Sequence[ResidencyItem], step: int) -> int:
     """What is counted for the op's weights already."""
     return sum(item.passing[0] for item in items if not item.whole and item.touches[0] == step)
 

@@ -2,7 +2,7 @@
 
 A tensor is a block. An op's access to SharedMemory is its bytes through the NPU's port; to Psram it
 is that and a transfer. A tensor in Psram passes through the op in stripes, for which the op needs the
-smallest stripe of it in SharedMemory (``Task.staged``); where there is room for all of its tensors in
+smallest stripe of it in SharedMemory (``TierAccess.staged``); where there is room for all of its tensors in
 Psram, they are fetched whole instead, which moves as many bytes. Bytes that the streamer reserves
 for weights are kept from all blocks.
 
@@ -25,8 +25,8 @@ from dma.residency.greedy import Reserve, Residency, Table, decide
 from dma.residency.tier_segments import Segments
 from dma.residency.tiling import least_stripe
 from dma.timing.transfer import transfer_cycles
-from solvers.tiers.problem import Block, State, Step, Task, Tier, TierProblem
-from solvers.tiers.search import Found, search
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
+from solvers.tiers.search import TierSearchResult, search
 
 PSRAM = 1
 """The tier of Psram, by index; that of SharedMemory is ``tier_segments.SHARED``."""
@@ -70,7 +70,7 @@ class Asked:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.problem = self._problem()
 
-    def found(self) -> Found:
+    def found(self) -> TierSearchResult:
         """S1's cheapest state over ``SEGMENTS``, each within the default limit."""
         return min((search(self.problem, segment=k) for k in SEGMENTS), key=lambda f: f.state.cycles)
 
@@ -106,7 +106,7 @@ class Asked:
         alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)
         return alone and self.mobile(new) == self.mobile(old)
 
-    def _block(self, name: str) -> Block:
+    def _block(self, name: str) -> TierBlock:
         positions = [t.position for t in self.table.touches[name]]
         live = Interval(min(positions), max(positions) + 1)
         spans: tuple[Interval, ...] = (live,)
@@ -115,7 +115,7 @@ class Asked:
             alive = [i for s in segments for i in self.table.live(s)]
             live = hull((live, *alive))
             spans = (live,) if self.mobile(name) else merged((*alive, *_at(positions)))
-        return Block(
+        return TierBlock(
             name,
             self.program.tensors[name].bytes,
             live.start,
@@ -134,19 +134,19 @@ class Asked:
         sliced = name in table.slicers or any(table.ops[t.position].allocates for t in touches if t.writes)
         return table.straight(touches) and defined == 1 and name not in table.conditions and not sliced
 
-    def _step(self, op: Op, times: int) -> Step:
-        tasks: list[Task] = []
+    def _step(self, op: Op, times: int) -> TierStep:
+        tasks: list[TierAccess] = []
         for name in () if op.allocates else dict.fromkeys((*op.inputs, *op.outputs)):
             others = frozenset((*op.inputs, *op.outputs)) - {name}
             size = self.program.tensors[name].bytes
             moved = size // op.slices if name == op.sliced else size
             staged = least_stripe(self.program, op, others)
-            tasks.append(Task(self.index[name], name in op.outputs, staged, moved))
-        return Step(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
+            tasks.append(TierAccess(self.index[name], name in op.outputs, staged, moved))
+        return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
 
     # -- state to segments ---------------------------------------------------------------------
 
-    def residency(self, state: State) -> Residency:
+    def residency(self, state: TierState) -> Residency:
         """The segments of ``state``; ops that find a tensor in Psram are striped, or fetch it whole."""
         return Segments(self, state).residency()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chipmodel.model.program import Op
 from chipmodel.passes.liveness import Touch
 from dma.residency.greedy import Residency, Segment, storages
-from solvers.tiers.problem import State
+from solvers.tiers.problem import TierState
 
 if TYPE_CHECKING:
     from dma.residency.state_search import Asked
@@ -32,7 +32,7 @@ class Segments:
     """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram: they pass in stripes,
     or are fetched whole where there is room and ``asked.fetches``."""
 
-    def __init__(self, asked: Asked, state: State) -> None:
+    def __init__(self, asked: Asked, state: TierState) -> None:
         self.asked, self.state = asked, state
         self.program, self.table = asked.program, asked.table
         self.index = asked.index

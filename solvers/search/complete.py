@@ -18,7 +18,7 @@ from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, plan_of, search_model
 
 if TYPE_CHECKING:
-    from solvers.search.workers import Worker, WorkerRace
+    from solvers.search.workers import SearchWorker, WorkerRace
 
 ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
@@ -135,7 +135,7 @@ class _Target:
         self.race = WorkerRace(self.model, self.capacity, limits.seed, limits.threads, self.rules)
 
 
-def _answer(problem: Problem, model: SearchModel, winner: Worker | None, nodes: int) -> Outcome:
+def _answer(problem: Problem, model: SearchModel, winner: SearchWorker | None, nodes: int) -> Outcome:
     if winner is None:
         return Outcome("unknown", None, model.bound(), nodes, LIMIT_REACHED)
     if winner.status == col.FOUND:

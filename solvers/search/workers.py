@@ -35,7 +35,7 @@ INITIAL_RATE = 20_000.0
 """Nodes a second and worker, assumed until measured."""
 
 
-class Worker:
+class SearchWorker:
     """One search, restarted in rounds with another order of items and another rule for sections.
 
     Short rounds find plans quickly where an order is lucky; ever longer rounds in between lead to proofs.
@@ -112,25 +112,25 @@ class WorkerRace:
         self._seed = seed
         self._threads = max(1, threads)
         self._blank = search_state(model, capacity, rules)
-        self.workers: list[Worker] = []
+        self.workers: list[SearchWorker] = []
         self._add()
         self._reached = 0
         self._rate = INITIAL_RATE
 
     def _add(self) -> None:
-        self.workers.append(Worker(self._model, copy(self._blank), self._seed, len(self.workers)))
+        self.workers.append(SearchWorker(self._model, copy(self._blank), self._seed, len(self.workers)))
 
     @property
     def nodes(self) -> int:
         return sum(worker.nodes for worker in self.workers)
 
     @property
-    def winner(self) -> Worker | None:
+    def winner(self) -> SearchWorker | None:
         """The worker that has the answer, or None."""
         done = [worker for worker in self.workers if worker.done]
         return min(done, key=lambda worker: worker.nodes) if done else None
 
-    def run(self, until: float | None, nodes: int | None) -> Worker | None:
+    def run(self, until: float | None, nodes: int | None) -> SearchWorker | None:
         """Search until ``perf_counter()`` time ``until``, or until ``nodes`` are used in all; the winner, if
         any."""
         each = None if nodes is None else max(1, nodes // self._threads)
@@ -152,7 +152,7 @@ class WorkerRace:
         spent = each is not None and min(w.nodes for w in self.workers) >= each
         return spent or (until is not None and perf_counter() >= until)
 
-    def _step(self, workers: list[Worker], goal: int, pool: ThreadPoolExecutor | None) -> None:
+    def _step(self, workers: list[SearchWorker], goal: int, pool: ThreadPoolExecutor | None) -> None:
         began, before = perf_counter(), self._reached
         if pool is None or len(workers) == 1:
             for worker in workers:

@@ -15,7 +15,7 @@ from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, random_buffers
 from workloads.packing.guillotine import guillotine
 
-ANYTIME = [name for name, packer in packers().items() if packer.search is not None]
+ANYTIME = [name for name, packer in packers().items() if packer.searches]
 PROBLEMS = (
     replace(guillotine(25, 3), capacity=None),
     random_buffers(5, 30, horizon=20, longest=8, alignments=(1, 4)),

@@ -24,8 +24,15 @@ from dma.residency.state_search import PSRAM, ChipTierProblem
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency
-from solvers.residency.problem import Item, Joined, Overlay, ResidencyFound, ResidencyProblem, Step
-from solvers.tiers.problem import State, Stay
+from solvers.residency.problem import (
+    InPlaceItems,
+    Joined,
+    ResidencyFound,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
+from solvers.tiers.problem import TierState, TierStay
 
 DMA_CYCLE_COST = 0.1
 """Cycles added to the objective for each DMA cycle, also for those that overlap with computing. Assumed: the
@@ -93,13 +100,13 @@ class _JointProblem:
         tensors = tuple(self._tensor(index) for index in range(len(tiers.names)))
         weights = tuple(self._weights())
         overlays = tuple(
-            Overlay(block.start, block.overwrites, index)
+            InPlaceItems(block.start, block.overwrites, index)
             for index, block in enumerate(tiers.problem.blocks)
             if block.overwrites
         )
         npu = tiers.chip.npu
         steps = (
-            Step(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
+            ResidencyStep(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
             for op, step in zip(tiers.table.ops, self.steps, strict=True)
         )
         items = (*tensors, *weights)
@@ -128,7 +135,7 @@ class _JointProblem:
         alone = not block.overwrites and not tiers.table.ops[block.start].absorbs
         return alone and tiers.mobile(name) and touches_of(tiers, index)[-1] == step
 
-    def _tensor(self, index: int) -> Item:
+    def _tensor(self, index: int) -> ResidencyItem:
         tiers = self.tiers
         block = tiers.problem.blocks[index]
         touches = touches_of(tiers, index)
@@ -136,7 +143,7 @@ class _JointProblem:
         reads = [0 if t is None else block.bytes if t.moved is None else t.moved for t in tasks]
         made = block.home is None
         pinned = None if block.pinned is None else block.pinned == SHARED
-        return Item(
+        return ResidencyItem(
             block.name,
             block.bytes,
             tuple(touches),
@@ -151,13 +158,15 @@ class _JointProblem:
             since=self._since(touches[0]),
         )
 
-    def _weights(self) -> list[Item]:
-        result: list[Item] = []
+    def _weights(self) -> list[ResidencyItem]:
+        result: list[ResidencyItem] = []
         for position, op in enumerate(self.tiers.table.ops):
             size = self.tiers.program.block_bytes(op)
             if size:
                 least = min(size, self.tiers.reserve(op))
-                item = Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False)
+                item = ResidencyItem(
+                    op.name, size, (position,), (self._load(size),), (size,), (least,), False
+                )
                 loop = None if op.gathers else self._loop(position)
                 result.append(item._replace(whole=False, since=self._since(position), loop=loop))
         return result
@@ -181,7 +190,7 @@ def touches_of(tiers: ChipTierProblem, index: int) -> list[int]:
     return sorted({touch.position for touch in tiers.table.touches[tiers.names[index]]})
 
 
-def _state(tiers: ChipTierProblem, found: ResidencyFound) -> State:
+def _state(tiers: ChipTierProblem, found: ResidencyFound) -> TierState:
     stays = tuple(tuple(_stays(tiers, found, index)) for index in range(len(tiers.names)))
     under: list[int | None] = []
     for block, own in zip(tiers.problem.blocks, stays, strict=True):
@@ -189,40 +198,40 @@ def _state(tiers: ChipTierProblem, found: ResidencyFound) -> State:
         in_place = old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
         under.append(old if in_place and not _cut(tiers, stays, block.start) else None)
     assert found.cycles is not None
-    return State(Fraction(found.cycles), stays, tuple(under))
+    return TierState(Fraction(found.cycles), stays, tuple(under))
 
 
-def _cut(tiers: ChipTierProblem, stays: Sequence[Sequence[Stay]], step: int) -> bool:
+def _cut(tiers: ChipTierProblem, stays: Sequence[Sequence[TierStay]], step: int) -> bool:
     """Whether a tensor passes through an op in stripes: then it may not overwrite what later stripes read."""
     blocks = [task.block for task in tiers.problem.steps[step].tasks]
     return any(stay.tier == PSRAM for b in blocks for stay in stays[b] if stay.start <= step < stay.stop)
 
 
-def _stays(tiers: ChipTierProblem, found: ResidencyFound, index: int) -> list[Stay]:
+def _stays(tiers: ChipTierProblem, found: ResidencyFound, index: int) -> list[TierStay]:
     """The times of block ``index`` in either memory. Offsets are the packer's: here all are 0."""
     block = tiers.problem.blocks[index]
     touches = touches_of(tiers, index)
-    stays: list[Stay] = []
+    stays: list[TierStay] = []
     at = block.start
     for j, step in enumerate(touches):
         tier = SHARED if found.there[index][j] else PSRAM
         if j and not found.kept[index][j] and stays:
-            stays.append(Stay(PSRAM, 0, at, step))
+            stays.append(TierStay(PSRAM, 0, at, step))
             at = step
         stop = step + 1
         if j + 1 == len(touches):
             stop = block.stop
-        stays.append(Stay(tier, 0, at, stop))
+        stays.append(TierStay(tier, 0, at, stop))
         at = stop
     return [stay for stay in _joined(stays) if stay.start < stay.stop]
 
 
-def _joined(stays: list[Stay]) -> list[Stay]:
+def _joined(stays: list[TierStay]) -> list[TierStay]:
     """``stays`` with successive ones in the same memory as one."""
-    result: list[Stay] = []
+    result: list[TierStay] = []
     for stay in stays:
         if result and result[-1].tier == stay.tier:
-            result[-1] = Stay(stay.tier, 0, result[-1].start, stay.stop)
+            result[-1] = TierStay(stay.tier, 0, result[-1].start, stay.stop)
         else:
             result.append(stay)
     return result

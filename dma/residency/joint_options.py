@@ -15,7 +15,7 @@ from dma.residency.best_cuts import TilingForecast, cuts, slices_cycles
 from dma.residency.state_search import ChipTierProblem
 from dma.residency.tiling import slice_bytes
 from dma.timing.transfer import transfer_cycles
-from solvers.residency.problem import Item, Option
+from solvers.residency.problem import PassingOption, ResidencyItem
 
 SMALL_OP_DIVISOR = 8
 """An op whose tensors together take less than budget / divisor bytes keeps them there. Assumed."""
@@ -25,7 +25,7 @@ MAX_OPTIONS_PER_SET = 6
 """Tilings offered for each set of tensors that pass. Assumed."""
 
 
-def stripe_options(tiers: ChipTierProblem, items: Sequence[Item]) -> Iterator[Option]:
+def stripe_options(tiers: ChipTierProblem, items: Sequence[ResidencyItem]) -> Iterator[PassingOption]:
     """The options of all ops except small ones. ``items`` are the blocks of ``tiers``, then the weights."""
     for step, op in enumerate(tiers.table.ops):
         if op.allocates or op.sliced is not None:
@@ -48,8 +48,8 @@ def _sets(operands: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _passing(
-    tiers: ChipTierProblem, items: Sequence[Item], step: int, op: Op, passing: tuple[int, ...]
-) -> Iterator[Option]:
+    tiers: ChipTierProblem, items: Sequence[ResidencyItem], step: int, op: Op, passing: tuple[int, ...]
+) -> Iterator[PassingOption]:
     names = {items[i].name for i in passing}
     kept = frozenset((*op.inputs, *op.outputs)) - names
     npu = op_cycles(tiers.chip.npu, op, op.work.rows, op.work.channels)
@@ -61,10 +61,12 @@ def _passing(
     for cut in _best([cut for cut in cuts(tiers.program, tiers.chip, op, kept) if cut.bytes <= room]):
         least = min(cut.bytes, _passing_weights(items, step))
         lost = cut.npu - npu + (cut.dma if cut.tiling.depth == 1 else cut.ends)
-        yield Option(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
+        yield PassingOption(step, passing, cut.bytes - least, max(0, lost), max(0, cut.dma - once))
 
 
-def _sliced(tiers: ChipTierProblem, items: Sequence[Item], step: int, op: Op) -> Iterator[Option]:
+def _sliced(
+    tiers: ChipTierProblem, items: Sequence[ResidencyItem], step: int, op: Op
+) -> Iterator[PassingOption]:
     """Options with all tensors in SharedMemory and weights in slices, two at once, with the NPU's lost
     cycles."""
     whole = op_cycles(tiers.chip.npu, op, op.work.rows, op.work.channels)
@@ -84,7 +86,7 @@ def _sliced(tiers: ChipTierProblem, items: Sequence[Item], step: int, op: Op) ->
         size = slice_bytes(tiers.program, op, width) * min(2, pieces)
         if best is None or lost < best:
             best = lost
-            yield Option(step, (), max(0, size - least), max(0, lost), _set_ups(tiers, op, pieces))
+            yield PassingOption(step, (), max(0, size - least), max(0, lost), _set_ups(tiers, op, pieces))
 
 
 def _set_ups(tiers: ChipTierProblem, op: Op, pieces: int) -> int:
@@ -93,16 +95,16 @@ def _set_ups(tiers: ChipTierProblem, op: Op, pieces: int) -> int:
     return max(0, pieces * transfer_cycles(tiers.chip, "load", -(-size // pieces)) - once)
 
 
-def _once(item: Item, step: int) -> int:
+def _once(item: ResidencyItem, step: int) -> int:
     touch = item.touches.index(step)
     return int(item.loads[touch]) if touch or not item.made else int(item.store)
 
 
-def _weights(items: Sequence[Item], step: int) -> int:
+def _weights(items: Sequence[ResidencyItem], step: int) -> int:
     return sum(int(item.loads[0]) for item in items if not item.whole and item.touches[0] == step)
 
 
-def _passing_weights(items: Sequence[Item], step: int) -> int:
+def _passing_weights(items: Sequence[ResidencyItem], step: int) -> int:
     """The bytes that are counted for the op's weights already."""
     return sum(item.passing[0] for item in items if not item.whole and item.touches[0] == step)
 

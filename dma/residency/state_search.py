@@ -27,8 +27,8 @@ from dma.residency.greedy import Reserve, Residency, ResidencyTable, decide
 from dma.residency.tier_segments import StateSegments
 from dma.residency.tiling import least_stripe
 from dma.timing.transfer import transfer_cycles
-from solvers.tiers.problem import Block, State, Step, Task, Tier, TierProblem
-from solvers.tiers.search import Found, search
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
+from solvers.tiers.search import TierSearchResult, search
 
 PSRAM = 1
 """The tier of Psram, by index; that of SharedMemory is ``tier_segments.SHARED``."""
@@ -71,7 +71,7 @@ class ChipTierProblem:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.problem = self._problem()
 
-    def found(self) -> Found:
+    def found(self) -> TierSearchResult:
         """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default
         limit."""
         return min((search(self.problem, segment=k) for k in SEGMENT_LENGTHS), key=lambda f: f.state.cycles)
@@ -110,7 +110,7 @@ class ChipTierProblem:
         alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)
         return alone and self.mobile(new) == self.mobile(old)
 
-    def _block(self, name: str) -> Block:
+    def _block(self, name: str) -> TierBlock:
         positions = [t.position for t in self.table.touches[name]]
         live = Interval(min(positions), max(positions) + 1)
         spans: tuple[Interval, ...] = (live,)
@@ -119,7 +119,7 @@ class ChipTierProblem:
             alive = [i for s in segments for i in self.table.live(s)]
             live = hull((live, *alive))
             spans = (live,) if self.mobile(name) else merged((*alive, *_at(positions)))
-        return Block(
+        return TierBlock(
             name,
             self.program.tensors[name].bytes,
             live.start,
@@ -138,19 +138,19 @@ class ChipTierProblem:
         sliced = name in table.slicers or any(table.ops[t.position].allocates for t in touches if t.writes)
         return table.straight(touches) and defined == 1 and name not in table.conditions and not sliced
 
-    def _step(self, op: Op, times: int) -> Step:
-        tasks: list[Task] = []
+    def _step(self, op: Op, times: int) -> TierStep:
+        tasks: list[TierAccess] = []
         for name in () if op.allocates else dict.fromkeys((*op.inputs, *op.outputs)):
             others = frozenset((*op.inputs, *op.outputs)) - {name}
             size = self.program.tensors[name].bytes
             moved = size // op.slices if name == op.sliced else size
             staged = least_stripe(self.program, op, others)
-            tasks.append(Task(self.index[name], name in op.outputs, staged, moved))
-        return Step(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
+            tasks.append(TierAccess(self.index[name], name in op.outputs, staged, moved))
+        return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
 
     # -- state to segments ---------------------------------------------------------------------
 
-    def residency(self, state: State) -> Residency:
+    def residency(self, state: TierState) -> Residency:
         """The segments of ``state``; ops with tensors in Psram are striped, or load them whole."""
         return StateSegments(self, state).residency()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chipmodel.model.program import Op
 from chipmodel.passes.liveness import Touch
 from dma.residency.greedy import Residency, Segment, storages
-from solvers.tiers.problem import State
+from solvers.tiers.problem import TierState
 
 if TYPE_CHECKING:
     from dma.residency.state_search import ChipTierProblem
@@ -32,7 +32,7 @@ class StateSegments:
     """The segments of one state. ``slow[p]`` are the operands of op ``p`` in Psram: they pass in stripes, or
     are loaded whole where there is room and ``tiers.fetches``."""
 
-    def __init__(self, tiers: ChipTierProblem, state: State) -> None:
+    def __init__(self, tiers: ChipTierProblem, state: TierState) -> None:
         self.tiers, self.state = tiers, state
         self.program, self.table = tiers.program, tiers.table
         self.index = tiers.index

@@ -28,6 +28,7 @@ from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
+from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support import tiny_chip

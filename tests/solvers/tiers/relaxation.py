@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from solvers.tiers.problem import TierProblem
-from solvers.tiers.tables import Tables
+from solvers.tiers.tables import TierTables
 
 pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
 
@@ -21,12 +21,12 @@ SECONDS = 20
 
 
 def least_cycles(problem: TierProblem) -> Fraction:
-    """A lower bound on the cycles of any state: what SCIP proves, less a billionth for its tolerances."""
-    return _Relaxation(Tables(problem)).bound()
+    """A lower bound on ``State.cycles``; SCIP's word for it, less a billionth for its tolerances."""
+    return _Model(TierTables(problem)).bound()
 
 
-class _Relaxation:
-    def __init__(self, tables: Tables) -> None:
+class _Model:
+    def __init__(self, tables: TierTables) -> None:
         assert tables.last == 1
         self.tables, self.problem = tables, tables.problem
         self.model = pywraplp.Solver.CreateSolver("SCIP")

@@ -23,9 +23,9 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chipmodel.model.comparison import PlannerComparison
     from chipmodel.passes.in_place import InPlace
     from chipmodel.pipeline.order_choice import OrderWish
-    from reports.compare.rows import Comparison
     from workloads.packing.problem_csv import PackingTable
 
 DEFAULT_SECONDS = 10.0
@@ -99,7 +99,7 @@ def compare(
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
-    from chipmodel.compare.run import Setting, compare_in_order, compare_packing
+    from chipmodel.compare.run import ComparisonRequest, compare_in_order, compare_packing
     from solvers.registry import packer_named
 
     if html_file == "-":
@@ -118,18 +118,19 @@ def compare(
     else:
         said = {"--capacity": capacity, "--memory": memories}
         _refuse(said, "is for packings", "use --set shared_memory.bytes=...")
-        names = _streamer_names(streamers or "")
-        arms = _merger_names(merges or "")
         fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
         program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-        setting = Setting(
+        request = ComparisonRequest(
             *(program, chip, *fixed),
             spill=not no_spill,
             choices=path_choices(choices),
             merge=merge,
-            seconds=limits.seconds,
+            packers=wanted,
+            merges=_merger_names(merges or ""),
+            streamers=_streamer_names(streamers or ""),
+            limits=limits,
         )
-        comparison = compare_in_order(setting, in_place, order, wanted, names, limits, arms)
+        comparison = compare_in_order(request, in_place, order)
     _write(comparison, json_file, html_file)
 
 
@@ -184,9 +185,10 @@ def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _write(comparison: Comparison, json_file: str | None, html_file: str | None) -> None:
+def _write(comparison: PlannerComparison, json_file: str | None, html_file: str | None) -> None:
     from chipmodel.files.atomic_write import write_whole
-    from reports.compare.rows import json_text, print_comparison
+    from chipmodel.files.json_text import json_text
+    from reports.compare.rows import document, print_comparison
 
     texts: list[tuple[str, str]] = []
     with stage("writing reports"):
@@ -195,11 +197,11 @@ def _write(comparison: Comparison, json_file: str | None, html_file: str | None)
 
             texts.append((html_file, render_comparison(comparison)))
         if json_file and json_file != "-":
-            texts.append((json_file, json_text(comparison)))
+            texts.append((json_file, json_text(document(comparison))))
         for name, text in texts:
             write_whole(Path(name), text)
     if json_file == "-":
-        click.echo(json_text(comparison), nl=False)
+        click.echo(json_text(document(comparison)), nl=False)
         return
     from rich.console import Console
 

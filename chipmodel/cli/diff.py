@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -22,16 +21,17 @@ def diff(a_file: str, b_file: str, json_file: str | None) -> None:
     add up to it exactly. The exit code is 0, whichever is faster.
     """
     from chipmodel.files.atomic_write import keep, write_whole
+    from chipmodel.files.json_text import json_text
     from chipmodel.files.yaml_file import read_text
     from reports.diff.difference import compare_results
-    from reports.diff.result_file import read_result
     from reports.diff.table import print_diff
     from reports.diff.words import diff_document
+    from reports.result_file import read_result
 
     keep("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
-    text = json.dumps(diff_document(found), indent=2) + "\n"
+    text = json_text(diff_document(found))
     if json_file == "-":
         click.echo(text, nl=False)
         return

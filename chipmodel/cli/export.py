@@ -82,8 +82,8 @@ def export(
 
 def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
     from chipmodel.plan_file.document import read_plan
-    from reports.diff.result_file import is_result
     from reports.export.layout import layout_of
+    from reports.result_file import is_result
 
     if is_result(root):
         what = "this is a result, and not the plan that this format needs"
@@ -93,15 +93,15 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
 
 
 def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None:
-    from reports.diff.result_file import answer_of
     from reports.export.tables import ops_csv, ops_parquet
+    from reports.result_file import saved_result
 
     if core is not None:
         raise BadInput(f"--core says nothing about {format_}", hint="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
         hint = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
         raise BadInput(f"{root.file}: this is a plan, and not the result that {format_} needs", hint=hint)
-    answer = answer_of(root)
+    answer = saved_result(root)
     if format_ == "csv":
         _write(ops_csv(answer), output)
         return

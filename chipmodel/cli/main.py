@@ -192,10 +192,11 @@ def simulate(
             )
 
     result = weighed_run(run_in_order(program, in_place, order, run, path), word, path, samples, seed)
+    from chipmodel.files.json_text import json_text
     from chipmodel.pipeline.plan_export import plan_text
     from chipmodel.pipeline.unmerged import with_unmerged
     from reports.run.chrome_trace import trace_text
-    from reports.run.document import json_text
+    from reports.run.document import document
     from reports.run.page import render_page
 
     outputs: list[tuple[str, Callable[[], str]]] = []
@@ -207,10 +208,10 @@ def simulate(
     if html_file:
         outputs.append((html_file, lambda: render_page(with_unmerged(result, packer))))
     if json_file and json_file != "-":
-        outputs.append((json_file, lambda: json_text(result)))
+        outputs.append((json_file, lambda: json_text(document(result))))
     _write_all(outputs)
     if json_file == "-":
-        click.echo(json_text(result), nl=False)
+        click.echo(json_text(document(result)), nl=False)
     else:
         from rich.console import Console
 
@@ -348,9 +349,9 @@ def validate(
         _write_all([(json_file, lambda: text)])
     from rich.console import Console
 
-    from reports.validation import print_comparison
+    from reports.validation import print_validation
 
-    print_comparison(answer, Console())
+    print_validation(answer, Console())
     return 0
 
 

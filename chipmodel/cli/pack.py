@@ -11,8 +11,8 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInpu
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
+    from chipmodel.model.packing_answer import PackingAnswer
     from chipmodel.model.plan import Memory
-    from reports.packing.answer import Answer
     from solvers.core.outcome import Limits
     from workloads.packing.problem_csv import PackingTable
 
@@ -74,9 +74,10 @@ def pack(
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
-    from chipmodel.compare.packing import run
+    from chipmodel.compare.packing import checked_answer
+    from chipmodel.files.json_text import json_text
     from chipmodel.files.sizes import parse_bytes
-    from reports.packing.answer import json_text, print_packing
+    from reports.packing.answer import document, print_packing
     from workloads.packing.problem_csv import parse_memories
 
     outputs = _distinct(csv_file, json_file, html_file)
@@ -86,10 +87,10 @@ def pack(
         table = read_packing_source(source, bytes_there, parse_memories(memory_texts))
     for note in table.notes:
         click.echo(f"note: {note}", err=True)
-    answer = run(table, source, packer or _default_packer(), limits)
+    answer = checked_answer(table, source, packer or _default_packer(), limits)
     _write(answer, table, outputs)
     if json_file == "-":
-        click.echo(json_text(answer), nl=False)
+        click.echo(json_text(document(answer)), nl=False)
     else:
         from rich.console import Console
 
@@ -97,7 +98,7 @@ def pack(
     return _code(answer)
 
 
-def _code(answer: Answer) -> int:
+def _code(answer: PackingAnswer) -> int:
     """The exit code, with a word on stderr unless everything is well."""
     if answer.fits:
         return EXIT_DONE
@@ -155,10 +156,13 @@ def _default_packer() -> str:
     return "exact" if "exact" in packers() else "large-first"
 
 
-def _write(answer: Answer, table: PackingTable, outputs: tuple[str | None, str | None, str | None]) -> None:
+def _write(
+    answer: PackingAnswer, table: PackingTable, outputs: tuple[str | None, str | None, str | None]
+) -> None:
     """All texts are made before the first file is written; rows with offsets only where the plan fits."""
     from chipmodel.files.atomic_write import write_whole
-    from reports.packing.answer import json_text
+    from chipmodel.files.json_text import json_text
+    from reports.packing.answer import document
     from reports.packing.page import render_packing
     from workloads.packing.problem_csv import write_packing
 
@@ -171,7 +175,7 @@ def _write(answer: Answer, table: PackingTable, outputs: tuple[str | None, str |
         if html_file:
             texts.append((html_file, render_packing(answer)))
         if json_file:
-            texts.append((json_file, json_text(answer)))
+            texts.append((json_file, json_text(document(answer))))
         for name, text in texts:
             write_whole(Path(name), text)
     if csv_file and plan is None:

@@ -92,7 +92,7 @@ def plan(
 def _words(chosen: Chosen[Planned], chip: Chip, planned: Planned) -> str:
     from chipmodel.pipeline.single_core import one_path_bound
     from dma.streamers.race import Forecasts
-    from reports.run.ordering import order_words
+    from reports.ordering import order_words
 
     program = chosen.program
     cycles = Forecasts(program, chip).cycles(planned.schedule)

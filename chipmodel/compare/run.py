@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.chip.chip import Chip
+from chipmodel.compare.cores import (
+    core_problems,
+    merger_row_of_cores,
+    one_after_another,
+    packer_row_of_cores,
+)
+from chipmodel.compare.rows import merger_row, packer_row, warm_up
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.comparison import PackerRow, PlannerComparison, StreamerRow
+from chipmodel.model.plan import Problem
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.passes.in_place import InPlace
+from chipmodel.passes.liveness import liveness, scopes
+from chipmodel.pipeline import multicore, single_core
+from chipmodel.pipeline.order_choice import OrderWish
+from chipmodel.pipeline.order_plans import order_of_run
+from chipmodel.pipeline.partition import assigned
 from chipmodel.terminal.progress import stage
-from reports.compare.rows import Comparison, Merged, Packed, Streamed
-from reports.live_sets import unused_bytes
-
-if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.nesting import Section
-    from chipmodel.model.plan import Problem
-    from chipmodel.model.program import Program
-    from chipmodel.model.result import Result
-    from chipmodel.passes.in_place import InPlace
-    from chipmodel.pipeline.order_choice import OrderWish
-    from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
+from dma.schedule.effort import Stop
+from dma.stream import stream
+from solvers.core.outcome import Limits
+from workloads.packing.problem_csv import PackingTable
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """A program on a chip, the planners that are not varied, and the path of the runs."""
+class ComparisonRequest:
+    """A program on a chip, the planners to compare, and for each kind the one that the other kinds run with.
+
+    ``choices`` is the path of the runs. ``limits`` are for each packer and merger; its seconds are also for
+    each streamer that tries many schedules.
+    """
 
     program: Program
     chip: Chip
@@ -36,216 +48,138 @@ class Setting:
     spill: bool
     choices: Mapping[str, str]
     merge: str = "conflict"
-    seconds: float | None = None
-    """For each streamer that tries many ways."""
+    packers: tuple[str, ...] = ()
+    merges: tuple[str, ...] = ()
+    streamers: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def merger_pairs(self) -> list[tuple[str, str]]:
+        """Each merger with each packer, or with the one packer of the runs where none are compared."""
+        return [(merge, packer) for merge in self.merges for packer in self.packers or (self.packer,)]
 
 
-def compare_packing(table: PackingTable, source: str, packers: Sequence[str], limits: Limits) -> Comparison:
-    """The ``packers`` on the problem of ``table``: the peak is made small, and only then held against the
-    capacity. Hints are not used."""
+def compare_packing(
+    table: PackingTable, source: str, packers: Sequence[str], limits: Limits
+) -> PlannerComparison:
+    """The ``packers`` on the problem of ``table``: each makes the peak small without knowing the capacity,
+    which is only compared with the peaks afterwards. Hints are not used."""
     free = replace(table, problem=replace(table.problem, capacity=None), hints={}, notes=())
-    return Comparison(
+    return PlannerComparison(
         source=Path(source).name or source,
         chip="",
         problem=free.problem,
         capacity=table.problem.capacity,
-        packed=_packed(free, source, packers, limits),
+        packed=_packer_rows(free, source, packers, limits),
     )
 
 
-def compare_in_order(
-    setting: Setting,
-    in_place: InPlace,
-    wish: OrderWish,
-    packers: Sequence[str],
-    streamers: Sequence[str],
-    limits: Limits,
-    merges: Sequence[str],
-) -> Comparison:
-    """``compare_program`` of the setting's program, of which nothing is marked as in place yet, in the order
-    that the setting's packer and streamer choose."""
-    from chipmodel.pipeline.order_plans import order_of_run
+def compare_in_order(request: ComparisonRequest, in_place: InPlace, wish: OrderWish) -> PlannerComparison:
+    """``compare_program`` in the order of ops that the request's packer and streamer choose; no op of the
+    request's program is marked as in place yet."""
 
     def run(program: Program, choices: Mapping[str, str]) -> Result:
         with stage(f"planning and simulating {program.name}"):
-            return _run(replace(setting, program=program, choices=choices), setting.streamer)
+            return _run(replace(request, program=program, choices=choices), request.streamer)
 
-    chosen = order_of_run(setting.program, in_place, wish, run, setting.choices)
-    ordered = replace(setting, program=chosen.program)
-    return replace(compare_program(ordered, packers, streamers, limits, merges), ordering=chosen.ordering)
+    chosen = order_of_run(request.program, in_place, wish, run, request.choices)
+    comparison = compare_program(replace(request, program=chosen.program))
+    return replace(comparison, ordering=chosen.ordering)
 
 
-def compare_program(
-    setting: Setting,
-    packers: Sequence[str],
-    streamers: Sequence[str],
-    limits: Limits,
-    merges: Sequence[str] = (),
-) -> Comparison:
-    """The ``packers`` on the buffers of the setting's streamer, which may use the whole SharedMemory; each of
-    ``merges`` with these packers, or else the setting's; and whole runs of the setting's packer with each of
-    ``streamers``. Raises DoesNotFit where the setting's
-    streamer has no schedule.
-    """
-    from chipmodel.model.plan import Problem
-    from chipmodel.passes.liveness import liveness, scopes
-    from chipmodel.pipeline.partition import assigned
-    from dma.stream import stream
-    from workloads.packing.problem_csv import PackingTable
-
-    program, chip = setting.program, setting.chip
-    if chip.cores > 1:
-        return _compare_on_cores(setting, packers, streamers, limits, merges)
+def compare_program(request: ComparisonRequest) -> PlannerComparison:
+    """Packers and mergers on the buffers of the request's streamer, which may use the whole SharedMemory, and
+    whole runs with each streamer. Raises DoesNotFit where the request's streamer has no schedule."""
+    if request.chip.cores > 1:
+        return _compare_on_cores(request)
+    program, chip = request.program, request.chip
     assigned(program, chip.cores)
     capacity = chip.shared_memory.bytes
-    problem, merged = Problem(()), list[Merged]()
-    if packers or merges:
+    problem, merged = Problem(()), []
+    if request.packers or request.merges:
         with stage(f"scheduling {program.name}"):
-            schedule = stream(program, chip, setting.streamer, capacity, setting.spill)
+            schedule = stream(program, chip, request.streamer, capacity, request.spill)
         problem = replace(liveness(schedule, chip), capacity=None)
         nesting = scopes(schedule.body).section
-        pairs = [(merge, packer) for merge in merges for packer in packers or (setting.packer,)]
-        _load([packer for _, packer in pairs])
-        merged = [merge_problem(problem, nesting, merge, packer, limits) for merge, packer in pairs]
-    return Comparison(
+        warm_up([packer for _, packer in request.merger_pairs])
+        merged = [
+            merger_row(problem, nesting, merge, packer, request.limits)
+            for merge, packer in request.merger_pairs
+        ]
+    table = PackingTable(problem, (), (), {})
+    return PlannerComparison(
         source=program.name,
         chip=chip.name,
         problem=problem,
         capacity=capacity,
-        streamer=setting.streamer,
-        packer=setting.packer,
-        packed=_packed(PackingTable(problem, (), (), {}), program.name, packers, limits),
-        streamed=_all_streamed(setting, streamers),
+        streamer=request.streamer,
+        packer=request.packer,
+        packed=_packer_rows(table, program.name, request.packers, request.limits),
+        streamed=_streamer_rows(request),
         merged=tuple(merged),
     )
 
 
-def _compare_on_cores(
-    setting: Setting,
-    packers: Sequence[str],
-    streamers: Sequence[str],
-    limits: Limits,
-    merges: Sequence[str],
-) -> Comparison:
-    from chipmodel.compare.cores import core_problems, merge_cores, pack_cores, side_by_side
-    from chipmodel.pipeline import multicore as many_cores
-
-    program, chip = setting.program, setting.chip
-    pairs = [(merge, packer) for merge in merges for packer in packers or (setting.packer,)]
-    tried = many_cores.Setting(
-        program, chip, setting.packer, setting.streamer, setting.spill, setting.choices, setting.merge
-    )
-    found = core_problems(tried) if packers or pairs else []
-    _load([*packers, *(packer for _, packer in pairs)])
+def _compare_on_cores(request: ComparisonRequest) -> PlannerComparison:
+    program, chip, limits = request.program, request.chip, request.limits
+    pairs = request.merger_pairs
+    planners = (request.packer, request.streamer, request.spill, request.choices, request.merge)
+    found = core_problems(multicore.Setting(program, chip, *planners)) if request.packers or pairs else []
+    warm_up([*request.packers, *(packer for _, packer in pairs)])
     problems = [problem for problem, _ in found]
-    return Comparison(
+    return PlannerComparison(
         source=program.name,
         chip=f"{chip.cores} cores of {chip.name}",
-        problem=side_by_side(problems),
+        problem=one_after_another(problems),
         capacity=chip.shared_memory.bytes,
-        streamer=setting.streamer,
-        packer=setting.packer,
-        packed=tuple(pack_cores(problems, program.name, name, limits) for name in packers),
-        streamed=_all_streamed(setting, streamers),
-        merged=tuple(merge_cores(found, merge, packer, limits) for merge, packer in pairs),
+        streamer=request.streamer,
+        packer=request.packer,
+        packed=tuple(packer_row_of_cores(problems, program.name, name, limits) for name in request.packers),
+        streamed=_streamer_rows(request),
+        merged=tuple(merger_row_of_cores(found, merge, packer, limits) for merge, packer in pairs),
     )
 
 
-def _packed(table: PackingTable, source: str, names: Sequence[str], limits: Limits) -> tuple[Packed, ...]:
-    _load(names)
-    return tuple(pack_table(table, source, name, limits) for name in names)
+def _packer_rows(
+    table: PackingTable, source: str, packers: Sequence[str], limits: Limits
+) -> tuple[PackerRow, ...]:
+    warm_up(packers)
+    return tuple(packer_row(table, source, name, limits) for name in packers)
 
 
-def _load(names: Sequence[str]) -> None:
-    """Everything that is imported or compiled once, so that no packer's seconds have it in them."""
-    from chipmodel.model.interval import Interval
-    from chipmodel.model.plan import Buffer, Problem
-    from solvers.registry import solve
-
-    with stage("loading the packers"):
-        for name in names:
-            solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
-        if not {"exact", "search"}.isdisjoint(names):
-            from solvers.search import complete as search
-
-            search.warm()
-
-
-def pack_table(table: PackingTable, source: str, name: str, limits: Limits) -> Packed:
-    """What the packer of that name makes of ``table``, or why it refuses."""
-    from chipmodel.compare.packing import run
-    from reports.packing.answer import compile_seconds
-
-    try:
-        answer = run(table, source, name, limits)
-    except BadInput as refusal:
-        packer = name.partition(":")[0]
-        return Packed(name, refused=refusal.what.removeprefix(f"packer {packer!r} "))
-    unused = None if answer.plan is None else unused_bytes(answer.problem, answer.plan)
-    return Packed(
-        name,
-        peak=answer.peak,
-        lower_bound=answer.lower_bound,
-        status=answer.status,
-        unused=unused,
-        seconds=max(0.0, answer.seconds - compile_seconds(answer.trajectory)),
-        nodes=answer.nodes,
-        trajectory=tuple((p.seconds, p.peak) for p in answer.trajectory if p.peak is not None),
-    )
-
-
-def merge_problem(problem: Problem, nesting: Section, merge: str, packer: str, limits: Limits) -> Merged:
-    """What the merger of arms makes of ``problem`` with ``packer``, or why they refuse."""
-    from chipmodel.verify.offsets_sweep import check_fast
-    from solvers.branches.mergers import merge_arms
-
-    try:
-        with stage(f"merging by {merge} with {packer}"):
-            solved = merge_arms(problem, nesting, packer, merge, limits)
-    except BadInput as refusal:
-        return Merged(merge, packer, refused=refusal.what)
-    faults = check_fast(problem, solved.plan)
-    if faults:
-        raise AssertionError(f"merger {merge} with packer {packer} made a wrong plan: {faults[0]}")
-    return Merged(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
-
-
-def _all_streamed(setting: Setting, names: Sequence[str]) -> tuple[Streamed, ...]:
-    """All against the best bound that one of them has looked for."""
-    rows = [_streamed(setting, name) for name in names]
+def _streamer_rows(request: ComparisonRequest) -> tuple[StreamerRow, ...]:
+    """A row for each streamer, all with the best lower bound that any of them has."""
+    rows = [_streamer_row(request, name) for name in request.streamers]
     best = max((row.lower_bound for row in rows), default=0)
     return tuple(row if row.cycles is None else replace(row, lower_bound=best) for row in rows)
 
 
-def _run(setting: Setting, streamer: str) -> Result:
-    from chipmodel.pipeline import single_core as pipeline
-    from dma.schedule.effort import Stop
-
-    return pipeline.run(
-        setting.program,
-        setting.chip,
-        setting.packer,
+def _run(request: ComparisonRequest, streamer: str) -> Result:
+    return single_core.run(
+        request.program,
+        request.chip,
+        request.packer,
         streamer,
-        spill=setting.spill,
-        choices=setting.choices,
-        merge=setting.merge,
-        stop=Stop(setting.seconds),
+        spill=request.spill,
+        choices=request.choices,
+        merge=request.merge,
+        stop=Stop(request.limits.seconds),
     )
 
 
-def _streamed(setting: Setting, name: str) -> Streamed:
+def _streamer_row(request: ComparisonRequest, streamer: str) -> StreamerRow:
     began = perf_counter()
     try:
-        with stage(f"planning and simulating {setting.program.name} with {name}"):
-            result = _run(setting, name)
+        with stage(f"planning and simulating {request.program.name} with {streamer}"):
+            result = _run(request, streamer)
     except DoesNotFit as refusal:
-        return Streamed(name, refused=refusal.what)
-    return Streamed(
-        name,
+        return StreamerRow(streamer, refused=refusal.what)
+    return StreamerRow(
+        streamer,
         cycles=result.trace.cycles,
         lower_bound=result.lower_bound_cycles,
         sync_cycles=result.sync_cycles,
-        milliseconds=setting.chip.milliseconds(result.trace.cycles),
+        milliseconds=request.chip.milliseconds(result.trace.cycles),
         peak=result.solved.peak,
         fits=result.fits,
         seconds=perf_counter() - began,

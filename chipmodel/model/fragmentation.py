@@ -1,8 +1,8 @@
 """External fragmentation at a moment: free bytes that are there, but not where they could be used together.
 
-What ``compare`` and the report of cores call so is the waste of a finished plan at its peak
-(``reports.compare.rows``): free bytes below the peak when its highest buffer is alive. Here the memory has a
-size, and the free block at its top counts as free.
+``compare`` and the report of cores use the term for the waste of a finished plan at its peak
+(``model.live_sets.unused_bytes``): free bytes below the peak when its highest buffer is alive. Here the
+memory has a size, and the free block at its top counts as free.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from chipmodel.model.study_row import Improved, Point, Row, Status
 
 if TYPE_CHECKING:
     from chipmodel.chip.chip import Chip
+    from chipmodel.model.packing_answer import PackingAnswer
     from chipmodel.model.plan import Problem
     from chipmodel.model.program import Program
     from chipmodel.model.result import Result
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from chipmodel.pipeline.single_core import Planned
     from chipmodel.study.task import Task
     from chipmodel.study.workload import Source
-    from reports.packing.answer import Answer
     from solvers.core.outcome import Limits
     from workloads.packing.problem_csv import PackingTable
 
@@ -106,7 +106,7 @@ def _answer(task: Task, desk: Desk) -> Row:
 
 def _packed(task: Task, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then held against it."""
-    from reports.packing.answer import compile_seconds
+    from chipmodel.model.packing_answer import compile_seconds
 
     capacity = table.problem.capacity
     found = pack_task(task, table)
@@ -123,15 +123,15 @@ def _packed(task: Task, table: PackingTable) -> Row:
     )
 
 
-def pack_task(task: Task, table: PackingTable) -> Answer:
+def pack_task(task: Task, table: PackingTable) -> PackingAnswer:
     """The smallest peak that the point's packer finds, whatever the capacity."""
-    from chipmodel.compare.packing import run
+    from chipmodel.compare.packing import checked_answer
 
     free = replace(table, problem=replace(table.problem, capacity=None), hints={})
-    return run(free, task.point.workload, task.point.packer, _limits(task.point))
+    return checked_answer(free, task.point.workload, task.point.packer, _limits(task.point))
 
 
-def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Status:
+def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) -> Status:
     if capacity is not None and found.lower_bound > capacity:
         return "infeasible"
     if found.peak is None or (capacity is not None and found.peak > capacity):

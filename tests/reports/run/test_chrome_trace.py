@@ -145,7 +145,7 @@ def test_names_of_process_and_threads() -> None:
     assert names["thread_name", 2] == {"name": "DMA"}
 
 
-def test_busy_and_stall_are_told_apart() -> None:
+def test_busy_and_stall_have_different_categories() -> None:
     result = sample()
     units: tuple[tuple[Unit, int], ...] = (("npu", 1), ("dma", 2))
     for unit, thread in units:
@@ -158,7 +158,7 @@ def test_busy_and_stall_are_told_apart() -> None:
 
 def test_the_counter_shows_the_bytes_alive() -> None:
     found = [e for e in events(sample()) if e["ph"] == "C"]
-    counters = [e for e in found if e["name"] == "SharedMemory bytes alive"]
+    counters = [e for e in found if e["name"] == "SharedMemory live bytes"]
     assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
     assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
     assert counters[-1]["args"] == {"bytes": 0}

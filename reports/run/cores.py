@@ -75,8 +75,8 @@ def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
 
 
 def speed_up_factor(result: Result) -> float | None:
-    """Cycles on one core of the same chip over those of the run; None where the program does not fit one core,
-    or where the chip has only one."""
+    """Cycles on one core of the same chip over those of the run; None where the program does not fit one
+    core, or where the chip has only one."""
     return None if result.one_core_cycles is None else ratio(result.one_core_cycles, result.trace.cycles)
 
 

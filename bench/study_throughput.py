@@ -65,11 +65,11 @@ def measured(tasks: tuple[Task, ...], workers: int, folder: Path) -> Clock:
     path = folder / f"{workers}.sqlite"
     path.unlink(missing_ok=True)
     clock = Clock()
-    with opened(path) as store, Pool(workers) as crew:
+    with opened(path) as store, Pool(workers) as workers:
         keys = [task.key for task in tasks]
         store.ask(StudyHeader("throughput", "", "", STUDY, "", 0), keys, keys)
-        work(store, {task.key: task for task in tasks}, crew, clock, Stop())
-        clock.processor = sum(map(processor_seconds, crew.pids))
+        work(store, {task.key: task for task in tasks}, workers, clock, Stop())
+        clock.processor = sum(map(processor_seconds, workers.pids))
     assert clock.rows == len(tasks)
     return clock
 

@@ -6,8 +6,8 @@ S2 is Wang et al., *Memory optimization method for control flow computation grap
 public. Each shape here was built from what S2's Tables 1 and 2 print of the model in bytes (the sum of all
 tensors, the peak) and from published networks; S2's times were not used for it. The bytes stand beside the
 paper's, so that one can see how close a shape is. Its milliseconds cannot be met: 0.7 s less by hiding loads
-would be some 180 MB at a LUNA's pace, more than its Psram holds, so S2's times are not those of one inference
-at full speed; only changes compare.
+would be some 180 MB at a LUNA's batch_size, more than its Psram holds, so S2's times are not those of one
+inference at full speed; only changes compare.
 
 Chip: ``luna-csk6``, the LUNA whose SharedMemory (640 KiB) holds S2's largest peak. Offsets: ``large-first``.
 """

@@ -1,7 +1,7 @@
-"""Every error a user can meet: what is wrong, where, with which value, and how to fix it.
+"""Errors for the user: what is wrong, where, with which value, and how to fix it.
 
-Exit codes of the command line: 0 done, 1 does not fit (or proven infeasible), 2 bad input,
-3 unknown within the limits.
+Exit codes of the command line: 0 success, 1 does not fit (or proven infeasible), 2 bad input,
+3 not decided within the limits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EXIT_UNKNOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file that the user wrote; ``line`` and ``column`` count from 1, 0 is unknown."""
+    """A position in a user's file. ``line`` and ``column`` count from 1; 0 means unknown."""
 
     file: str
     line: int = 0
@@ -29,12 +29,12 @@ class Place:
 
 
 class ChipmodelError(Exception):
-    """The base of all errors that are the user's to fix; never shown with a traceback."""
+    """Base of all errors that the user can fix; they are shown without a traceback."""
 
     exit_code = EXIT_BAD_INPUT
 
     def __init__(self, what: str, *, where: Place | None = None, hint: str = "") -> None:
-        """``what`` names the problem and the offending value, ``hint`` says what to do about it."""
+        """``what`` names the problem and the offending value; ``hint`` says how to fix it."""
         self.what = what
         self.where = where
         self.hint = hint
@@ -47,10 +47,10 @@ class ChipmodelError(Exception):
 
 
 class BadInput(ChipmodelError):
-    """A file, name or option that cannot be understood."""
+    """A file, name or option that is wrong."""
 
 
 class DoesNotFit(ChipmodelError):
-    """The workload cannot run in the memory that it was given."""
+    """The workload needs more memory than the chip has."""
 
     exit_code = EXIT_DOES_NOT_FIT

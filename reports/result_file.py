@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.json_file import Node, read_json
+from chipmodel.files.json_file import JsonValue, read_json
 
 FORMAT = "chipmodel-result/1"
 """Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
@@ -82,7 +82,7 @@ class SavedResult:
         return self.cycles / (self.core_mhz * 1000)
 
 
-def is_result(root: Node) -> bool:
+def is_result(root: JsonValue) -> bool:
     """Whether a JSON file is the result of a simulation, by its ``format``."""
     return isinstance(root.value, dict) and root.has("format") and root.at("format").value == FORMAT
 
@@ -93,22 +93,22 @@ def read_result(text: str, file: str) -> SavedResult:
     return saved_result(read_json(text, file, HINT))
 
 
-def saved_result(root: Node) -> SavedResult:
+def saved_result(root: JsonValue) -> SavedResult:
     """The run in a JSON file that has been read; raises as ``read_result`` does."""
     _check_format(root)
-    spent = {"compute": root.at("compute_cycles").count(), **root.at("stalls").values(Node.count)}
+    spent = {"compute": root.at("compute_cycles").count(), **root.at("stalls").values(JsonValue.count)}
     cores = root.at("cores").each(_ops_of_core) if root.has("cores") else ()
     answer = SavedResult(
         file=root.file,
-        settings={key: root.at(key).words() for key in SETTINGS if key != "order"} | {"order": _order(root)},
-        chip_fields=root.at("chip_fields").values(Node.words),
-        path=root.at("path").values(Node.words),
+        settings={key: root.at(key).text() for key in SETTINGS if key != "order"} | {"order": _order(root)},
+        chip_fields=root.at("chip_fields").values(JsonValue.text),
+        path=root.at("path").values(JsonValue.text),
         core_mhz=_clock(root.at("core_mhz")),
         cores=len(cores) or 1,
         fits=root.at("fits").flag(),
         totals={key: root.at(key).count() for key in TOTALS},
         spent=spent,
-        moved_bytes=root.at("moved_bytes").values(Node.count),
+        moved_bytes=root.at("moved_bytes").values(JsonValue.count),
         ops=_ops(root.at("ops")),
         core_of={name: number for number, names in enumerate(cores) for name in names},
     )
@@ -121,36 +121,36 @@ def saved_result(root: Node) -> SavedResult:
     return answer
 
 
-def _check_format(root: Node) -> None:
+def _check_format(root: JsonValue) -> None:
     root.mapping()
     if not root.has("total_cycles"):
         (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
     if not root.has("format"):
         older = f"this result is from an older version of chipmodel: it has no format, and must have {FORMAT}"
         raise BadInput(older, where=Place(root.file, 1, 1), hint=HINT)
-    if root.at("format").words() != FORMAT:
-        root.at("format").fail(f"{root.at('format').words()!r} is not the format of this version, {FORMAT}")
+    if root.at("format").text() != FORMAT:
+        root.at("format").fail(f"{root.at('format').text()!r} is not the format of this version, {FORMAT}")
 
 
-def _ops_of_core(node: Node) -> tuple[str, ...]:
-    return node.at("ops").each(Node.words)
+def _ops_of_core(node: JsonValue) -> tuple[str, ...]:
+    return node.at("ops").each(JsonValue.text)
 
 
-def _order(root: Node) -> str:
+def _order(root: JsonValue) -> str:
     """The order of ops, which a document has only where it was chosen."""
-    return root.at("order").at("chosen").words() if root.has("order") else "given"
+    return root.at("order").at("chosen").text() if root.has("order") else "given"
 
 
-def _clock(node: Node) -> Fraction:
+def _clock(node: JsonValue) -> Fraction:
     if node.number() <= 0:
         node.fail(f"a clock of {node.number():g} MHz is not positive")
     return Fraction(node.number()).limit_denominator(1_000_000)
 
 
-def _ops(node: Node) -> tuple[SavedOp, ...]:
+def _ops(node: JsonValue) -> tuple[SavedOp, ...]:
     names: set[str] = set()
 
-    def read(item: Node) -> SavedOp:
+    def read(item: JsonValue) -> SavedOp:
         op = _op(item)
         if op.name in names:
             item.at("name").fail(f"two ops have the name {op.name!r}")
@@ -160,14 +160,14 @@ def _ops(node: Node) -> tuple[SavedOp, ...]:
     return node.each(read)
 
 
-def _op(node: Node) -> SavedOp:
+def _op(node: JsonValue) -> SavedOp:
     return SavedOp(
-        name=node.at("name").words(),
-        kind=node.at("kind").words(),
+        name=node.at("name").text(),
+        kind=node.at("kind").text(),
         macs=node.at("macs").count(),
         runs=node.at("runs").count(),
         steps=node.at("steps").count(),
-        spent={"compute": node.at("compute_cycles").count(), **node.at("stalls").values(Node.count)},
+        spent={"compute": node.at("compute_cycles").count(), **node.at("stalls").values(JsonValue.count)},
         loaded_bytes=node.at("loaded_bytes").count(),
         stored_bytes=node.at("stored_bytes").count(),
     )

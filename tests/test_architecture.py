@@ -1,21 +1,71 @@
-"""The project's packages are the ones that a user's Python finds, and they keep their layers."""
+"""The packages are the ones that a user's Python finds, import downwards only, and hide no import."""
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import networkx
 import pytest
 
 import chipmodel
+from chipmodel.cli.main import COMMANDS, commands
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
+PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
+HEAVY = {"distributed", "jinja2", "numba", "onnx", "ortools", "plotly", "pyarrow", "pydantic", "rich", "yaml"}
+"""Packages that take long to import: what needs them may be imported where it is used."""
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
 
 
-@pytest.mark.parametrize("name", ["chipmodel", "solvers", "dma", "workloads", "reports"])
+def imports(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """What a module imports, by full name, and whether it does so inside a function."""
+
+    def inside(node: ast.AST, function: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            match child:
+                case ast.Import(names):
+                    yield from ((alias.name, function) for alias in names)
+                case ast.ImportFrom(str(module), names):
+                    found = (f"{module}.{alias.name}" for alias in names)
+                    yield from ((full if full in MODULES else module, function) for full in found)
+                case _:
+                    yield from inside(child, function or isinstance(child, ast.FunctionDef))
+
+    return inside(tree, False)
+
+
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+IMPORTS = {name: tuple(imports(tree)) for name, tree in TREES.items()}
+
+
+def graph(functions: bool) -> networkx.DiGraph[str]:
+    """Who imports whom of our own modules; with ``functions``, also from inside of functions."""
+    ours = ((a, b) for a, found in IMPORTS.items() for b, inside in found if functions or not inside)
+    return networkx.DiGraph([(a, b) for a, b in ours if b in MODULES and a != b])
+
+
+def heavy_modules() -> set[str]:
+    """Our own modules that import a heavy package as soon as they are imported."""
+    own = {
+        a for a, found in IMPORTS.items() for b, inside in found if not inside and b.split(".")[0] in HEAVY
+    }
+    reached = graph(functions=False)
+    return own | {a for name in own if name in reached for a in networkx.ancestors(reached, name)}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_packages_resolve_to_this_project_from_an_empty_folder(name: str, tmp_path: Path) -> None:
     """Plain names such as ``solvers`` could be somebody else's package."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
@@ -35,14 +85,80 @@ def test_the_version_is_said_once() -> None:
     assert version("chipmodel") == chipmodel.__version__
 
 
-def test_layers_import_downwards_only() -> None:
+def test_packages_import_downwards_only() -> None:
+    """The contracts in ``pyproject.toml``, which are exhaustive: a new package has to be given a layer."""
     tool = Path(sys.executable).parent / "lint-imports"
     result = subprocess.run([tool], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
 
 
-def test_help_does_not_import_what_it_does_not_use() -> None:
-    code = "import sys; import chipmodel.cli.main; print(' '.join(sorted(sys.modules)))"
+def test_every_folder_of_modules_is_a_package_that_says_what_its_files_share() -> None:
+    folders = {path.parent for path in MODULES.values()}
+    for folder in sorted(folders):
+        name = ".".join(folder.relative_to(ROOT).parts)
+        assert name in MODULES, f"{folder} has no __init__.py"
+        assert ast.get_docstring(TREES[name]), f"{name} says nothing"
+
+
+def test_no_import_cycle_not_even_one_hidden_in_a_function() -> None:
+    cycles = [sorted(group) for group in networkx.strongly_connected_components(graph(functions=True))]
+    assert [group for group in cycles if len(group) > 1] == []
+
+
+def test_only_what_is_heavy_is_imported_inside_a_function() -> None:
+    heavy = heavy_modules()
+    hidden = {(a, b) for a, found in IMPORTS.items() for b, inside in found if inside and b in MODULES}
+    assert sorted((a, b) for a, b in hidden if b not in heavy) == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    classes = (n for tree in TREES.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef))
+    names = Counter(node.name.lstrip("_") for node in classes)
+    assert sorted(name for name, number in names.items() if number > 1) == []
+
+
+def test_help_imports_nothing_but_itself() -> None:
+    code = "import sys; from chipmodel.cli.main import commands; commands(['--help'], standalone_mode=False);"
+    code += "print(' '.join(sorted(sys.modules)), file=sys.stderr)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(result.stdout.split())
-    assert not loaded & {"numpy", "onnx", "pydantic", "rich", "plotly", "jinja2", "networkx", "yaml"}
+    loaded = set(result.stderr.split())
+    assert not loaded & (HEAVY | {"numpy", "networkx"})
+    ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
+    assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors"}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_is_where_the_table_says(name: str) -> None:
+    with commands.make_context("chipmodel", [name], resilient_parsing=True) as context:
+        command = commands.get_command(context, name)
+    assert command is not None
+    assert command.name == name
+    assert command.help
+
+
+def test_nothing_is_said_in_words_that_only_we_know() -> None:
+    dialect = re.compile(r"(?<!round )\b(mends?|trips?|anew|under way|(?<!-)S[0-4](?!-))\b")
+    for path in MODULES.values():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            assert not dialect.search(line), f"{path}:{number}: {line}"
+
+
+def test_the_map_of_the_architecture_names_what_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 8192
+    named = set(re.findall(r"`([\w./]+/[\w./]*)`", text))
+    assert len(named) > 20
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_the_map_of_the_architecture_draws_imports_that_there_are() -> None:
+    """Every arrow of the picture is an import, and every package of ``chipmodel`` is in it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    places = dict(re.findall(r"(\w+)\[\"([\w/]+)", text))
+    arrows = re.findall(r"^  (\w+)(?:\[[^\]]*\])? --> (\w+)", text, re.MULTILINE)
+    edges = {(a, b) for a, found in IMPORTS.items() for b, _ in found if b in MODULES}
+    for a, b in arrows:
+        begins = tuple(f"{places[each].replace('/', '.')}." for each in (a, b))
+        assert any(f"{x}.".startswith(begins[0]) and f"{y}.".startswith(begins[1]) for x, y in edges), (a, b)
+    packages = {path.name for path in (ROOT / "chipmodel").iterdir() if (path / "__init__.py").exists()}
+    assert {name for name in packages if f"chipmodel/{name}" not in text} == set()

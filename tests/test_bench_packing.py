@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.packing import Instance, checked, guillotine_instances, main, random_instances
-from chipmodel.model.plan import check
+from chipmodel.verify.offsets import check
 from workloads.packing.guillotine import guillotine_with_plan
 
 

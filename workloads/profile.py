@@ -10,7 +10,7 @@ from pathlib import Path
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
 from chipmodel.files.yaml_file import read_text
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import Op, Program, with_ops
 
 COLUMNS = ("op", "cycles")
 
@@ -43,25 +43,14 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
 
 def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> Program:
     """``program`` with the profile's cycles on its ops. Raises BadInput for an op that it does not have."""
-    known = [op.name for op in ops(program.body)]
+    known = [op.name for op in program.ops()]
     for name, (_, place) in profile.items():
         if name not in known:
             raise BadInput(
                 f"the workload has no op {name!r}", where=place, hint=suggest(name, known, "ops are")
             )
-    return replace(program, body=_body(program.body, profile))
+    return replace(program, body=with_ops(program.body, lambda op: _with_cycles(op, profile)))
 
 
-def _body(body: tuple[Node, ...], profile: Mapping[str, tuple[int, Place]]) -> tuple[Node, ...]:
-    return tuple(_node(node, profile) for node in body)
-
-
-def _node(node: Node, profile: Mapping[str, tuple[int, Place]]) -> Node:
-    match node:
-        case Op():
-            return replace(node, cycles=profile[node.name][0]) if node.name in profile else node
-        case If():
-            arms = tuple(Arm(arm.name, _body(arm.body, profile)) for arm in node.arms)
-            return replace(node, arms=arms)
-        case Loop():
-            return replace(node, body=_body(node.body, profile))
+def _with_cycles(op: Op, profile: Mapping[str, tuple[int, Place]]) -> Op:
+    return replace(op, cycles=profile[op.name][0]) if op.name in profile else op

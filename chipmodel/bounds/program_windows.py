@@ -11,7 +11,7 @@ from typing import NamedTuple
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.windows import Item, Visit, window_bound
 from chipmodel.chip.chip import Chip
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Unit
 from dma.timing.transfer import least_cost
 
@@ -40,27 +40,12 @@ def windows_of(program: Program, chip: Chip, path: Mapping[str, str]) -> Windows
     cores, whose ops do not run one after another, and for a very long run."""
     if chip.cores > 1:
         return None
-    run = list(islice(run_of(program.body, path), MOST_VISITS + 1))
+    run = list(islice(program.ops_along(path), MOST_VISITS + 1))
     if len(run) > MOST_VISITS:
         return None
     bound = window_bound(_visits(program, chip, run), chip.shared_memory.bytes)
     named = (NamedStretch(s.unit, run[s.start].name, run[s.stop - 1].name, s.cycles) for s in bound.stretches)
     return Windows(bound.cycles, tuple(named))
-
-
-def run_of(body: tuple[Node, ...], path: Mapping[str, str]) -> Iterator[Op]:
-    """Every run of an op in order."""
-    for node in body:
-        match node:
-            case Op():
-                yield node
-            case If():
-                for arm in node.arms:
-                    if arm.name == path[node.name]:
-                        yield from run_of(arm.body, path)
-            case Loop():
-                for _ in range(int(path[node.name])):
-                    yield from run_of(node.body, path)
 
 
 def _visits(program: Program, chip: Chip, run: list[Op]) -> list[Visit]:

@@ -15,7 +15,7 @@ from itertools import groupby, islice
 from math import ceil
 
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
-from chipmodel.bounds.program_windows import Costs, run_of
+from chipmodel.bounds.program_windows import Costs
 from chipmodel.bounds.stripe_options import options
 from chipmodel.bounds.tiling_costs import largest, last
 from chipmodel.chip.chip import Chip
@@ -43,7 +43,7 @@ def residency_bound(
     horizon = HORIZON if len(problem.steps) <= LONG else NEAR
     found = solve_residency(problem, nodes, horizon=horizon)
     cycles = ceil(found.bound)
-    names = list(islice(run_of(program.body, path), MOST_VISITS))
+    names = list(islice(program.ops_along(path), MOST_VISITS))
     return TimeBound(cycles, tuple(_bindings(problem, found, [op.name for op in names])))
 
 
@@ -67,7 +67,7 @@ def residency_problem(program: Program, chip: Chip, path: Mapping[str, str]) -> 
     """The question for one run along ``path``, with the least of all costs."""
     if chip.cores > 1:
         return None
-    run = list(islice(run_of(program.body, path), MOST_VISITS + 1))
+    run = list(islice(program.ops_along(path), MOST_VISITS + 1))
     if len(run) > MOST_VISITS or any(op.sliced is not None or op.allocates for op in run):
         return None
     return _Run(program, chip, run).problem()

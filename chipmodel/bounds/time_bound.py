@@ -10,7 +10,7 @@ from chipmodel.bounds.cores import spread
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import windows_of
 from chipmodel.chip.chip import Chip
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound, Unit
 from dma.timing.transfer import least_cost
 
@@ -33,7 +33,7 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency:
     cycles: dict[str, int] = {}
     needed: dict[str, Op] = {}
     runs: dict[str, int] = {}
-    for op, times in _run(program.body, path, 1):
+    for op, times in program.op_counts(path):
         if times:
             cycles[op.name] = times * least_cycles(chip.npu, op)
             needed[op.name] = op
@@ -74,19 +74,3 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency:
 
 def _of_all(unit: Unit, names: list[str], cycles: int) -> TimeBound:
     return TimeBound(cycles, (Binding(unit, names[0], names[-1], cycles),))
-
-
-def _run(body: tuple[Node, ...], path: Mapping[str, str], times: int) -> list[tuple[Op, int]]:
-    """Each op on the path and how often it runs."""
-    result: list[tuple[Op, int]] = []
-    for node in body:
-        match node:
-            case Op():
-                result.append((node, times))
-            case If():
-                for arm in node.arms:
-                    if arm.name == path[node.name]:
-                        result += _run(arm.body, path, times)
-            case Loop():
-                result += _run(node.body, path, times * int(path[node.name]))
-    return result

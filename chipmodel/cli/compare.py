@@ -2,86 +2,109 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import click
 
 from chipmodel.cli.options import (
-    all_of,
+    ChipOptions,
+    MemoryOptions,
+    WorkloadOptions,
     chip_options,
-    inputs,
+    group,
+    memory_options,
     order_option,
     path_choices,
-    plan_options,
+    path_option,
     workload_options,
 )
-from chipmodel.cli.pack import is_packing, read_packing_source, search_limits
+from chipmodel.cli.output import STDOUT, show, write_files
+from chipmodel.cli.packing_source import (
+    CapacityOptions,
+    SearchOptions,
+    capacity_options,
+    is_packing,
+    search_options,
+)
+from chipmodel.compare.run import Contenders, compare_in_order, compare_packing
 from chipmodel.errors import BadInput
-from chipmodel.terminal.progress import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from chipmodel.model.comparison import PlannerComparison
-    from chipmodel.passes.in_place import InPlace
-    from chipmodel.pipeline.order_choice import OrderWish
-    from workloads.packing.problem_csv import PackingTable
+from chipmodel.files.json_text import json_text
+from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
+from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
+from dma.schedule.effort import Stop
+from dma.stream import policies, policy_named
+from reports.compare.page import render_comparison
+from reports.compare.rows import document, print_comparison
+from solvers.branches.mergers import merger_named, mergers
+from solvers.core.outcome import Limits
+from solvers.registry import packer_named, packers
 
 DEFAULT_SECONDS = 10.0
-DEFAULT_PACKER = "large-first"
-DEFAULT_STREAMER = "ping-pong"
 
-_limit_options = all_of(
+
+@dataclass(frozen=True, slots=True)
+class PlannerOptions:
+    """Which planners are compared, and which are fixed."""
+
+    packers: str | None
+    merges: str | None
+    streamers: str | None
+    packer: str | None
+    streamer: str | None
+
+    def packer_names(self) -> tuple[str, ...]:
+        """Packers to compare: all, unless only mergers or streamers are asked for."""
+        text = self.packers or ("" if self.streamers or self.merges else "all")
+        return tuple(packer_named(name).name for name in _listed(text, list(packers())))
+
+    def merger_names(self) -> tuple[str, ...]:
+        """Mergers to compare."""
+        return tuple(merger_named(name).name for name in _listed(self.merges, list(mergers())))
+
+    def streamer_names(self) -> tuple[str, ...]:
+        """Streamers to compare."""
+        return tuple(policy_named(name).name for name in _listed(self.streamers, list(policies())))
+
+
+_planner_options = group(
+    "planners",
+    PlannerOptions,
+    click.option("--packers", metavar="all|NAME,...", help="Packers to compare. [all, unless --streamers]"),
     click.option(
-        "--time-limit",
-        metavar="S",
-        type=float,
-        help=f"Seconds, for each planner that searches. [{DEFAULT_SECONDS:g}; none with --node-limit]",
+        "--merges", metavar="all|NAME,...", help="Mergers to compare, with --packers or else --packer."
     ),
-    click.option("--node-limit", metavar="N", type=int, help="Nodes of search: the same plans every time."),
-    click.option("--seed", metavar="N", type=int, default=0, help="Another order of search. [0]"),
+    click.option("--streamers", metavar="all|NAME,...", help="Streamers to compare, in whole runs."),
+    click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]"),
+    click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]"),
 )
 
 
 @click.command()
 @workload_options
 @chip_options
-@click.option("--packers", metavar="all|NAME,...", help="Packers to compare. [all, unless --streamers]")
-@click.option("--merges", metavar="all|NAME,...", help="Mergers to compare, with --packers or else --packer.")
-@click.option("--streamers", metavar="all|NAME,...", help="Streamers to compare, in whole runs.")
-@click.option("--packer", metavar="NAME", help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]")
-@click.option("--streamer", metavar="NAME", help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]")
-@plan_options
+@_planner_options
+@memory_options
+@path_option
 @order_option
-@click.option("--capacity", metavar="SIZE", help="Bytes there are, where WORKLOAD is a packing.")
-@click.option("--memory", "memories", multiple=True, metavar="NAME=SIZE", help="As in pack. Repeatable.")
-@_limit_options
+@capacity_options("Bytes there are, where WORKLOAD is a packing.", "As in pack. Repeatable.")
+@search_options(
+    DEFAULT_SECONDS,
+    "Seconds, for each planner that searches.",
+    "Nodes of search: the same plans every time.",
+)
 @click.option("--json", "json_file", metavar="FILE|-", help="All rows as one JSON document.")
 @click.option("--html", "html_file", metavar="FILE", help="One self-contained page.")
 def compare(
-    workload: str,
-    dtype: str | None,
-    shapes: tuple[str, ...],
-    strict: bool,
-    profile: str | None,
-    chip_name: str | None,
-    overrides: tuple[str, ...],
-    packers: str | None,
-    merges: str | None,
-    streamers: str | None,
-    packer: str | None,
-    streamer: str | None,
-    no_spill: bool,
-    in_place: InPlace,
-    merge: str,
+    *,
+    source: WorkloadOptions,
+    target: ChipOptions,
+    planners: PlannerOptions,
+    memory: MemoryOptions,
     choices: tuple[str, ...],
     order: OrderWish,
-    capacity: str | None,
-    memories: tuple[str, ...],
-    time_limit: float | None,
-    node_limit: int | None,
-    seed: int,
+    memory_limits: CapacityOptions,
+    search: SearchOptions,
     json_file: str | None,
     html_file: str | None,
 ) -> None:
@@ -99,110 +122,74 @@ def compare(
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
-    from chipmodel.compare.run import ComparisonRequest, compare_in_order, compare_packing
-    from solvers.registry import packer_named
-
-    if html_file == "-":
+    if html_file == STDOUT:
         raise BadInput("only --json can be written to stdout", hint="name a file, or use --json -")
-    limits = search_limits(time_limit, node_limit, seed, DEFAULT_SECONDS)
-    wanted = _packer_names(packers or ("" if streamers or merges else "all"))
-    if is_packing(workload):
-        said: dict[str, object] = {"--chip": chip_name, "--set": overrides, "--dtype": dtype}
-        said |= {"--shape": shapes, "--strict": strict, "--profile": profile, "--streamers": streamers}
-        said |= {"--merges": merges, "--merge": merge != "conflict"}
-        said |= {"--packer": packer, "--streamer": streamer, "--no-spill": no_spill, "--path": choices}
-        said |= {"--order": order != "given"}
-        _refuse(said, "says nothing about a packing", "leave it out")
-        table = _table(workload, capacity, memories)
-        comparison = compare_packing(table, workload, wanted, limits)
+    limits = search.limits(DEFAULT_SECONDS)
+    if is_packing(source.workload):
+        _refuse(source.given() | _of_programs(target, planners, memory), "says nothing about a packing")
+        _refuse({"--path": choices, "--order": order != "given"}, "says nothing about a packing")
+        table = memory_limits.read(source.workload)
+        comparison = compare_packing(table, source.workload, planners.packer_names(), limits)
     else:
-        said = {"--capacity": capacity, "--memory": memories}
-        _refuse(said, "is for packings", "use --set shared_memory.bytes=...")
-        fixed = packer_named(packer or DEFAULT_PACKER).name, _streamer(streamer or DEFAULT_STREAMER)
-        program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
-        request = ComparisonRequest(
-            *(program, chip, *fixed),
-            spill=not no_spill,
-            choices=path_choices(choices),
-            merge=merge,
-            packers=wanted,
-            merges=_merger_names(merges or ""),
-            streamers=_streamer_names(streamers or ""),
-            limits=limits,
+        given = {"--capacity": memory_limits.capacity, "--memory": memory_limits.memories}
+        _refuse(given, "is for packings", "use --set shared_memory.bytes=...")
+        contenders = Contenders(
+            planners.packer_names(), planners.merger_names(), planners.streamer_names(), limits
         )
-        comparison = compare_in_order(request, in_place, order)
-    _write(comparison, json_file, html_file)
+        request = _request(source, target, planners, memory, limits)
+        wanted = OrderRequest(request.program, memory.in_place, order)
+        comparison = compare_in_order(request, wanted, path_choices(choices), contenders)
+    write_files(
+        (
+            (html_file, lambda: render_comparison(comparison)),
+            (json_file, lambda: json_text(document(comparison))),
+        )
+    )
+    show(
+        json_file,
+        lambda: json_text(document(comparison)),
+        lambda console: print_comparison(comparison, console),
+    )
 
 
-def _table(workload: str, capacity: str | None, memories: tuple[str, ...]) -> PackingTable:
-    from chipmodel.files.sizes import parse_bytes
-    from workloads.packing.problem_csv import parse_memories
+def _request(
+    source: WorkloadOptions,
+    target: ChipOptions,
+    planners: PlannerOptions,
+    memory: MemoryOptions,
+    limits: Limits,
+) -> PlanRequest:
+    packer = packer_named(planners.packer or DEFAULT_PACKER).name
+    streamer = policy_named(planners.streamer or DEFAULT_STREAMER).name
+    chip, program = target.load(), source.load()
+    stop = Stop(limits.seconds)
+    return PlanRequest(program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop)
 
-    with stage(f"reading {workload}"):
-        size = None if capacity is None else parse_bytes(capacity)
-        table = read_packing_source(workload, size, parse_memories(memories))
-    for note in table.notes:
-        click.echo(f"note: {note}", err=True)
-    return table
+
+def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOptions) -> dict[str, object]:
+    """What is given that says nothing about a packing problem, by option."""
+    return {
+        "--chip": target.chip_name,
+        "--set": target.overrides,
+        "--streamers": planners.streamers,
+        "--merges": planners.merges,
+        "--merge": memory.merge != "conflict",
+        "--packer": planners.packer,
+        "--streamer": planners.streamer,
+        "--no-spill": memory.no_spill,
+        "--in-place": memory.in_place != "all",
+    }
 
 
-def _refuse(said: Mapping[str, object], why: str, hint: str) -> None:
-    for option, value in said.items():
+def _refuse(given: Mapping[str, object], why: str, hint: str = "leave it out") -> None:
+    for option, value in given.items():
         if value:
             raise BadInput(f"{option} {why}", hint=hint)
 
 
-def _packer_names(text: str) -> tuple[str, ...]:
-    from solvers.registry import packer_named, packers
-
-    names = _listed(text, list(packers()))
-    return tuple(packer_named(name).name for name in names)
-
-
-def _streamer_names(text: str) -> tuple[str, ...]:
-    from dma.stream import policies
-
-    return tuple(_streamer(name) for name in _listed(text, list(policies())))
-
-
-def _merger_names(text: str) -> tuple[str, ...]:
-    from solvers.branches.mergers import merger_named, mergers
-
-    return tuple(merger_named(name).name for name in _listed(text, list(mergers())))
-
-
-def _streamer(name: str) -> str:
-    from dma.stream import policy_named
-
-    return policy_named(name).name
-
-
-def _listed(text: str, known: Sequence[str]) -> tuple[str, ...]:
+def _listed(text: str | None, known: Sequence[str]) -> tuple[str, ...]:
     """The names in ``text``, each once; ``all`` means those that are ``known``."""
     names: list[str] = []
     for part in text.split(",") if text else ():
         names += known if part.strip() == "all" else [part.strip()]
     return tuple(dict.fromkeys(names))
-
-
-def _write(comparison: PlannerComparison, json_file: str | None, html_file: str | None) -> None:
-    from chipmodel.files.atomic_write import write_whole
-    from chipmodel.files.json_text import json_text
-    from reports.compare.rows import document, print_comparison
-
-    texts: list[tuple[str, str]] = []
-    with stage("writing reports"):
-        if html_file:
-            from reports.compare.page import render_comparison
-
-            texts.append((html_file, render_comparison(comparison)))
-        if json_file and json_file != "-":
-            texts.append((json_file, json_text(document(comparison))))
-        for name, text in texts:
-            write_whole(Path(name), text)
-    if json_file == "-":
-        click.echo(json_text(document(comparison)), nl=False)
-        return
-    from rich.console import Console
-
-    print_comparison(comparison, Console())

@@ -6,6 +6,15 @@ from pathlib import Path
 
 import click
 
+from chipmodel.cli.output import show, write_files
+from chipmodel.files.atomic_write import refuse_overwriting
+from chipmodel.files.json_text import json_text
+from chipmodel.files.yaml_file import read_text
+from reports.diff.difference import compare_results
+from reports.diff.table import print_diff
+from reports.diff.words import diff_document
+from reports.result_file import read_result
+
 
 @click.command()
 @click.argument("a_file", metavar="A.json")
@@ -13,30 +22,16 @@ import click
 @click.option(
     "--json", "json_file", metavar="FILE|-", help="Every part of the difference as one JSON document."
 )
-def diff(a_file: str, b_file: str, json_file: str | None) -> None:
+def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.
 
     First what was asked differently (chip fields, planners, path), then the answer in a sentence, and the
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    from chipmodel.files.atomic_write import keep, write_whole
-    from chipmodel.files.json_text import json_text
-    from chipmodel.files.yaml_file import read_text
-    from reports.diff.difference import compare_results
-    from reports.diff.table import print_diff
-    from reports.diff.words import diff_document
-    from reports.result_file import read_result
-
-    keep("--json", json_file, a_file, b_file)
+    refuse_overwriting("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
     text = json_text(diff_document(found))
-    if json_file == "-":
-        click.echo(text, nl=False)
-        return
-    if json_file:
-        write_whole(Path(json_file), text)
-    from rich.console import Console
-
-    print_diff(found, Console())
+    write_files([(json_file, lambda: text)])
+    show(json_file, lambda: text, lambda console: print_diff(found, console))

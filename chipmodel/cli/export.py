@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from chipmodel.cli.output import STDOUT, note
 from chipmodel.errors import BadInput
-
-if TYPE_CHECKING:
-    from chipmodel.files.json_file import Node
-    from reports.export.layout import Layout
+from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.yaml_file import read_text
+from chipmodel.plan_file.read import read_plan
+from reports.export.c_header import c_header
+from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
+from reports.export.layout import Layout, layout_of, must_fit
+from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
+from reports.export.tflm import offline_bytes, offline_plan, offline_table
+from reports.result_file import is_result, saved_result
 
 FORMATS = ("c-header", "tflm", "minimalloc", "csv", "parquet")
 OF_RESULTS = ("csv", "parquet")
@@ -55,15 +61,11 @@ def export(
 
     A trace for Perfetto is chipmodel simulate --trace.
     """
-    from chipmodel.files.atomic_write import keep
-    from chipmodel.files.json_file import read_json
-    from chipmodel.files.yaml_file import read_text
-
     said = {"--prefix": (prefix, "c-header"), "--tensors": (tensors_file, "tflm")}
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
             raise BadInput(f"{option} says nothing about {format_}", hint=f"leave it out, or --as {wanted}")
-    keep("--output", output, source, tensors_file)
+    refuse_overwriting("--output", output, source, tensors_file)
     text = read_text(Path(source))
     root = read_json(text, source, HINT)
     if format_ in OF_RESULTS:
@@ -71,8 +73,6 @@ def export(
         return
     layout = _layout(root, text, source, core)
     if format_ == "minimalloc":
-        from reports.export.tables import minimalloc_csv
-
         _write(minimalloc_csv(layout), output)
     elif format_ == "c-header":
         _write(_header(layout, prefix, source), output)
@@ -80,11 +80,7 @@ def export(
         _tflm(layout, tensors_file, source, output)
 
 
-def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
-    from chipmodel.plan_file.document import read_plan
-    from reports.export.layout import layout_of
-    from reports.result_file import is_result
-
+def _layout(root: JsonValue, text: str, source: str, core: int | None) -> Layout:
     if is_result(root):
         what = "this is a result, and not the plan that this format needs"
         hint = "chipmodel simulate WORKLOAD --plan PLAN.json writes the plan"
@@ -92,10 +88,7 @@ def _layout(root: Node, text: str, source: str, core: int | None) -> Layout:
     return layout_of(read_plan(text, source), source, core)
 
 
-def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None:
-    from reports.export.tables import ops_csv, ops_parquet
-    from reports.result_file import saved_result
-
+def _ops(root: JsonValue, core: int | None, format_: str, output: str | None) -> None:
     if core is not None:
         raise BadInput(f"--core says nothing about {format_}", hint="leave it out: the cores are a column")
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
@@ -105,16 +98,12 @@ def _ops(root: Node, core: int | None, format_: str, output: str | None) -> None
     if format_ == "csv":
         _write(ops_csv(answer), output)
         return
-    if output is None or output == "-":
+    if output is None or output == STDOUT:
         raise BadInput("parquet is binary", hint="name a file: --output ops.parquet")
     _write(ops_parquet(answer), output)
 
 
 def _header(layout: Layout, prefix: str | None, source: str) -> str:
-    from reports.export.c_header import c_header
-    from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
-    from reports.export.layout import must_fit
-
     if prefix is not None and not (KEYWORD.fullmatch(prefix) and len(prefix) <= LONGEST_PREFIX):
         hint = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
         raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
@@ -123,28 +112,20 @@ def _header(layout: Layout, prefix: str | None, source: str) -> str:
 
 
 def _tflm(layout: Layout, tensors_file: str | None, source: str, output: str | None) -> None:
-    from chipmodel.files.yaml_file import read_text
-    from reports.export.layout import must_fit
-    from reports.export.tflm import offline_bytes, offline_plan, offline_table
-
-    if output is None or output == "-":
+    if output is None or output == STDOUT:
         raise BadInput("tflm is binary, and stdout lists its tensors", hint="name a file: --output plan.bin")
     must_fit(layout, source)
     names = None
     if tensors_file:
         names = [line.strip() for line in read_text(Path(tensors_file)).splitlines()]
     plan = offline_plan(layout, names, tensors_file or source)
-    for note in plan.notes:
-        click.echo(f"note: {note}", err=True)
-    click.echo(f"note: the head of the arena takes {plan.head_bytes:,} B at least", err=True)
+    note((*plan.notes, f"the head of the arena takes {plan.head_bytes:,} B at least"))
     _write(offline_bytes(plan), output)
     click.echo(offline_table(plan), nl=False)
 
 
 def _write(content: str | bytes, output: str | None) -> None:
-    from chipmodel.files.atomic_write import write_whole
-
-    if isinstance(content, str) and output in (None, "-"):
+    if isinstance(content, str) and output in (None, STDOUT):
         click.echo(content, nl=False)
     else:
-        write_whole(Path(output or ""), content)
+        write_atomically(Path(output or ""), content)

@@ -1,23 +1,36 @@
-"""Options that several commands share, and what they name."""
+"""Options that several commands share: each group of them arrives in a command as one frozen value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import InPlace
+from chipmodel.passes.steady_state import parse_inferences, steady
+from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
+from dma.schedule.effort import GAP, Stop
+from solvers.core.outcome import Limits
+from workloads.build.control_options import (
+    parse_iterations_option,
+    parse_probability_option,
+    with_probabilities,
+)
+from workloads.load import load, parse_shape_option
+from workloads.profile import read_profile, with_profile
 
-if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.program import Program
-    from dma.schedule.effort import Stop
-    from solvers.core.outcome import Limits
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 DEFAULT_CHIP = "luna-arcs"
 INFERENCES = 8
 """Of ``--steady-state`` without a number."""
@@ -26,7 +39,7 @@ INFERENCES = 8
 def all_of(*options: Decorator) -> Decorator:
     """Options (or arguments) of a command, in the order in which ``--help`` lists them."""
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command
@@ -34,21 +47,68 @@ def all_of(*options: Decorator) -> Decorator:
     return decorate
 
 
-def _remember(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> None:
-    context.meta[f"chipmodel.{option.name}"] = value
+def group(keyword: str, kind: type[Any], *options: Decorator) -> Decorator:
+    """The ``options`` of a command, given to it as one value: ``kind``, a dataclass with a field for each, is
+    passed as ``keyword``."""
+    names = [field.name for field in fields(kind)]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def grouped(**values: Any) -> Any:
+            values[keyword] = kind(**{name: values.pop(name) for name in names})
+            return command(**values)
+
+        return all_of(*options)(grouped)
+
+    return decorate
 
 
-def _remembered(name: str) -> tuple[str, ...]:
-    """What an option said that every command takes and none looks at itself."""
-    context = click.get_current_context(silent=True)
-    return context.meta.get(f"chipmodel.{name}", ()) if context else ()
+@dataclass(frozen=True, slots=True)
+class WorkloadOptions:
+    """Which program, and what its file does not say."""
+
+    workload: str
+    dtype: str | None
+    shapes: tuple[str, ...]
+    strict: bool
+    iterations: tuple[str, ...]
+    probability: tuple[str, ...]
+    profile: str | None
+    steady_state: str | None
+
+    def load(self) -> Program:
+        """The program; its notes go to stderr. Raises BadInput."""
+        with stage(f"reading {self.workload}"):
+            shapes = dict(parse_shape_option(text) for text in self.shapes)
+            iterations = dict(parse_iterations_option(text) for text in self.iterations)
+            program = load(
+                self.workload, dtype=self.dtype, shapes=shapes, strict=self.strict, iterations=iterations
+            )
+            likely = dict(parse_probability_option(text) for text in self.probability)
+            program = with_probabilities(program, likely) if likely else program
+            if self.profile:
+                program = with_profile(program, read_profile(Path(self.profile)))
+            if self.steady_state:
+                program = steady(program, parse_inferences(self.steady_state))
+        note(program.notes)
+        return program
+
+    def given(self) -> dict[str, object]:
+        """What was given beside the workload itself, by option."""
+        return {
+            "--dtype": self.dtype,
+            "--shape": self.shapes,
+            "--strict": self.strict,
+            "--iterations": self.iterations,
+            "--probability": self.probability,
+            "--profile": self.profile,
+            "--steady-state": self.steady_state,
+        }
 
 
-def _remember_inferences(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    context.meta["chipmodel.inferences"] = (value,) if value else ()
-
-
-workload_options = all_of(
+workload_options = group(
+    "source",
+    WorkloadOptions,
     click.argument("workload"),
     click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
     click.option(
@@ -63,16 +123,12 @@ workload_options = all_of(
         "--iterations",
         multiple=True,
         metavar="NODE=N",
-        expose_value=False,
-        callback=_remember,
-        help="Iterations of an ONNX Loop of which the file does not tell them. Repeatable.",
+        help="Iterations of an ONNX Loop whose file does not say how many. Repeatable.",
     ),
     click.option(
         "--probability",
         multiple=True,
         metavar="NAME=P,...",
-        expose_value=False,
-        callback=_remember,
         help="How likely the first arms of an if are: gate=0.3. Repeatable.",
     ),
     click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
@@ -81,13 +137,32 @@ workload_options = all_of(
         metavar="[N]",
         is_flag=False,
         flag_value=str(INFERENCES),
-        expose_value=False,
-        callback=_remember_inferences,
         help=f"N inferences, one after another; weights may stay for all. [N: {INFERENCES}]",
     ),
 )
-chip_options = all_of(
-    click.option("--chip", "chip_name", metavar="NAME|FILE", help="Preset or chip file. [luna-arcs]"),
+
+
+@dataclass(frozen=True, slots=True)
+class ChipOptions:
+    """Which chip, and what is changed of it."""
+
+    chip_name: str | None
+    overrides: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What was asked for, or the default."""
+        return self.chip_name or DEFAULT_CHIP
+
+    def load(self) -> Chip:
+        """The chip. Raises BadInput."""
+        return load_chip(self.name, self.overrides)
+
+
+chip_options = group(
+    "target",
+    ChipOptions,
+    click.option("--chip", "chip_name", metavar="NAME|FILE", help=f"Preset or chip file. [{DEFAULT_CHIP}]"),
     click.option(
         "--set",
         "overrides",
@@ -97,26 +172,22 @@ chip_options = all_of(
     ),
 )
 
-effort_options = all_of(
-    click.option(
-        "--time-limit",
-        metavar="S",
-        type=click.FloatRange(min=0),
-        help="Seconds for a packer, and for a streamer, that search. [each its own]",
-    ),
-    click.option(
-        "--gap",
-        metavar="PERCENT",
-        type=click.FloatRange(min=0),
-        help="Streamer exact ends once its forecast is so near to the bound. [0.05]",
-    ),
-)
 
-spill_options = all_of(
+@dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """What a planner may do with memory."""
+
+    no_spill: bool
+    in_place: InPlace
+    merge: str
+
+
+memory_options = group(
+    "memory",
+    MemoryOptions,
     click.option("--no-spill", is_flag=True, help="Refuse what does not fit SharedMemory whole."),
     click.option(
         "--in-place",
-        "in_place",
         type=click.Choice(("all", "elementwise", "concat", "declared", "none")),
         default="all",
         show_default=True,
@@ -130,6 +201,16 @@ spill_options = all_of(
         help="How the arms of branches share memory: none, unified-block, conflict or exact.",
     ),
 )
+
+path_option = click.option(
+    "--path",
+    "choices",
+    multiple=True,
+    metavar="NAME=CHOICE,...",
+    help="Arm of an if, or iterations of a loop: gate=face,decode=3. "
+    "Else the first arm and the loop's iterations.",
+)
+
 order_option = click.option(
     "--order",
     type=click.Choice(("given", "least-peak", "best")),
@@ -137,60 +218,48 @@ order_option = click.option(
     show_default=True,
     help="Order of ops: WORKLOAD's, the one with the fewest live bytes, or the quickest of several plans.",
 )
-plan_options = all_of(
-    spill_options,
+
+
+def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
+    """``--packer`` and ``--streamer``, the latter with a default of the command's own."""
+    return all_of(
+        click.option("--packer", default=DEFAULT_PACKER, show_default=True, help="Planner of offsets."),
+        click.option("--streamer", default=streamer, show_default=True, help="Planner of transfers."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EffortOptions:
+    """How long planners that search may take."""
+
+    time_limit: float | None
+    gap: float | None
+
+    def limits(self) -> Limits | None:
+        """For a packer; None: its own."""
+        return None if self.time_limit is None else Limits(seconds=self.time_limit)
+
+    def stop(self, say: Callable[[object], None]) -> Stop:
+        """For a streamer, which reports its progress to ``say``."""
+        return Stop(self.time_limit, GAP if self.gap is None else self.gap / 100, report=say)
+
+
+effort_options = group(
+    "effort",
+    EffortOptions,
     click.option(
-        "--path",
-        "choices",
-        multiple=True,
-        metavar="NAME=CHOICE,...",
-        help="Arm of an if, or iterations of a loop: gate=face,decode=3. "
-        "Else the first arm and the loop's iterations.",
+        "--time-limit",
+        metavar="S",
+        type=click.FloatRange(min=0),
+        help="Seconds for a packer, and for a streamer, that search. [each its own]",
+    ),
+    click.option(
+        "--gap",
+        metavar="PERCENT",
+        type=click.FloatRange(min=0),
+        help="Streamer exact ends once its forecast is so near to the bound. [0.05]",
     ),
 )
-
-
-def effort(
-    time_limit: float | None, gap: float | None, say: Callable[[object], None]
-) -> tuple[Limits | None, Stop]:
-    """What ``effort_options`` say to packers and to streamers, who tell ``say`` how far they are."""
-    from dma.schedule.effort import GAP, Stop
-    from solvers.core.outcome import Limits
-
-    limits = None if time_limit is None else Limits(seconds=time_limit)
-    return limits, Stop(time_limit, GAP if gap is None else gap / 100, report=say)
-
-
-def inputs(
-    workload: str,
-    dtype: str | None,
-    shapes: tuple[str, ...],
-    strict: bool,
-    profile: str | None,
-    chip_name: str | None,
-    overrides: tuple[str, ...],
-) -> tuple[Program, Chip]:
-    """What the shared options name; the program's notes go to stderr. Raises BadInput."""
-    from chipmodel.chip.chip_file import load_chip
-    from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_iterations_option, parse_probability_option, with_probabilities
-    from workloads.load import load, parse_shape_option
-    from workloads.profile import read_profile, with_profile
-
-    chip = load_chip(chip_name or DEFAULT_CHIP, overrides)
-    with stage(f"reading {workload}"):
-        bound = dict(parse_shape_option(text) for text in shapes)
-        iterations = dict(parse_iterations_option(text) for text in _remembered("iterations"))
-        program = load(workload, dtype=dtype, shapes=bound, strict=strict, iterations=iterations)
-        likely = dict(parse_probability_option(text) for text in _remembered("probability"))
-        program = with_probabilities(program, likely) if likely else program
-        if profile:
-            program = with_profile(program, read_profile(Path(profile)))
-        for text in _remembered("inferences"):
-            program = steady(program, parse_inferences(text))
-    for note in program.notes:
-        click.echo(f"note: {note}", err=True)
-    return program, chip
 
 
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:

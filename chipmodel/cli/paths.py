@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import click
 
-from chipmodel.cli.options import all_of, path_choices
+from chipmodel.cli.options import group, path_choices
 from chipmodel.errors import BadInput
+from chipmodel.model.result import Result
+from chipmodel.paths.run import Effort, with_paths
 from chipmodel.terminal.progress import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chipmodel.model.result import Result
 
 WORDS = ("best", "worst")
 
-sample_options = all_of(
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    """How paths are sampled where their number of states puts an exact answer out of reach."""
+
+    samples: int | None
+    seed: int
+
+
+sample_options = group(
+    "samples",
+    SampleOptions,
     click.option(
         "--samples",
         type=click.IntRange(16, 1_000_000),
@@ -42,24 +50,19 @@ def weighed_run(
     run: Callable[[Mapping[str, str]], Result],
     word: str | None,
     choices: Mapping[str, str],
-    samples: int | None,
-    seed: int,
+    samples: SampleOptions,
 ) -> Result:
     """``run`` along ``choices``, or along the best or worst path that they leave, with what all paths cost.
     Raises BadInput where that path is not a choice for each ``if`` and ``loop``."""
-    from chipmodel.paths.run import Effort, with_paths
-
     result = run(choices)
     with stage(f"weighing the paths of {result.program.name}"):
-        weighed = with_paths(result, choices, Effort(samples, seed))
+        weighed = with_paths(result, choices, Effort(samples.samples, samples.seed))
     if word is None:
         return weighed
-    return _again(run, weighed, word)
+    return _run_again(run, weighed, word)
 
 
-def _again(run: Callable[[Mapping[str, str]], Result], weighed: Result, word: str) -> Result:
-    from dataclasses import replace
-
+def _run_again(run: Callable[[Mapping[str, str]], Result], weighed: Result, word: str) -> Result:
     paths = weighed.paths
     if paths is None:
         raise BadInput(f"--path {word}: the workload has no if and no loop", hint="leave it out")

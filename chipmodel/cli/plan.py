@@ -2,98 +2,86 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import click
 
+from chipmodel.chip.chip import Chip
 from chipmodel.cli.options import (
-    DEFAULT_CHIP,
+    ChipOptions,
+    EffortOptions,
+    MemoryOptions,
+    WorkloadOptions,
     chip_options,
-    effort,
     effort_options,
-    inputs,
+    memory_options,
     order_option,
-    spill_options,
+    planner_options,
     workload_options,
 )
-from chipmodel.errors import BadInput
-from chipmodel.pipeline.order_plans import order_of_plan
+from chipmodel.cli.output import STDOUT, write_files
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
+from chipmodel.model.program import Program
+from chipmodel.passes.op_order import names_in_order
+from chipmodel.pipeline.order_choice import ChosenOrder, OrderRequest, OrderWish, order_of_plan
+from chipmodel.pipeline.plan import one_path_bound
+from chipmodel.pipeline.plan import plan as plan_program
+from chipmodel.pipeline.plan_export import plan_of_planned
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
-
-if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.program import Program
-    from chipmodel.passes.in_place import InPlace
-    from chipmodel.pipeline.order_choice import Chosen, OrderWish
-    from chipmodel.pipeline.single_core import Planned
+from dma.streamers.race import Forecasts
+from reports.ordering import order_words
 
 
 @click.command()
 @workload_options
 @chip_options
-@click.option("--packer", default="large-first", show_default=True, help="Planner of offsets.")
-@click.option("--streamer", default="exact", show_default=True, help="Planner of transfers.")
-@spill_options
+@planner_options(streamer="exact")
+@memory_options
 @order_option
 @effort_options
-@click.option("--output", "-o", metavar="FILE|-", default="-", help="Where the plan goes. [stdout]")
+@click.option("--output", "-o", metavar="FILE|-", default=STDOUT, help="Where the plan goes. [stdout]")
 def plan(
-    workload: str,
-    dtype: str | None,
-    shapes: tuple[str, ...],
-    strict: bool,
-    profile: str | None,
-    chip_name: str | None,
-    overrides: tuple[str, ...],
+    *,
+    source: WorkloadOptions,
+    target: ChipOptions,
     packer: str,
     streamer: str,
-    no_spill: bool,
-    in_place: InPlace,
-    merge: str,
+    memory: MemoryOptions,
     order: OrderWish,
-    time_limit: float | None,
-    gap: float | None,
+    effort: EffortOptions,
     output: str,
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
-    The plan is what chipmodel check verifies and chipmodel export turns into a C header. What it is forecast
-    to take, where nothing contends, and what no plan is below, is said on stderr. For a chip of one core.
+    The plan is what chipmodel check verifies and chipmodel export turns into a C header. The forecast of its
+    cycles, where nothing contends, and their lower bound are on stderr. For a chip of one core.
     """
-    from chipmodel.files.atomic_write import write_whole
-    from chipmodel.passes.op_order import names_in_order
-    from chipmodel.pipeline import single_core as pipeline
-    from chipmodel.pipeline.plan_export import plan_of_planned
-    from chipmodel.plan_file.document import write_plan
-
-    program, chip = inputs(workload, dtype, shapes, strict, profile, chip_name, overrides)
+    chip, program = target.load(), source.load()
     if chip.cores > 1:
         hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
         raise BadInput(f"the chip has {chip.cores} cores", hint=hint)
+    asked = PlanRequest(
+        program, chip, packer, streamer, memory.merge, not memory.no_spill, limits=effort.limits()
+    )
 
     def planned_in(program: Program) -> Planned:
         with stage(f"planning {program.name}") as say:
-            limits, stop = effort(time_limit, gap, say)
-            return pipeline.plan(program, chip, packer, streamer, not no_spill, merge, limits, stop)
+            return plan_program(replace(asked, program=program, stop=effort.stop(say)))
 
-    chosen = order_of_plan(program, chip, in_place, order, planned_in)
+    chosen = order_of_plan(OrderRequest(program, memory.in_place, order), chip, planned_in)
     planned = chosen.planned or planned_in(chosen.program)
     names = names_in_order(chosen.program) if chosen.ordering else ()
-    text = write_plan(plan_of_planned(planned, chip, workload, chip_name or DEFAULT_CHIP, overrides, names))
-    if output == "-":
-        click.echo(text, nl=False)
-    else:
-        write_whole(Path(output), text)
+    document = plan_of_planned(planned, chip, source.workload, target.name, target.overrides, names)
+    if output == STDOUT:
+        click.echo(write_plan(document), nl=False)
+    write_files([(output, lambda: write_plan(document))])
     click.echo(_words(chosen, chip, planned), err=True)
-    return 0 if planned.solved.peak <= chip.shared_memory.bytes else 1
+    return EXIT_DONE if planned.solved.peak <= chip.shared_memory.bytes else EXIT_DOES_NOT_FIT
 
 
-def _words(chosen: Chosen[Planned], chip: Chip, planned: Planned) -> str:
-    from chipmodel.pipeline.single_core import one_path_bound
-    from dma.streamers.race import Forecasts
-    from reports.ordering import order_words
-
+def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:
     program = chosen.program
     cycles = Forecasts(program, chip).cycles(planned.schedule)
     bound = planned.bound or one_path_bound(program, chip, False)

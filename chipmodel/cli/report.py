@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.model.study_results import StudyResults
+from chipmodel.study.pages import SHORT, chosen, pages_of
+from chipmodel.study.store import read_rows
 from chipmodel.terminal.progress import stage
-
-if TYPE_CHECKING:
-    from chipmodel.model.study_results import StudyResults
+from reports.study.page import render_study
+from reports.study.terminal import print_answer
 
 STORE = ".sqlite"
 _MAGIC = b"SQLite format 3\x00"
@@ -44,8 +46,6 @@ def report(
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are sought beside STUDY.
     """
-    from chipmodel.files.atomic_write import keep, write_whole
-
     if output == "-":
         raise BadInput("a page is not written to stdout", hint="name a file: -o report.html")
     if (folder and not output) or (keys and not folder):
@@ -55,20 +55,16 @@ def report(
     with stage(f"reading {study}"):
         store = _store(Path(study), store_file)
         found = _read(Path(study), store)
-    keep("--output", output, study, store)
+    refuse_overwriting("--output", output, study, store)
     if output and folder:
         found = replace(
             found, pages=_write_pages(found, Path(study).parent, Path(folder), Path(output), keys)
         )
     if output:
-        from reports.study.page import render_study
-
         with stage("writing reports"):
-            write_whole(Path(output), render_study(found))
+            write_atomically(Path(output), render_study(found))
         return
     from rich.console import Console
-
-    from reports.study.terminal import print_answer
 
     print_answer(found, Console())
 
@@ -83,9 +79,6 @@ def _store(path: Path, store_file: str | None) -> Path:
 
 
 def _read(path: Path, store: Path) -> StudyResults:
-    from chipmodel.model.study_results import StudyResults
-    from chipmodel.study.store import read_rows
-
     header, rows = read_rows(store)
     if path != store and path.read_text(encoding="utf-8", errors="replace") != header.text:
         click.echo(f"note: {path} has changed since it was run; this is of the study as it was", err=True)
@@ -96,9 +89,6 @@ def _write_pages(
     found: StudyResults, home: Path, folder: Path, output: Path, keys: tuple[str, ...]
 ) -> dict[str, str]:
     """Write the pages of the points into ``folder``, and say where each is as seen from ``output``."""
-    from chipmodel.files.atomic_write import write_whole
-    from chipmodel.study.pages import SHORT, chosen, pages_of
-
     rows = chosen(found.rows, keys)
     links: dict[str, str] = {}
     try:
@@ -108,7 +98,7 @@ def _write_pages(
     with stage(f"planning {len(rows)} points again") as say:
         for row, page in pages_of(found.text, home / found.file, rows):
             path = folder / f"{row.key[:SHORT]}.html"
-            write_whole(path, page)
+            write_atomically(path, page)
             links[row.key] = quote(Path(relpath(path, output.parent)).as_posix())
             say(f"{len(links)} written")
     return links

@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from chipmodel.cli.options import group
+from chipmodel.cli.output import STDOUT, note, write_files
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
+from chipmodel.files.atomic_write import refuse_overwriting
+from chipmodel.model.study_row import Row
+from chipmodel.study.code_version import code_version
+from chipmodel.study.dask_cluster import Cluster
+from chipmodel.study.engine import stopping, work
+from chipmodel.study.export import write_table, writer_of
+from chipmodel.study.points import idle_filters, tasks_of
+from chipmodel.study.pool import LocalPool, cores
+from chipmodel.study.progress import StudyStatus, show_progress
+from chipmodel.study.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
+from chipmodel.study.study_file import Study, read_study
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker_group import WorkerGroup
 from chipmodel.terminal.progress import stage
-
-if TYPE_CHECKING:
-    from chipmodel.model.study_row import Row
-    from chipmodel.study.crew import Crew
-    from chipmodel.study.store import Counts, Store
-    from chipmodel.study.study_file import Study
-    from chipmodel.study.task import Task
 
 MOST_WORKERS = 1024
 INTERRUPTED = 130
@@ -26,27 +35,47 @@ SHOWN_ERRORS = 5
 ORDER = ("optimal", "feasible", "unknown", "does not fit", "infeasible", "failed")
 
 
+@dataclass(frozen=True, slots=True)
+class StudyOptions:
+    """Where a study's rows are kept, who answers its points, and what is said of them."""
+
+    study_file: str
+    store_file: str | None
+    workers: int | None
+    dask: str | None
+    only_status: bool
+    retry_failed: bool
+    table_file: str | None
+    no_times: bool
+    json_file: str | None
+
+    def check(self) -> None:
+        """Raises BadInput for options that contradict one another."""
+        if self.workers is not None and not 1 <= self.workers <= MOST_WORKERS:
+            raise BadInput(f"--workers {self.workers} is no number of processes", hint=f"1 to {MOST_WORKERS}")
+        if self.workers is not None and self.dask:
+            raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
+        if self.only_status and (self.retry_failed or self.workers is not None or self.dask):
+            raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
+        if self.no_times and not self.table_file:
+            raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
+
+
 @click.command()
-@click.argument("study_file", metavar="STUDY.yaml")
-@click.option("--store", "store_file", metavar="FILE", help="Where rows are kept. [STUDY.sqlite beside it]")
-@click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one for each core]")
-@click.option("--dask", metavar="tcp://HOST:PORT", help="A dask.distributed scheduler, whose workers answer.")
-@click.option("--status", "only_status", is_flag=True, help="Say how far it is, and answer no point.")
-@click.option("--retry-failed", is_flag=True, help="Answer points again of which the row is an error.")
-@click.option("--export", "table_file", metavar="FILE.csv|FILE.parquet", help="All rows as one table.")
-@click.option("--no-times", is_flag=True, help="Leave out of the table what differs from run to run.")
-@click.option("--json", "json_file", metavar="FILE|-", help="How far it is, and mean gaps, as JSON.")
-def study(
-    study_file: str,
-    store_file: str | None,
-    workers: int | None,
-    dask: str | None,
-    only_status: bool,
-    retry_failed: bool,
-    table_file: str | None,
-    no_times: bool,
-    json_file: str | None,
-) -> int:
+@group(
+    "options",
+    StudyOptions,
+    click.argument("study_file", metavar="STUDY.yaml"),
+    click.option("--store", "store_file", metavar="FILE", help="Where rows are kept. [STUDY.sqlite]"),
+    click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one for each core]"),
+    click.option("--dask", metavar="tcp://HOST:PORT", help="A dask.distributed scheduler to use."),
+    click.option("--status", "only_status", is_flag=True, help="Say how far it is, and answer no point."),
+    click.option("--retry-failed", is_flag=True, help="Answer points again whose row is an error."),
+    click.option("--export", "table_file", metavar="FILE.csv|FILE.parquet", help="All rows as one table."),
+    click.option("--no-times", is_flag=True, help="Leave out of the table what differs from run to run."),
+    click.option("--json", "json_file", metavar="FILE|-", help="How far it is, and mean gaps, as JSON."),
+)
+def study(*, options: StudyOptions) -> int:
     """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
 
     Rows are stored as they come, so that a run may be stopped or killed at any moment and goes on where it
@@ -74,103 +103,65 @@ def study(
     With --status nothing is answered; --export and --json are then of what is there. Exit codes: 0 every
     point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
     """
-    from chipmodel.files.atomic_write import keep
-    from chipmodel.study.export import write_table, writer_of
-    from chipmodel.study.points import idle_filters, tasks_of
-    from chipmodel.study.store import opened, read_rows
-    from chipmodel.study.study_file import read_study
-
-    _check(workers, dask, only_status, retry_failed, no_times, table_file)
-    if table_file:
-        writer_of(Path(table_file))
-    with stage(f"reading {study_file}"):
-        asked = read_study(Path(study_file))
+    options.check()
+    if options.table_file:
+        writer_of(Path(options.table_file))
+    with stage(f"reading {options.study_file}"):
+        asked = read_study(Path(options.study_file))
         tasks = tasks_of(asked)
-    for note in idle_filters(asked):
-        click.echo(f"note: {note}", err=True)
-    path = Path(store_file) if store_file else asked.file.with_suffix(".sqlite")
-    keep("--export", table_file, study_file, path)
-    keep("--json", json_file, study_file, path, table_file)
+    note(idle_filters(asked))
+    path = Path(options.store_file) if options.store_file else asked.file.with_suffix(".sqlite")
+    refuse_overwriting("--export", options.table_file, options.study_file, path)
+    refuse_overwriting("--json", options.json_file, options.study_file, path, options.table_file)
     with opened(path) as store:
         _ask(store, asked, tasks)
-        if retry_failed:
+        if options.retry_failed:
             store.retry_failed()
-        finished = only_status or _run(store, tasks, workers, dask)
+        finished = options.only_status or _run(store, tasks, options)
         counts, errors = store.counts(), store.errors()
     header, rows = read_rows(path)
-    if table_file:
-        write_table(rows, Path(table_file), times=not no_times)
-    _say(header.name, counts, errors, rows, json_file)
+    if options.table_file:
+        write_table(rows, Path(options.table_file), times=not options.no_times)
+    document = _document(header.name, counts, errors, rows)
+    write_files([(options.json_file, lambda: json.dumps(document, indent=2) + "\n")])
+    _print(document, options.json_file)
     if not finished:
         click.echo("stopped; what is finished is stored: run it again to go on", err=True)
         return INTERRUPTED
     return EXIT_DONE if counts.stored == counts.points and not counts.failed else EXIT_UNKNOWN
 
 
-def _check(
-    workers: int | None,
-    dask: str | None,
-    only_status: bool,
-    retry_failed: bool,
-    no_times: bool,
-    table_file: str | None,
-) -> None:
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise BadInput(f"--workers {workers} is no number of processes", hint=f"1 to {MOST_WORKERS}")
-    if workers is not None and dask:
-        raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
-    if only_status and (retry_failed or workers is not None or dask):
-        raise BadInput("--status answers no point", hint="leave out --retry-failed, --workers and --dask")
-    if no_times and not table_file:
-        raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
-
-
-def _ask(store: Store, asked: Study, tasks: tuple[Task, ...]) -> None:
+def _ask(store: StudyStore, asked: Study, tasks: tuple[PointTask, ...]) -> None:
     """Searches are handed out first, as they may take long: then nobody waits for one at the end."""
-    from chipmodel.study.code_version import code_version
-    from chipmodel.study.store import StudyHeader
-
     header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
     turns = sorted(tasks, key=lambda task: not task.searches)
     store.ask(header, [task.key for task in tasks], (task.key for task in turns))
 
 
-def _run(store: Store, tasks: tuple[Task, ...], workers: int | None, dask: str | None) -> bool:
-    """Answer what is open; False where the user stopped it."""
-    from chipmodel.study.engine import stopping, work
-    from chipmodel.study.progress import following
-
+def _run(store: StudyStore, tasks: tuple[PointTask, ...], options: StudyOptions) -> bool:
+    """Answer the points that have no row; False where the user stopped it."""
     missing = store.open_points()
     if not missing:
         return True
     with (
         stopping() as stop,
-        _crew(missing, workers, dask) as crew,
-        following(len(tasks), store.rows()) as watch,
+        _workers(missing, options) as workers,
+        show_progress(len(tasks), store.rows()) as watch,
     ):
-        work(store, {task.key: task for task in tasks}, crew, watch, stop)
+        work(store, {task.key: task for task in tasks}, workers, watch, stop)
     return not stop.asked
 
 
-def _crew(missing: int, workers: int | None, dask: str | None) -> AbstractContextManager[Crew]:
-    if dask:
-        from chipmodel.study.dask_cluster import Cluster
-
-        return Cluster(dask)
-    from chipmodel.study.pool import Pool, cores
-
-    return Pool(min(missing, workers or cores()))
+def _workers(missing: int, options: StudyOptions) -> AbstractContextManager[WorkerGroup]:
+    return Cluster(options.dask) if options.dask else LocalPool(min(missing, options.workers or cores()))
 
 
-def _say(
-    name: str, counts: Counts, errors: list[tuple[str, int]], rows: Iterable[Row], json_file: str | None
-) -> None:
-    """The answer: as JSON where it was asked for, else in words on stdout; errors on stderr."""
-    from chipmodel.files.atomic_write import write_whole
-    from chipmodel.study.progress import Follower
-
-    gaps = Follower(counts.points, rows)
-    document: dict[str, Any] = {
+def _document(
+    name: str, counts: StudyCounts, errors: list[tuple[str, int]], rows: Iterable[Row]
+) -> dict[str, Any]:
+    """How far the study is, as JSON."""
+    gaps = StudyStatus(counts.points, rows)
+    return {
         "study": name,
         "points": counts.points,
         "stored": counts.stored,
@@ -181,13 +172,16 @@ def _say(
         "mean_cycle_gap": dict(gaps.cycles.best()),
         "errors": [{"error": error, "points": number} for error, number in errors],
     }
-    text = json.dumps(document, indent=2) + "\n"
-    if json_file and json_file != "-":
-        write_whole(Path(json_file), text)
-    click.echo(text if json_file == "-" else _words(document), nl=json_file != "-")
-    for error, number in errors[:SHOWN_ERRORS]:
-        first = error.partition("\nTraceback")[0]
-        click.echo(f"failed, {number:,} point{'s' * (number != 1)}: {first}", err=True)
+
+
+def _print(document: dict[str, Any], json_file: str | None) -> None:
+    """As JSON where stdout was asked for, else in words; errors on stderr."""
+    as_json = json_file == STDOUT
+    click.echo(json.dumps(document, indent=2) if as_json else _words(document))
+    errors = document["errors"]
+    for each in errors[:SHOWN_ERRORS]:
+        first = each["error"].partition("\nTraceback")[0]
+        click.echo(f"failed, {each['points']:,} point{'s' * (each['points'] != 1)}: {first}", err=True)
     if len(errors) > SHOWN_ERRORS:
         click.echo(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all", err=True)
 

@@ -6,31 +6,32 @@ one, its bound the highest of all cores: no plan on this partition can beat eith
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.compare.rows import merger_row, packer_row
 from chipmodel.model.comparison import MergerRow, PackerRow
 from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Section
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.passes.liveness import liveness, scopes
-from chipmodel.pipeline.multicore import Setting, chosen
+from chipmodel.pipeline.multicore import partition_of
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
 from solvers.core.outcome import Limits
-from workloads.packing.problem_csv import PackingTable
 
 
-def core_problems(setting: Setting) -> list[tuple[Problem, Section]]:
+def core_problems(request: PlanRequest, choices: Mapping[str, str]) -> list[tuple[Problem, Section]]:
     """The buffers of each core and the nesting of its steps, in the partition that ``simulate`` chooses; the
     streamer may use the whole SharedMemory. Raises DoesNotFit where there is no schedule."""
-    chip = setting.chip
+    chip = request.chip
     found: list[tuple[Problem, Section]] = []
-    with stage(f"scheduling {setting.program.name} on {chip.cores} cores"):
-        for part in chosen(setting):
+    with stage(f"scheduling {request.program.name} on {chip.cores} cores"):
+        for part in partition_of(request, choices):
             size = chip.shared_memory.bytes
-            schedule = stream(part.program, chip, setting.streamer, size, setting.spill)
+            schedule = stream(part.program, chip, request.streamer, size, request.spill)
             problem = replace(liveness(schedule, chip), capacity=None)
             found.append((problem, scopes(schedule.body).section))
     return found

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Plan, Problem, Solved
-from chipmodel.terminal.solver_status import LiveLine, live_line
+from chipmodel.terminal.solver_status import SolverStatus, solver_status
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
-
-if TYPE_CHECKING:
-    from workloads.packing.problem_csv import PackingTable  # imports yaml
 
 
 class WrongClaim(Exception):
@@ -30,7 +27,7 @@ def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits
     Raises BadInput for an unknown packer and for one that cannot keep the problem's constraints, WrongClaim
     for an answer that does not hold.
     """
-    with live_line() as line:
+    with solver_status() as line:
         solved, trajectory = _solved(table.problem, packer, limits, line)
         line.update(line.peak, line.lower_bound, "checking the answer")
         answer = PackingAnswer(
@@ -53,7 +50,7 @@ def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits
 
 
 def _solved(
-    problem: Problem, packer: str, limits: Limits, line: LiveLine
+    problem: Problem, packer: str, limits: Limits, line: SolverStatus
 ) -> tuple[Solved, tuple[PackingProgress, ...]]:
     """The packer's result, and its progress reports without repetitions."""
     trajectory: list[PackingProgress] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chipmodel.compare.packing import checked_answer
 from chipmodel.errors import BadInput
@@ -11,6 +10,7 @@ from chipmodel.model.comparison import MergerRow, PackerRow
 from chipmodel.model.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.nesting import Section
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.packing_answer import compile_seconds
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.terminal.progress import stage
@@ -18,9 +18,6 @@ from chipmodel.verify.offsets_sweep import check_fast
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import solve
-
-if TYPE_CHECKING:
-    from workloads.packing.problem_csv import PackingTable  # imports yaml
 
 COMPILED_PACKERS = frozenset({"exact", "search"})
 """Packers whose search is compiled machine code."""

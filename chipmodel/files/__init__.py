@@ -1,2 +1,2 @@
-"""Files with line and column in every error: YAML, JSON, sizes in bytes, atomic writing, suggestions for
-misspelt names."""
+"""Read YAML and JSON with line and column in every error, parse sizes in bytes, suggest names, write files
+atomically."""

@@ -1,4 +1,4 @@
-"""Output files appear whole or not at all."""
+"""Write output files in one step: a reader sees the whole file or none of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 from chipmodel.errors import BadInput, Place
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write ``content``, a text as UTF-8, beside ``path`` and move it there in one step.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write ``content``, a text as UTF-8, to a temporary file next to ``path`` and rename it to ``path``.
 
-    Raises BadInput where it cannot.
-    What is there and no file or folder, such as a pipe or ``/dev/null``, is written to, not replaced.
+    A pipe or device such as ``/dev/null`` is written to, not replaced. Raises BadInput where writing fails.
     """
     raw = content.encode() if isinstance(content, str) else content
     try:
@@ -37,9 +36,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise
 
 
-def keep(option: str, output: str | None, *sources: str | Path | None) -> None:
-    """Raises BadInput where ``output``, which ``option`` names, would take the place of a source, or
-    where its folder is not there: before the work, not after it. None and ``-`` are no file."""
+def refuse_overwriting(option: str, output: str | None, *sources: str | Path | None) -> None:
+    """Check, before any work, that ``output`` can be written without losing a source file.
+
+    Raises BadInput where ``output``, the value of ``option``, is one of ``sources`` or its folder does not
+    exist. None and ``-`` (standard output) always pass.
+    """
     if not output or output == "-":
         return
     path = Path(output)

@@ -1,8 +1,9 @@
-"""JSON files whose mistakes are named by line and column, also where the JSON itself is sound."""
+"""JSON files: errors name line and column, both of broken JSON and of a wrong value in sound JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -12,27 +13,40 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
 
 T = TypeVar("T")
-Step = str | int
+PathStep = str | int
+"""A key of an object or an index of a list."""
 _BLANK = " \t\n\r"
 _DECODER = json.JSONDecoder()
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A value of a JSON file and how to get there, so that an error can say where it stands."""
+class _Source:
+    """The file that values come from; ``hint`` is the advice in every error about it."""
 
-    value: object
-    path: tuple[Step, ...]
     text: str
     file: str
     hint: str
-    """What to do about a file that is not of the kind that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonValue:
+    """A value of a JSON file and the path to it. Every reader below raises BadInput, at the value's line and
+    column, where the value is of another type."""
+
+    value: object
+    path: tuple[PathStep, ...]
+    source: _Source
+
+    @property
+    def file(self) -> str:
+        """The name of the file, for messages."""
+        return self.source.file
 
     def fail(self, what: str) -> NoReturn:
         """Raise BadInput at this value's line and column."""
-        raise BadInput(
-            f"{_named(self.path)}{what}", where=_place(self.text, self.path, self.file), hint=self.hint
-        )
+        where = _place(self.source.text, self.path, self.source.file)
+        raise BadInput(f"{_prefix(self.path)}{what}", where=where, hint=self.source.hint)
 
     def mapping(self) -> Mapping[str, object]:
         """The value as an object."""
@@ -44,24 +58,23 @@ class Node:
         """Whether the object has a ``key``."""
         return key in self.mapping()
 
-    def at(self, key: str) -> Node:
+    def at(self, key: str) -> JsonValue:
         """What the object has at ``key``."""
         if key not in self.mapping():
             self.fail(f"the key {key!r} is missing")
-        return Node(self.mapping()[key], (*self.path, key), self.text, self.file, self.hint)
+        return JsonValue(self.mapping()[key], (*self.path, key), self.source)
 
-    def values(self, read: Callable[[Node], T]) -> dict[str, T]:
+    def values(self, read: Callable[[JsonValue], T]) -> dict[str, T]:
         """Every value of the object, in its order."""
         return {key: read(self.at(key)) for key in self.mapping()}
 
-    def each(self, read: Callable[[Node], T]) -> tuple[T, ...]:
+    def each(self, read: Callable[[JsonValue], T]) -> tuple[T, ...]:
         """Every item of the list."""
         if not _is_list(self.value):
             self.fail(f"expected a list, not {shown(self.value)}")
-        items = enumerate(self.value)
-        return tuple(read(Node(v, (*self.path, i), self.text, self.file, self.hint)) for i, v in items)
+        return tuple(read(JsonValue(v, (*self.path, i), self.source)) for i, v in enumerate(self.value))
 
-    def words(self) -> str:
+    def text(self) -> str:
         """The value as a string."""
         if not isinstance(self.value, str):
             self.fail(f"expected a string, not {shown(self.value)}")
@@ -73,11 +86,24 @@ class Node:
             self.fail(f"expected true or false, not {shown(self.value)}")
         return self.value
 
+    def integer(self) -> int:
+        """The value as a whole number."""
+        if not isinstance(self.value, int) or isinstance(self.value, bool):
+            self.fail(f"expected a whole number, not {shown(self.value)}")
+        return self.value
+
     def count(self) -> int:
         """The value as a whole number of at least 0."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 0:
             self.fail(f"expected a whole number of 0 or more, not {shown(self.value)}")
         return self.value
+
+    def integers(self, count: int) -> tuple[int, ...]:
+        """The value as a list of exactly ``count`` whole numbers."""
+        values = self.each(JsonValue.integer)
+        if len(values) != count:
+            self.fail(f"expected {count} numbers, not {len(values)}")
+        return values
 
     def number(self) -> float:
         """The value as a finite number."""
@@ -88,36 +114,36 @@ class Node:
         return self.value
 
 
-def read_json(text: str, file: str, hint: str) -> Node:
-    """The value in ``text``. Raises BadInput, with its place, for what is not JSON or has a key twice."""
+def read_json(text: str, file: str, hint: str) -> JsonValue:
+    """The value in ``text``, whose errors name ``file`` and end in ``hint``.
+
+    Raises BadInput, with line and column, for what is not JSON or has a key twice in one object.
+    """
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         place = Place(file, error.lineno, error.colno)
         raise BadInput(f"not JSON: {error.msg}", where=place, hint=hint) from None
-    except _Twice as twice:
-        what = f"the key {shown(twice.key)} is given twice in one object"
-        raise BadInput(what, where=_second(text, twice.key, file), hint=hint) from None
+    except _DuplicateKey:
+        key, index = _duplicate_key(text)
+        what = f"the key {shown(key)} is given twice in one object"
+        raise BadInput(what, where=_place_at(text, index, file), hint=hint) from None
     except ValueError:
         # json leaves it to int() to refuse numbers of thousands of digits.
         raise BadInput("a number is too long", where=Place(file), hint=hint) from None
     except RecursionError:
         raise BadInput("nested too deeply", where=Place(file), hint=hint) from None
-    return Node(value, (), text, file, hint)
+    return JsonValue(value, (), _Source(text, file, hint))
 
 
-class _Twice(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+class _DuplicateKey(Exception):
+    pass
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Twice(key)
-        found[key] = value
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _DuplicateKey
     return found
 
 
@@ -129,30 +155,30 @@ def _is_list(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
 
 
-def _named(path: tuple[Step, ...]) -> str:
+def _prefix(path: tuple[PathStep, ...]) -> str:
     words = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return f"{words.lstrip('.')}: " if words else ""
 
 
-def _place(text: str, path: tuple[Step, ...], file: str) -> Place:
+def _place(text: str, path: tuple[PathStep, ...], file: str) -> Place:
     """Line and column of the value at ``path``, counted from 1."""
     index = _skip(text, 0)
     for step in path:
         index = _child(text, index, step)
-    return _at(text, index, file)
+    return _place_at(text, index, file)
 
 
-def _at(text: str, index: int, file: str) -> Place:
+def _place_at(text: str, index: int, file: str) -> Place:
     start = text.rfind("\n", 0, index) + 1
     return Place(file, text.count("\n", 0, index) + 1, index - start + 1)
 
 
-def _child(text: str, index: int, step: Step) -> int:
+def _child(text: str, index: int, step: PathStep) -> int:
     """Where the value of a key or index begins, in the object or list that begins at ``index``."""
     position = 0
     index = _skip(text, index + 1)
     while True:
-        key: Step = position
+        key: PathStep = position
         if isinstance(step, str):
             found, index = _DECODER.raw_decode(text, index)
             key = str(found)
@@ -164,12 +190,23 @@ def _child(text: str, index: int, step: Step) -> int:
         position += 1
 
 
-def _second(text: str, key: str, file: str) -> Place:
-    """The second time that ``key`` stands in the text, or the file alone where it is written in escapes."""
-    written = json.dumps(key, ensure_ascii=False)
-    first = text.find(written)
-    second = text.find(written, first + 1) if first >= 0 else -1
-    return _at(text, second, file) if second >= 0 else Place(file)
+def _duplicate_key(text: str) -> tuple[str, int]:
+    """The first key that its object has already, and where it begins; up to there ``text`` is sound JSON."""
+    objects: list[set[str]] = []
+    string = ("", 0)
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{":
+                objects.append(set())
+            case "}":
+                objects.pop()
+            case ":":
+                if string[0] in objects[-1]:
+                    return string
+                objects[-1].add(string[0])
+            case written:
+                string = (json.loads(written), token.start())
+    raise AssertionError("no object has a key twice")
 
 
 def _skip(text: str, index: int) -> int:

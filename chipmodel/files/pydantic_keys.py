@@ -1,4 +1,4 @@
-"""Which keys a pydantic model allows at a place of its document, unions and their tags included."""
+"""The keys that a pydantic model allows at a location in its document, through unions and their tags."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Loc = tuple[int | str, ...]
 
 
 def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
-    """The keys of the model, or of all models of the union, that pydantic's ``loc`` leads to."""
+    """The keys of the model, or of all models of a union, at pydantic's location ``loc``."""
     here = list(_members(model))
     for step in loc:
         here = _after(here, step)
@@ -21,11 +21,11 @@ def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
 
 
 Member = tuple[str | None, Any]
-"""(the tag in a union with a callable discriminator, the type)"""
+"""A member of a union: its tag, where a callable discriminator chooses among them, and its type."""
 
 
 def _members(kind: Any, tag: str | None = None) -> Iterator[Member]:
-    """The types that ``kind`` stands for: every arm of a union, what an alias names."""
+    """The types that ``kind`` stands for: every member of a union, the target of an alias."""
     origin = get_origin(kind)
     if origin is Annotated:
         tags = [m.tag for m in kind.__metadata__ if isinstance(m, Tag)]
@@ -42,9 +42,9 @@ def _members(kind: Any, tag: str | None = None) -> Iterator[Member]:
 
 
 def _after(members: list[Member], step: int | str) -> list[Member]:
-    """The types one element of a loc further; a union's tag only chooses among its members."""
+    """The types at the next element of a location; a union's tag only selects among its members."""
     if len(members) > 1 and isinstance(step, str):
-        chosen = [m for m in members if _answers_to(m, step)]
+        chosen = [m for m in members if _has_tag(m, step)]
         if chosen:
             return chosen
     inner = [m for _, kind in members for m in _inner(kind, step)]
@@ -64,7 +64,7 @@ def _inner(kind: Any, step: int | str) -> Iterator[Member]:
         yield from _members(arguments[1])
 
 
-def _answers_to(member: Member, step: str) -> bool:
+def _has_tag(member: Member, step: str) -> bool:
     tag, kind = member
     if not _is_model(kind):
         return tag == step

@@ -1,4 +1,4 @@
-"""Sizes in bytes as people write and read them."""
+"""Parse and format sizes in bytes."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from chipmodel.files.suggestions import shown
 UNITS = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 _SIZE = re.compile(r"(?P<number>[0-9]+(,[0-9]{3})*(\.[0-9]+)?) *(?P<unit>[A-Za-z]*)")
 _AMBIGUOUS = {"k": "KiB", "kb": "KiB", "m": "MiB", "mb": "MiB", "g": "GiB", "gb": "GiB"}
-_LONGEST = 40
+_MAX_CHARACTERS = 40
 _HINT = "write bytes such as 393216, or a size such as 384 KiB or 8 MiB"
 
 
 def parse_bytes(value: int | str) -> int:
-    """Bytes of ``393216``, ``"384KiB"``, ``"2.5 MiB"`` or ``"1,234 B"``; units in any case.
+    """The bytes in ``393216``, ``"384KiB"``, ``"2.5 MiB"`` or ``"1,234 B"``; units in upper or lower case.
 
-    Raises ``BadInput`` for anything negative, no whole number of bytes, or in KB, MB and GB, which
-    mean 1000s to some and 1024s to others.
+    Raises ``BadInput`` for a negative or fractional number of bytes, and for KB, MB and GB, which are
+    1000s to some and 1024s to others.
     """
     if isinstance(value, bool):
-        raise BadInput(f"{shown(value)} is no size in bytes", hint=_HINT)
+        raise BadInput(f"{shown(value)} is not a size in bytes", hint=_HINT)
     if isinstance(value, int):
         if value < 0:
             raise BadInput(f"the size {shown(value)} is negative", hint=_HINT)
         return value
     text = value.strip()
-    match = _SIZE.fullmatch(text) if len(text) <= _LONGEST else None
+    match = _SIZE.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
     if match is None:
-        negative = text.startswith("-")
-        what = f"the size {shown(value)} is negative" if negative else f"{shown(value)} is no size in bytes"
-        raise BadInput(what, hint=_HINT)
-    return _whole(match["number"].replace(",", ""), match["unit"], value)
+        if text.startswith("-"):
+            raise BadInput(f"the size {shown(value)} is negative", hint=_HINT)
+        raise BadInput(f"{shown(value)} is not a size in bytes", hint=_HINT)
+    return _scaled(match["number"].replace(",", ""), match["unit"], value)
 
 
 def format_bytes(n: int) -> str:
-    """``n`` bytes for people, exactly: "384 KiB" where it is whole in the unit, else "1,234 B"."""
+    """``n`` bytes exactly: "384 KiB" where the number is whole in a unit, else "1,234 B"."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if n and n % factor == 0:
             return f"{n // factor:,} {unit}"
     return f"{n:,} B"
 
 
-def _whole(number: str, unit: str, value: str) -> int:
+def _scaled(number: str, unit: str, value: str) -> int:
     factor = UNITS.get(unit.lower() or "b")
     if factor is None:
         binary = _AMBIGUOUS.get(unit.lower())
@@ -54,5 +54,5 @@ def _whole(number: str, unit: str, value: str) -> int:
         raise BadInput(f"{shown(value)} is ambiguous: {unit} is 1000s to some and 1024s to others", hint=hint)
     size = Fraction(number) * factor
     if size.denominator != 1:
-        raise BadInput(f"{shown(value)} is no whole number of bytes", hint=_HINT)
+        raise BadInput(f"{shown(value)} is not a whole number of bytes", hint=_HINT)
     return int(size)

@@ -1,7 +1,4 @@
-"""What is wrong with a YAML file, in plain words: the parser's and pydantic's errors as ``BadInput``.
-
-Imported only once something is wrong.
-"""
+"""The YAML parser's and pydantic's errors in plain words, as ``BadInput``. Imported only after an error."""
 
 from __future__ import annotations
 
@@ -21,9 +18,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from chipmodel.files.yaml_file import Document
-    from chipmodel.files.yaml_tree import Node
+    from chipmodel.files.yaml_tree import YamlNode
 
-MOST_REPORTED = 10
+MAX_REPORTED = 10
+"""Mistakes in one message."""
 
 _SYNTAX: tuple[tuple[str, str, str], ...] = (
     (
@@ -111,7 +109,8 @@ class _Mistake:
     place: Place
     path: Loc
     rank: int = 1
-    """Unknown keys come first, as the missing ones are often their right spelling."""
+    """Position in the message: unknown keys (0) come first, since missing ones (2) are often their right
+    spelling."""
     key: str = ""
     """The key that is missing or unknown."""
 
@@ -121,15 +120,15 @@ class _Mistake:
 
 
 def model_mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> BadInput:
-    """All that pydantic found wrong, the most specific first, as one error."""
+    """Everything that pydantic found wrong, the most specific first, as one error."""
     found = [_mistake(e, model, document) for e in error.errors(include_url=False)]
-    ordered = sorted(_without_echoes(found), key=lambda m: m.order)
+    ordered = sorted(_without_repetitions(found), key=lambda m: m.order)
     first = ordered[0]
     if len(ordered) == 1:
         return BadInput(first.what, where=first.place, hint=first.hint)
-    lines = [_line(first), *(f"{m.place}: {_line(m)}" for m in ordered[1:MOST_REPORTED])]
-    if len(ordered) > MOST_REPORTED:
-        lines.append(f"and {len(ordered) - MOST_REPORTED} more")
+    lines = [_line(first), *(f"{m.place}: {_line(m)}" for m in ordered[1:MAX_REPORTED])]
+    if len(ordered) > MAX_REPORTED:
+        lines.append(f"and {len(ordered) - MAX_REPORTED} more")
     return BadInput("\n".join(lines), where=first.place)
 
 
@@ -137,14 +136,14 @@ def _line(mistake: _Mistake) -> str:
     return f"{mistake.what} ({mistake.hint})" if mistake.hint else mistake.what
 
 
-def _without_echoes(mistakes: list[_Mistake]) -> list[_Mistake]:
-    """Without repetitions, and without a missing key that an unknown one beside it suggests."""
+def _without_repetitions(mistakes: list[_Mistake]) -> list[_Mistake]:
+    """``mistakes`` without repetitions, and without a missing key that a misspelt one next to it explains."""
     unknown = [m for m in mistakes if m.rank == 0]
     kept: dict[tuple[str, Loc], _Mistake] = {}
     for mistake in mistakes:
         hint = f"did you mean '{mistake.key}'?"
-        echo = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.hint for u in unknown)
-        if not echo:
+        misspelt = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.hint for u in unknown)
+        if not misspelt:
             kept.setdefault((mistake.what, mistake.path), mistake)
     return list(kept.values())
 
@@ -167,7 +166,7 @@ def _mistake(details: ErrorDetails, model: type[BaseModel], document: Document) 
 
 
 def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
-    """(what is wrong with the value, how to fix it) for every other type of pydantic's errors."""
+    """What is wrong with the value and how to fix it, for every other type of pydantic's errors."""
     context: Mapping[str, Any] = details.get("ctx", {})
     value = shown(details["input"])
     if kind in _BOUNDS:
@@ -178,7 +177,7 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
         hint = suggest(str(details["input"]), choices, "known are") or f"write {context['expected']}"
         return f"cannot be {value}", hint
     if kind.startswith("union_tag") and str(context["discriminator"]).endswith("()"):
-        # A function chose the tag, so that its name and the tag say nothing to the user.
+        # The discriminator is a function: its name and the tag mean nothing to the user.
         return f"cannot be {value}", "write it in one of the forms that the format describes"
     if kind == "union_tag_invalid":
         tags = re.findall(r"'([^']*)'", str(context["expected_tags"]))
@@ -206,16 +205,16 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
     return f"is {value}: {details['msg'][:1].lower()}{details['msg'][1:]}", ""
 
 
-def path_in(root: Node, loc: Loc, value: object) -> Loc:
-    """``loc`` without the elements that are no part of the document, such as the tag of a union.
+def path_in(root: YamlNode, loc: Loc, value: object) -> Loc:
+    """``loc`` without the elements that are not in the document, such as the tag of a union.
 
-    A tag may be spelled like a key, so of all ways to follow ``loc`` the first that leads to
-    ``value`` is taken; where none does, each element that exists is followed.
+    A tag may be spelled like a key, so the first way to follow ``loc`` that leads to ``value`` is taken;
+    where none does, each element that exists is followed.
     """
-    return _search(root, loc, value, set()) or _greedy(root, loc)
+    return _search(root, loc, value, set()) or _existing(root, loc)
 
 
-def _search(node: Node, loc: Loc, value: object, failed: set[tuple[int, int]]) -> Loc | None:
+def _search(node: YamlNode, loc: Loc, value: object, failed: set[tuple[int, int]]) -> Loc | None:
     if not loc:
         return () if _same(node.data, value) else None
     if (id(node), len(loc)) in failed:
@@ -230,7 +229,7 @@ def _search(node: Node, loc: Loc, value: object, failed: set[tuple[int, int]]) -
     return rest
 
 
-def _greedy(node: Node, loc: Loc) -> Loc:
+def _existing(node: YamlNode, loc: Loc) -> Loc:
     path: list[int | str] = []
     for step in loc:
         if step in node.children:

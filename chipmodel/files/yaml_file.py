@@ -1,8 +1,8 @@
-"""YAML files with the line and column of everything in them; every mistake is one ``BadInput``.
+"""Read YAML files; every value knows its line and column, and every mistake is a ``BadInput``.
 
-What is read is YAML with the scalars of the YAML 1.2 core schema (https://yaml.org/spec/1.2.2/,
-section 10.3.2): only ``true`` and ``false`` are booleans, so ``no``, ``on``, ``1:30`` and ``1_000``
-are texts. Octal numbers, infinities and NaN stay texts as well: no size, clock or count is written so.
+Scalars follow the YAML 1.2 core schema (https://yaml.org/spec/1.2.2/, section 10.3.2): only ``true`` and
+``false`` are booleans, so ``no``, ``on``, ``1:30`` and ``1_000`` are texts. Octal numbers, infinities and
+NaN are texts too: no size, clock or count is written so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 import yaml
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.yaml_tree import Data, Node, Step, Tree
+from chipmodel.files.yaml_tree import Data, PathStep, Tree, YamlNode
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,16 +31,16 @@ _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file that has been read: ``data`` as plain dicts, lists and scalars, and where all of it stands."""
+    """The contents of a file: ``data`` as plain dicts, lists and scalars, and the position of every value."""
 
     file: str
     data: Data
-    root: Node
+    root: YamlNode
     line: int = 1
     column: int = 1
 
-    def place(self, path: Sequence[Step]) -> Place:
-        """Where the key or item at ``path`` stands; its nearest parent where there is none."""
+    def place(self, path: Sequence[PathStep]) -> Place:
+        """The position of the key or item at ``path``, or of its nearest parent that exists."""
         node, line, column = self.root, self.line, self.column
         for step in path:
             if step not in node.children:
@@ -48,8 +48,8 @@ class Document:
             node, line, column = node.children[step]
         return Place(self.file, line, column)
 
-    def written(self, path: Sequence[Step]) -> str:
-        """The text of the scalar at ``path`` as it stands in the file, so that 30.891 stays exact.
+    def written(self, path: Sequence[PathStep]) -> str:
+        """The text of the scalar at ``path`` as written in the file, so that 30.891 stays exact.
 
         Raises ``KeyError`` where the document has no such path.
         """
@@ -60,7 +60,7 @@ class Document:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file. Raises ``BadInput`` if it is missing, no file, too large or no text."""
+    """The text of a UTF-8 file. Raises ``BadInput`` where it is missing, unreadable, too large or no text."""
     where = Place(str(path))
     try:
         with path.open("rb") as stream:
@@ -81,11 +81,11 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """The one document in ``text``; ``file`` is the name for messages.
+    """The one document in ``text``; ``file`` is its name in messages.
 
-    Raises ``BadInput`` with line and column for whatever is not YAML or beyond the limits: duplicate
-    keys, keys that are no text, tags, merge keys, recursive aliases, several documents, control
-    characters, more levels or values than ``chipmodel.files.yaml_tree`` allows.
+    Raises ``BadInput``, with line and column, for anything that is not YAML or not supported: duplicate
+    keys, keys that are not texts, tags, merge keys, recursive aliases, several documents, control
+    characters, and more levels or values than ``chipmodel.files.yaml_tree`` allows.
     """
     text = text.removeprefix("\ufeff")
     bad = _UNPRINTABLE.search(text)
@@ -107,8 +107,8 @@ def read_yaml(text: str, file: str) -> Document:
 def validate(model: type[M], document: Document) -> M:
     """``document`` as a pydantic ``model``.
 
-    Raises ``BadInput`` with one line for each mistake, the most specific first; the place is that of
-    the first. Coercion is the model's own matter: a strict model refuses a text for a number.
+    Raises ``BadInput`` with one line for each mistake, the most specific first, at the place of the first.
+    The model decides about coercion: a strict one refuses a text for a number.
     """
     from pydantic import ValidationError
 

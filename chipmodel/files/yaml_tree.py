@@ -1,7 +1,7 @@
-"""The values of a YAML file as a tree that knows the line and column of everything.
+"""The values of a YAML file as a tree with the line and column of each.
 
-Built from the parser's events without recursion and within limits, so that no file, however hostile,
-costs more than a moment.
+It is built from the parser's events, without recursion and within limits, so that even a malicious file
+(deep nesting, aliases of aliases) is refused quickly.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import cut
 
 Data = dict[str, Any] | list[Any] | str | int | float | bool | None
-Step = str | int
+PathStep = str | int
 
 MAX_DEPTH = 100
 MAX_VALUES = 300_000
-"""Values after every alias has been replaced by what it stands for."""
+"""Limit of values, counted with every alias replaced by its anchor's values."""
 
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -32,38 +32,38 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_LONGEST_NUMBER = 400
-"""Characters of a number: more than any float needs, and below what ``int`` refuses."""
+_MAX_NUMBER_CHARACTERS = 400
+"""More than any float needs, and fewer than the 4,300 digits that ``int`` refuses."""
 
 
 @dataclass(slots=True)
-class Node:
-    """One value of the file. ``children`` gives a key or index its value and the key's (or item's)
-    line and column, counted from 1; ``text`` is a scalar as written."""
+class YamlNode:
+    """One value of the file. ``children`` maps a key or index to its value and to the line and column,
+    counted from 1, of the key or item; ``text`` is a scalar as written."""
 
     data: Data
-    children: dict[Step, tuple[Node, int, int]]
+    children: dict[PathStep, tuple[YamlNode, int, int]]
     text: str = ""
     plain: bool = False
     values: int = 1
-    """How many values this one and everything in it are, with aliases replaced."""
+    """Number of values in it, itself included, with aliases replaced."""
     height: int = 1
 
 
-_NO_CHILDREN: dict[Step, tuple[Node, int, int]] = {}
-"""Shared by all scalars, as a dict of its own for each would double the time of a large file."""
+_NO_CHILDREN: dict[PathStep, tuple[YamlNode, int, int]] = {}
+"""Shared by all scalars: a dict for each would double the time of a large file."""
 
 
 def scalar(text: str) -> str | int | float | bool | None:
-    """What a scalar without quotes means in the YAML 1.2 core schema.
+    """The value of a scalar without quotes in the YAML 1.2 core schema.
 
-    Raises ``ValueError``, with a message for the user, for a number that has no one meaning.
+    Raises ``ValueError``, with a message for the user, for a number that is too long or ambiguous.
     """
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in "0123456789+-." or (len(text) > _LONGEST_NUMBER and not _is_number(text)):
+    if text[0] not in "0123456789+-." or (len(text) > _MAX_NUMBER_CHARACTERS and not _is_number(text)):
         return text
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > _MAX_NUMBER_CHARACTERS:
         raise ValueError(f"the number {cut(text)} is too long")
     if _INTEGER.fullmatch(text):
         return int(text)
@@ -88,10 +88,10 @@ def _float(text: str) -> float:
 
 
 @dataclass(slots=True)
-class _Frame:
-    """A list or mapping whose end has not come yet; ``key`` waits for its value."""
+class _OpenNode:
+    """A list or mapping that has not ended yet; ``key`` is the one whose value comes next."""
 
-    node: Node
+    node: YamlNode
     key: str | None = None
     line: int = 0
     column: int = 0
@@ -100,14 +100,14 @@ class _Frame:
 class Tree:
     """Builds the nodes of one document from the events of a YAML parser.
 
-    ``root`` is None until something has been taken, and stands at ``start`` (line, column).
+    ``root`` is None before the first event; ``start`` is its line and column.
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.frames: list[_Frame] = []
-        self.anchors: dict[str, Node] = {}
-        self.root: Node | None = None
+        self.frames: list[_OpenNode] = []
+        self.anchors: dict[str, YamlNode] = {}
+        self.root: YamlNode | None = None
         self.start = (1, 1)
         self.values = 0
 
@@ -119,9 +119,9 @@ class Tree:
                     self._refuse_tag(event, mark)
                 self._add(self._scalar(event, mark), event.anchor, mark)
             case yaml.MappingStartEvent():
-                self._open(Node({}, {}), event, mark)
+                self._open(YamlNode({}, {}), event, mark)
             case yaml.SequenceStartEvent():
-                self._open(Node([], {}), event, mark)
+                self._open(YamlNode([], {}), event, mark)
             case yaml.CollectionEndEvent():
                 self._close()
             case yaml.AliasEvent():
@@ -131,15 +131,15 @@ class Tree:
             case _:
                 pass
 
-    def _scalar(self, event: Any, mark: Any) -> Node:
+    def _scalar(self, event: Any, mark: Any) -> YamlNode:
         text: str = event.value
         plain: bool = event.implicit[0]
         try:
-            return Node(scalar(text) if plain else text, _NO_CHILDREN, text, plain)
+            return YamlNode(scalar(text) if plain else text, _NO_CHILDREN, text, plain)
         except ValueError as error:
             self._fail(mark, str(error), "write the plain number, or quote a text")
 
-    def _aliased(self, anchor: str, mark: Any) -> Node:
+    def _aliased(self, anchor: str, mark: Any) -> YamlNode:
         node = self.anchors.get(anchor)
         if node is None:
             self._fail(mark, f"nothing is anchored as '&{cut(anchor)}'", "put the anchor before its alias")
@@ -153,11 +153,11 @@ class Tree:
         hint = "remove it; quote a value that is a text"
         self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", hint)
 
-    def _open(self, node: Node, event: Any, mark: Any) -> None:
+    def _open(self, node: YamlNode, event: Any, mark: Any) -> None:
         if event.tag is not None:
             self._refuse_tag(event, mark)
         self._add(node, event.anchor, mark)
-        self.frames.append(_Frame(node))
+        self.frames.append(_OpenNode(node))
 
     def _close(self) -> None:
         node = self.frames.pop().node
@@ -166,7 +166,7 @@ class Tree:
             parent.values += node.values - 1
             parent.height = max(parent.height, node.height + 1)
 
-    def _add(self, node: Node, anchor: str | None, mark: Any) -> None:
+    def _add(self, node: YamlNode, anchor: str | None, mark: Any) -> None:
         """Put ``node`` into the innermost list or mapping, as a key or a value."""
         if anchor is not None:
             self.anchors[anchor] = node
@@ -199,10 +199,10 @@ class Tree:
         what = f"values are nested more than {MAX_DEPTH} levels deep"
         self._fail(mark, what, "check the brackets and dashes")
 
-    def _take_key(self, frame: _Frame, node: Node, mark: Any) -> None:
+    def _take_key(self, frame: _OpenNode, node: YamlNode, mark: Any) -> None:
         key = node.data
         if type(key) is int and node.text == str(key):
-            key = node.text  # a whole number can be read in no two ways
+            key = node.text  # written one way only, so unambiguous
         if not isinstance(key, str):
             if isinstance(key, dict | list):
                 self._fail(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.program import If, Loop, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ def chances_of(program: Program) -> Chances:
     """The probabilities that ``program``, which is valid, states."""
     arms: dict[str, Mapping[str, Fraction]] = {}
     iterations: dict[str, tuple[tuple[int, Fraction], ...]] = {}
-    for node in _decisions(program.body):
+    for node in program.nodes():
         if isinstance(node, If):
             arms[node.name] = arm_chances(node)
-        elif node.chances:
+        elif isinstance(node, Loop) and node.chances:
             iterations[node.name] = node.chances
     return Chances(arms, iterations)
 
@@ -38,17 +38,3 @@ def arm_chances(node: If) -> dict[str, Fraction]:
     open_arms = sum(arm.probability is None for arm in node.arms)
     share = (1 - given) / open_arms if open_arms else Fraction(0)
     return {arm.name: share if arm.probability is None else arm.probability for arm in node.arms}
-
-
-def _decisions(body: tuple[Node, ...]) -> Iterator[If | Loop]:
-    for node in body:
-        match node:
-            case If():
-                yield node
-                for arm in node.arms:
-                    yield from _decisions(arm.body)
-            case Loop():
-                yield node
-                yield from _decisions(node.body)
-            case _:
-                pass

@@ -43,22 +43,23 @@ class Section:
 def in_flight(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
     """Positions at which a transfer issued at ``issue`` may be in flight until ``due`` has waited for it.
 
-    On every path it is followed from ``issue`` on. Where it is issued outside of a branch or loop and due
+    It is followed along every path from ``issue``. Where it is issued outside of a branch or loop and due
     inside, some paths never come to ``due``: it is then in flight, and its buffer taken, up to the end of
-    the outermost such fork, behind which somebody has to wait. Where ``due`` lies no later than ``issue``,
-    the innermost loop around both carries it into the next iteration, and the same holds at the loop's end.
-    One for which nothing of this is so stays in flight to the end.
+    the outermost such fork, after which the program waits for it. Where no path leads from ``issue`` to
+    ``due`` within one iteration (``due`` comes earlier, or in another arm), the innermost loop around both
+    carries it into the next iteration, and the program waits at that loop's end. Without such a loop it
+    stays in flight to the end.
     """
     if due == issue:
         return (Interval(issue, issue + 1),)
     taken: list[Interval] = []
     for section, fork in reversed(_around(root, issue)):
-        if fork is not None and fork.repeats and due < issue and due in fork.extent:
-            _follow(fork.arms[0], fork.extent.start, due, taken)
-            break
-        if fork is not None and fork.repeats:
-            taken.append(fork.extent)
         start = issue if fork is None else fork.extent.stop
+        if fork is not None and fork.repeats:
+            if due in fork.extent:
+                _follow(fork.arms[0], fork.extent.start, due, taken)
+                break
+            taken.append(fork.extent)
         if due in section.extent and due >= start:
             _follow(section, start, due, taken, leaves=False)
             break
@@ -67,12 +68,12 @@ def in_flight(root: Section, issue: int, due: int) -> tuple[Interval, ...]:
 
 
 def waits_after(root: Section, issue: int, due: int) -> str | None:
-    """The name of the branch or loop behind which a transfer that is issued at ``issue`` may still be under
-    way, for not every path through it has come to ``due``; None where all paths wait at ``due``."""
+    """The name of the branch or loop after which a transfer issued at ``issue`` may still be in flight,
+    because some path through it has not come to ``due``; None where all paths wait at ``due``."""
     if due == issue:
         return None
     for section, fork in reversed(_around(root, issue)):
-        if fork is not None and fork.repeats and due < issue and due in fork.extent:
+        if fork is not None and fork.repeats and due in fork.extent:
             return fork.name
         start = issue if fork is None else fork.extent.stop
         if due in section.extent and due >= start:

@@ -1,8 +1,4 @@
-"""Buffers, problems, plans, and the check that every plan passes.
-
-``check`` is deliberately the slowest and plainest thing that can be right: every pair of buffers,
-every pair of intervals. It shares nothing with the planners but this vocabulary.
-"""
+"""Buffers, problems and plans of memory offsets."""
 
 from __future__ import annotations
 
@@ -103,79 +99,3 @@ class Solved:
     def gap(self) -> float:
         """``(peak - lower_bound) / lower_bound``, 0 for an empty problem."""
         return (self.peak - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
-
-
-def check(problem: Problem, plan: Plan) -> tuple[str, ...]:
-    """Every way in which ``plan`` is wrong, in words; empty for a correct plan. O(n^2)."""
-    violations: list[str] = []
-    placed: list[tuple[Buffer, int]] = []
-    for buffer in problem.buffers:
-        if buffer.name not in plan.offsets:
-            violations.append(f"buffer {buffer.name!r} has no offset")
-            continue
-        placed.append((buffer, plan.offsets[buffer.name]))
-    for buffer, offset in placed:
-        violations += _alone(buffer, offset, problem)
-    for index, (a, a_offset) in enumerate(placed):
-        for b, b_offset in placed[:index]:
-            violations += _pair(problem, b, b_offset, a, a_offset)
-    return tuple(violations)
-
-
-def _pair(problem: Problem, a: Buffer, a_offset: int, b: Buffer, b_offset: int) -> list[str]:
-    violations: list[str] = []
-    if any(a.name in group and b.name in group for group in problem.colocated):
-        if a_offset != b_offset:
-            violations.append(
-                f"buffers {a.name!r} at {a_offset} and {b.name!r} at {b_offset} are to be colocated"
-            )
-        return violations
-    pairs = ((a.name, b.name), (b.name, a.name))
-    if any(pair in problem.apart for pair in pairs):
-        home = _home(problem, a, a_offset)
-        if home is not None and home == _home(problem, b, b_offset):
-            violations.append(f"buffers {a.name!r} and {b.name!r} are both in memory {home.name!r}")
-    low = max(a_offset, b_offset)
-    high = min(a_offset + a.bytes, b_offset + b.bytes)
-    if low < high and a.conflicts(b):
-        violations.append(
-            f"buffers {a.name!r} and {b.name!r} share bytes [{low}, {high}) while both are "
-            f"alive: {_spans(a)} and {_spans(b)}"
-        )
-    elif low < high and any(pair in problem.separated for pair in pairs):
-        violations.append(f"buffers {a.name!r} and {b.name!r}, to be separated, share bytes [{low}, {high})")
-    return violations
-
-
-def _home(problem: Problem, buffer: Buffer, offset: int) -> Memory | None:
-    for memory in problem.memories:
-        if memory.start <= offset and offset + buffer.bytes <= memory.stop:
-            return memory
-    return None
-
-
-def _alone(buffer: Buffer, offset: int, problem: Problem) -> list[str]:
-    violations: list[str] = []
-    capacity = problem.capacity
-    if offset < 0:
-        violations.append(f"buffer {buffer.name!r} starts at {offset}, below 0")
-    if offset % buffer.alignment:
-        violations.append(f"buffer {buffer.name!r} at {offset} is not aligned to {buffer.alignment}")
-    if capacity is not None and offset + buffer.bytes > capacity:
-        violations.append(
-            f"buffer {buffer.name!r} ends at {offset + buffer.bytes}, beyond the capacity of {capacity}"
-        )
-    if buffer.pinned is not None and offset != buffer.pinned:
-        violations.append(f"buffer {buffer.name!r} is at {offset}, pinned to {buffer.pinned}")
-    if problem.memories:
-        home = _home(problem, buffer, offset)
-        if home is None:
-            violations.append(f"buffer {buffer.name!r} at {offset} lies in no one memory")
-        elif buffer.memories and home.name not in buffer.memories:
-            allowed = ", ".join(buffer.memories)
-            violations.append(f"buffer {buffer.name!r} is in memory {home.name!r}, not in {allowed}")
-    return violations
-
-
-def _spans(buffer: Buffer) -> str:
-    return " ".join(f"[{i.start}, {i.stop})" for i in buffer.live)

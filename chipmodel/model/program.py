@@ -1,4 +1,4 @@
-"""The tree that the user wrote: tensors, ops, branches and loops, in execution order.
+"""The network as a tree: tensors, ops, branches and loops, in execution order.
 
 A program is frozen and already resolved: views (reshape, flatten, identity) have no op and no
 tensor of their own, every shape is known, and the body is in execution order.
@@ -6,8 +6,8 @@ tensor of their own, every shape is known, and the body is in execution order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from chipmodel.errors import Place
@@ -35,7 +35,7 @@ DTYPE_BITS: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An activation. ``shape`` is in the source's own layout and empty where only bytes are known."""
+    """An activation. ``shape`` is in the source's own layout, and empty where only the size is known."""
 
     name: str
     bytes: int
@@ -66,14 +66,14 @@ class Op:
     cycles: int | None = None
     """NPU cycles given by the user; None lets the chip model decide."""
     overwrites: str | None = None
-    """The input that dies here and whose memory the first output takes (in-place)."""
+    """The input whose memory the first output takes (in-place): nothing reads it afterwards."""
     absorbs: tuple[str, ...] = ()
-    """Inputs of a concat that may be made where they lie in its output: they die here."""
+    """Inputs of a concat that may be written straight into its output: nothing reads them afterwards."""
     gathers: bool = False
-    """Whether only as many weight bytes as the output has are read (an embedding table)."""
+    """Whether only as many weight bytes are read as the output has (a look-up in an embedding table)."""
     sliced: str | None = None
-    """The tensor of which each run reads or writes one of ``slices`` equal slices, as an iteration of a loop
-    does. One that is written is an input as well, for its other slices stay as they are."""
+    """The tensor of which each run, one iteration of a loop, reads or writes one of ``slices`` equal slices.
+    A tensor that is written so is also an input, because its other slices are kept."""
     slices: int = 1
     core: int | None = None
     """The core of a many-core chip that runs it; None lets the partition decide."""
@@ -86,12 +86,15 @@ class Op:
 
     @property
     def allocates(self) -> bool:
-        """Whether its output has no value yet: room that a loop will fill slice by slice."""
+        """Whether it only reserves its output, which a loop will fill slice by slice."""
         return self.kind == "allocate"
 
     def reads(self, operand: int, rows: Interval, channels: Interval) -> Share:
-        """The share of an input that a part of the op reads: of a sliced one the part of a slice, which
-        stands for that of every slice; nothing of a tensor whose slice the op writes."""
+        """The share of input number ``operand`` that a part of the op reads.
+
+        Of a sliced input it is a share of the first slice, which stands for every slice; of a tensor that
+        the op writes slice by slice it is nothing.
+        """
         share = self.work.needs(operand, rows, channels)
         if self.inputs[operand] != self.sliced:
             return share
@@ -104,11 +107,11 @@ class Op:
 
 
 NO_SHARE = Share(Interval(0, 0))
-"""Nothing of a tensor."""
+"""No byte of a tensor."""
 
 
 def _in_slice(share: Share, slices: int) -> Share:
-    """``share`` of the first of ``slices`` slices of a tensor."""
+    """``share`` of the first of ``slices`` slices, as a share of the whole tensor."""
     whole = WHOLE if slices == 1 else Share(Interval(0, 1), slices)
     if share == WHOLE:
         return whole
@@ -122,7 +125,7 @@ class Arm:
     name: str
     body: tuple[Node, ...]
     probability: Fraction | None = None
-    """How likely it is taken; None for an equal share of what the other arms leave."""
+    """Probability of being taken; None for an equal share of what the other arms leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +135,23 @@ class If:
     name: str
     arms: tuple[Arm, ...]
     condition: str | None = None
-    """The tensor that decides, read when the ``if`` is reached; None for a decision from outside."""
+    """The tensor that decides, read when the ``if`` is reached; None where the decision comes from outside
+    of the program."""
     place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``body`` runs ``iterations`` times. ``carried`` tensors have a value before the loop, and the body
-    reads the old and writes the new one on every iteration; after the loop they hold the last."""
+    """``body`` runs ``iterations`` times. ``carried`` tensors have a value before the loop; each iteration
+    reads the value of the one before and writes a new one, and the last one is the value after the loop."""
 
     name: str
     iterations: int
     body: tuple[Node, ...]
     carried: tuple[str, ...] = ()
     chances: tuple[tuple[int, Fraction], ...] = ()
-    """Numbers of iterations with their probabilities, which add up to 1 and of which the largest is
-    ``iterations``; none where every run makes ``iterations``."""
+    """Pairs of a number of iterations and its probability. Probabilities add up to 1, and the largest number
+    is ``iterations``. Empty where every run makes ``iterations``."""
     place: Place | None = None
 
 
@@ -156,7 +160,7 @@ Node = Op | If | Loop
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole network. ``inputs`` and ``outputs`` lie in Psram before and after the run."""
+    """A network. Its ``inputs`` lie in Psram before the run, its ``outputs`` after it."""
 
     name: str
     tensors: Mapping[str, Tensor]
@@ -167,18 +171,18 @@ class Program:
     source: str = ""
     """Where it comes from: a file, or the publication of a built-in network."""
     notes: tuple[str, ...] = field(default=())
-    """What the loader assumed or could not know, for the user to read."""
+    """Messages to the user: what the loader assumed or could not find out."""
     arrivals: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Where this is one core's part of a program: each input that another core makes, with the number of
-    the first op (in linear order) that may wait for it. See ``chipmodel.model.core_parts``."""
+    """For one core's part of a program: each input that another core makes, with the number (in linear
+    order) of the first op that may wait for it. See ``chipmodel.model.core_parts``."""
     inferences: int = 1
-    """Where the body is a loop over inferences (``chipmodel.passes.steady_state``), its iterations: inputs
-    and outputs are then stacks, which stay in Psram, and each iteration moves a slice of them."""
+    """More than 1 where the body is a loop over that many inferences (``chipmodel.passes.steady_state``).
+    Inputs and outputs are then stacks in Psram, of which each iteration moves one slice."""
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one run with every arm of every ``if`` taken, each iteration counted."""
-        return _macs(self.body)
+        return sum(times * op.work.macs for op, times in self.op_counts())
 
     @property
     def parameters(self) -> int:
@@ -191,7 +195,7 @@ class Program:
 
     @property
     def stays_in_psram(self) -> frozenset[str]:
-        """Tensors that nobody spills where they lie in Psram: they do before or after every inference."""
+        """Tensors that lie in Psram before or after every inference, so that spilling them means nothing."""
         return frozenset((*self.inputs, *(self.outputs if self.inferences > 1 else ())))
 
     def block_bytes(self, op: Op) -> int:
@@ -200,28 +204,125 @@ class Program:
             return sum(self.tensors[t].bytes for t in op.outputs)
         return sum(self.weights[w].bytes for w in op.weights)
 
+    def nodes(self) -> Iterator[Node]:
+        """Every op, ``if`` and ``loop`` in linear order, the outer before the inner."""
+        return nodes(self.body)
 
-def ops(body: tuple[Node, ...]) -> Iterator[Op]:
+    def ops(self) -> Iterator[Op]:
+        """Every op in linear order, arms one after another."""
+        return ops(self.body)
+
+    def ops_along(self, path: Mapping[str, str]) -> Iterator[Op]:
+        """Every run of an op, in order, where ``path`` gives the arm of each ``if`` and the iterations of
+        each ``loop`` by name."""
+        return _ops_along(self.body, path)
+
+    def op_counts(self, path: Mapping[str, str] | None = None) -> Iterator[tuple[Op, int]]:
+        """Every op in linear order, and how often it runs along ``path``: 0 in arms that are not taken.
+
+        Without a ``path`` every arm is taken and every loop makes its own iterations.
+        """
+        return _op_counts(self.body, path, 1)
+
+
+Body = tuple[Node, ...]
+
+
+def bodies(node: Node) -> tuple[Body, ...]:
+    """The bodies directly below ``node``: of each arm of an ``if``, of a ``loop``, none of an op."""
+    match node:
+        case Op():
+            return ()
+        case If():
+            return tuple(arm.body for arm in node.arms)
+        case Loop():
+            return (node.body,)
+
+
+def reads(node: Node) -> tuple[str, ...]:
+    """The tensors that ``node`` reads itself: inputs of an op, condition of an ``if``, what a ``loop``
+    carries."""
+    match node:
+        case Op():
+            return node.inputs
+        case If():
+            return () if node.condition is None else (node.condition,)
+        case Loop():
+            return node.carried
+
+
+def nodes(body: Body) -> Iterator[Node]:
+    """Every op, ``if`` and ``loop`` below ``body`` in linear order, the outer before the inner."""
+    for node in body:
+        yield node
+        for inner in bodies(node):
+            yield from nodes(inner)
+
+
+def ops(body: Body) -> Iterator[Op]:
     """Every op below ``body`` in linear order, arms one after another."""
+    for node in body:
+        if isinstance(node, Op):
+            yield node
+        for inner in bodies(node):
+            yield from ops(inner)
+
+
+def numbered_nodes(body: Body, first: int = 0) -> Iterator[tuple[int, Node]]:
+    """``nodes(body)``, each with the number of its op, or of the first op in or after an ``if`` or ``loop``.
+    Ops are numbered in linear order from ``first``."""
+    for node in body:
+        yield first, node
+        for inner in bodies(node):
+            yield from numbered_nodes(inner, first)
+            first += sum(1 for _ in ops(inner))
+        first += isinstance(node, Op)
+
+
+def with_bodies(node: Node, change: Callable[[Body], Body]) -> Node:
+    """``node`` with each body directly below it replaced by ``change(body)``."""
+    match node:
+        case Op():
+            return node
+        case If():
+            return replace(node, arms=tuple(replace(arm, body=change(arm.body)) for arm in node.arms))
+        case Loop():
+            return replace(node, body=change(node.body))
+
+
+def rewritten(body: Body, change: Callable[[Node], Node]) -> Body:
+    """``body`` with every node below it replaced by ``change(node)``, the inner before the outer."""
+    return tuple(change(with_bodies(node, lambda inner: rewritten(inner, change))) for node in body)
+
+
+def with_ops(body: Body, change: Callable[[Op], Op]) -> Body:
+    """``body`` with every op below it replaced by ``change(op)``."""
+    return rewritten(body, lambda node: change(node) if isinstance(node, Op) else node)
+
+
+def _ops_along(body: Body, path: Mapping[str, str]) -> Iterator[Op]:
     for node in body:
         match node:
             case Op():
                 yield node
             case If():
-                for arm in node.arms:
-                    yield from ops(arm.body)
+                yield from _ops_along(
+                    next(arm.body for arm in node.arms if arm.name == path[node.name]), path
+                )
             case Loop():
-                yield from ops(node.body)
+                for _ in range(int(path[node.name])):
+                    yield from _ops_along(node.body, path)
 
 
-def _macs(body: tuple[Node, ...]) -> int:
-    total = 0
+def _op_counts(body: Body, path: Mapping[str, str] | None, times: int) -> Iterator[tuple[Op, int]]:
     for node in body:
         match node:
             case Op():
-                total += node.work.macs
+                yield node, times
             case If():
-                total += sum(_macs(arm.body) for arm in node.arms)
+                for arm in node.arms:
+                    taken = path is None or path[node.name] == arm.name
+                    yield from _op_counts(arm.body, path, times if taken else 0)
             case Loop():
-                total += node.iterations * _macs(node.body)
-    return total
+                iterations = node.iterations if path is None else int(path[node.name])
+                yield from _op_counts(node.body, path, times * iterations)

@@ -11,11 +11,11 @@ sees it through the Problem and none has to know of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_ops
 from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
 
@@ -82,7 +82,7 @@ def reuse(program: Program, choice: InPlace) -> Program:
     """``program`` with ``overwrites`` and ``absorbs`` set where ``choice`` and the op's kind allow."""
     if choice == "declared":
         return program
-    return replace(program, body=_marked(program.body, _Marks(program, choice)))
+    return replace(program, body=with_ops(program.body, _Marks(program, choice).mark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
     """For each op the inputs that ``reuse`` would let it take in an order in which it is the last to read
     them."""
     marks = _Marks(program, choice)
-    return {op.name: marks.candidates(op) for op in ops(program.body)}
+    return {op.name: marks.candidates(op) for op in program.ops()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,12 @@ class _Marks:
         self.program = program
         self.choice: InPlace = choice
         self.scopes: Scopes = scopes(program.body)
-        self.position = {op.name: index for index, op in enumerate(ops(program.body))}
+        self.position = {op.name: index for index, op in enumerate(program.ops())}
         self.uses = _uses(program)
-        self.fixed = {*program.outputs, *_carried(program.body)}
+        self.fixed = {
+            *program.outputs,
+            *(name for node in program.nodes() if isinstance(node, Loop) for name in node.carried),
+        }
 
     def mark(self, op: Op) -> Op:
         if self.choice == "none":
@@ -166,54 +169,12 @@ class _Marks:
 def _uses(program: Program) -> dict[str, _Use]:
     writes: dict[str, list[int]] = {name: [] for name in program.tensors}
     reads: dict[str, list[int]] = {name: [] for name in program.tensors}
-    for position, op in enumerate(ops(program.body)):
+    for position, op in enumerate(program.ops()):
         for name in op.inputs:
             reads[name].append(position)
         for name in op.outputs:
             writes[name].append(position)
-    for position, name in _conditions(program.body, 0):
-        reads[name].append(position)
+    for position, node in numbered_nodes(program.body):
+        if isinstance(node, If) and node.condition is not None:
+            reads[node.condition].append(position)
     return {name: _Use(tuple(writes[name]), tuple(reads[name])) for name in program.tensors}
-
-
-def _conditions(body: tuple[Node, ...], position: int) -> Iterator[tuple[int, str]]:
-    for node in body:
-        match node:
-            case Op():
-                position += 1
-            case If():
-                if node.condition is not None:
-                    yield position, node.condition
-                for arm in node.arms:
-                    yield from _conditions(arm.body, position)
-                    position += sum(1 for _ in ops(arm.body))
-            case Loop():
-                yield from _conditions(node.body, position)
-                position += sum(1 for _ in ops(node.body))
-
-
-def _carried(body: tuple[Node, ...]) -> Iterator[str]:
-    for node in body:
-        match node:
-            case Op():
-                pass
-            case If():
-                for arm in node.arms:
-                    yield from _carried(arm.body)
-            case Loop():
-                yield from node.carried
-                yield from _carried(node.body)
-
-
-def _marked(body: tuple[Node, ...], marks: _Marks) -> tuple[Node, ...]:
-    result: list[Node] = []
-    for node in body:
-        match node:
-            case Op():
-                result.append(marks.mark(node))
-            case If():
-                arms = tuple(Arm(a.name, _marked(a.body, marks), a.probability) for a in node.arms)
-                result.append(replace(node, arms=arms))
-            case Loop():
-                result.append(replace(node, body=_marked(node.body, marks)))
-    return tuple(result)

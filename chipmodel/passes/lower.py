@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from chipmodel.model.commands import (
     Acquire,
@@ -20,7 +20,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.nesting import waits_after
 from chipmodel.model.plan import Plan
-from chipmodel.model.program import If, Loop, Node
+from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import (
     Operand,
     Part,
@@ -52,7 +52,7 @@ class _Lowering:
         self.exports: dict[str, list[str]] = defaultdict(list)
         for name, node in sorted(part.exports.items() if part else ()):
             self.exports[node].append(name)
-        self.conditions = dict(_conditions(part.program.body)) if self.imports and part else {}
+        self.conditions = _conditions(part.program) if self.imports and part else {}
         self.acquired: set[str] = set()
         self.schedule = schedule
         self.plan = plan
@@ -159,13 +159,6 @@ class _Lowering:
         return Located(part, self.plan.offsets[operand.buffer] + operand.at, size, operand.touched)
 
 
-def _conditions(body: tuple[Node, ...]) -> Iterator[tuple[str, str]]:
-    """Each ``if`` with the tensor that decides it."""
-    for node in body:
-        if isinstance(node, If):
-            if node.condition is not None:
-                yield node.name, node.condition
-            for arm in node.arms:
-                yield from _conditions(arm.body)
-        elif isinstance(node, Loop):
-            yield from _conditions(node.body)
+def _conditions(program: Program) -> dict[str, str]:
+    """The tensor that decides each ``if``, by the name of the ``if``."""
+    return {n.name: n.condition for n in program.nodes() if isinstance(n, If) and n.condition is not None}

@@ -8,11 +8,11 @@ Every straight list of the tree (the body, each arm, each loop's body) is ordere
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
+from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,13 @@ class Touched:
 
 def touched(node: Node) -> Touched:
     """What ``node`` reads and changes, with all that is below it."""
-    match node:
-        case Op():
-            gone = (*node.absorbs, *([node.overwrites] if node.overwrites else []))
-            return Touched(frozenset(node.inputs), frozenset((*node.outputs, *gone)))
-        case If():
-            below = [touched(each) for arm in node.arms for each in arm.body]
-            own = [] if node.condition is None else [node.condition]
-        case Loop():
-            below = [touched(each) for each in node.body]
-            own = list(node.carried)
-    reads = frozenset(own).union(*(each.reads for each in below))
-    return Touched(reads, frozenset[str]().union(*(each.changes for each in below)))
+    read: set[str] = set()
+    changed: set[str] = set()
+    for each in nodes((node,)):
+        read.update(reads(each))
+        if isinstance(each, Op):
+            changed.update(each.outputs, each.absorbs, [each.overwrites] if each.overwrites else [])
+    return Touched(frozenset(read), frozenset(changed))
 
 
 def dependencies(body: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
@@ -64,7 +59,7 @@ def dependencies(body: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
 
 def names_in_order(program: Program) -> tuple[str, ...]:
     """The names of all ops, branches and loops as they run, arms one after another."""
-    return tuple(node.name for node in _nodes(program.body))
+    return tuple(node.name for node in program.nodes())
 
 
 def in_order(program: Program, names: Sequence[str]) -> Program:
@@ -97,28 +92,4 @@ def _sorted(body: tuple[Node, ...], place: Mapping[str, int]) -> tuple[Node, ...
                 what = f"{node.name!r} is ordered before {body[earlier].name!r}, which it must follow"
                 raise BadInput(what, where=node.place, hint=_HINT)
     ordered = sorted(body, key=lambda node: place[node.name])
-    return tuple(_below(node, place) for node in ordered)
-
-
-def _below(node: Node, place: Mapping[str, int]) -> Node:
-    match node:
-        case Op():
-            return node
-        case If():
-            arms = (Arm(a.name, _sorted(a.body, place), a.probability) for a in node.arms)
-            return replace(node, arms=tuple(arms))
-        case Loop():
-            return replace(node, body=_sorted(node.body, place))
-
-
-def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        match node:
-            case Op():
-                pass
-            case If():
-                for arm in node.arms:
-                    yield from _nodes(arm.body)
-            case Loop():
-                yield from _nodes(node.body)
+    return tuple(with_bodies(node, lambda inner: _sorted(inner, place)) for node in ordered)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import Loop, Node, Program, rewritten
 from chipmodel.passes.validate import validate_program
 
 
 def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None:
     """Raises BadInput where ``choices`` give a loop no iterations whose results are read behind it."""
     skipped = {name for name, choice in choices.items() if choice and not choice.strip("0")}
-    body = _without(program.body, skipped)
+    body = rewritten(program.body, lambda node: _without_iterations(node, skipped))
     if body == program.body:
         return
     try:
@@ -24,17 +24,8 @@ def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None
         raise BadInput(f"{path}: {error.what}", where=error.where, hint=hint) from None
 
 
-def _without(body: tuple[Node, ...], skipped: set[str]) -> tuple[Node, ...]:
-    return tuple(_node(node, skipped) for node in body)
-
-
-def _node(node: Node, skipped: set[str]) -> Node:
-    match node:
-        case Op():
-            return node
-        case If():
-            return replace(node, arms=tuple(replace(a, body=_without(a.body, skipped)) for a in node.arms))
-        case Loop():
-            if node.name in skipped:
-                node = replace(node, iterations=0, chances=())
-            return replace(node, body=_without(node.body, skipped))
+def _without_iterations(node: Node, skipped: set[str]) -> Node:
+    """``node``, of no iterations where it is a loop of that name."""
+    if isinstance(node, Loop) and node.name in skipped:
+        return replace(node, iterations=0, chances=())
+    return node

@@ -1,76 +1,147 @@
 """A network that runs again and again: its inferences as the iterations of one loop around the whole program.
 
-Each input becomes a stack of which every inference reads a slice of its own, each output one that it
-writes a slice of, so what is new comes from Psram every time and results go there; weights may stay for all
-inferences. From there on it is a loop like any other.
+Each input becomes a stack of which every inference reads one slice, and each output a stack of which it
+writes one slice, so new data comes from Psram in every inference and results go there; weights may stay for
+all inferences. For every later stage it is a loop like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from math import prod
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, Tensor, ops
+from chipmodel.model.program import If, Loop, Node, Op, Program, Tensor, ops, reads, rewritten
 from chipmodel.model.work import Vector
 
 LOOP = "inferences"
 """The loop's name."""
-MOST_INFERENCES = 100_000
+MAX_INFERENCES = 100_000
+"""Assumed: far more than a run needs to reach its steady state, and few enough to simulate."""
 
 
 def steady(program: Program, inferences: int) -> Program:
-    """``program`` so many times, one inference after another; tensors and weights keep their names.
+    """``program`` run ``inferences`` times in a row; tensors and weights keep their names.
 
-    The one op that reads an input takes its slice from Psram itself; where there are several, a ``slice`` op
-    in front makes a tensor of it. Likewise outputs, and a ``collect`` op. Raises BadInput for fewer than two
-    inferences, and where something is called ``inferences`` already.
+    An op that alone reads an input takes its slice from Psram itself; otherwise a ``slice`` op in front makes
+    a tensor of the slice. An op that alone makes an output stores its slice itself; otherwise a ``collect``
+    op does. Raises BadInput for fewer than two inferences, and where a node is named ``inferences`` already.
     """
     _refuse(program, inferences)
-    inputs = [name for name in program.inputs if program.tensors[name].bytes]
-    outputs = [name for name in program.outputs if program.tensors[name].bytes]
-    own: dict[str, str] = {}
-    for name in inputs:
-        reader = _only_reader(program, name)
-        if reader is not None and reader not in own:
-            own[reader] = name
-    for name in outputs:
-        maker = _only_maker(program, name)
-        if maker is not None and maker not in own:
-            own[maker] = name
-    indirect = (name for name in (*inputs, *outputs) if name not in own.values())
-    results = {n: _free(f"{n}.results", program.tensors) if n in inputs else n for n in outputs}
-    pieces = {name: _free(f"{name}.now", program.tensors) for name in indirect}
-    body = [
-        *(_slice(program, name, pieces[name], inferences) for name in inputs if name in pieces),
-        *(_of_inference(node, own, pieces, inferences) for node in program.body),
-        *(_collect(program, n, pieces[n], results[n], inferences) for n in outputs if n in pieces),
-    ]
-    called = {**{name: name for name in inputs}, **{stack: name for name, stack in results.items()}}
-    stacks = (_stack(program.tensors[name], stack, inferences) for stack, name in called.items())
-    renamed = (replace(program.tensors[name], name=piece) for name, piece in pieces.items())
-    room = (_room(program, stack) for stack in results.values())
+    slicing = _slicing(program, inferences)
+    body = (*slicing.slice_ops(), *slicing.body(), *slicing.collect_ops())
+    stacks = tuple(slicing.results.values())
     return replace(
         program,
-        tensors={**program.tensors, **{tensor.name: tensor for tensor in (*stacks, *renamed)}},
-        outputs=tuple(results.get(name, name) for name in program.outputs),
-        body=(*room, Loop(LOOP, inferences, tuple(body), tuple(results.values()))),
+        tensors=slicing.tensors(),
+        outputs=tuple(slicing.results.get(name, name) for name in program.outputs),
+        body=(*slicing.allocate_ops(), Loop(LOOP, inferences, body, stacks)),
         inferences=inferences,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Slicing:
+    """How the inputs and outputs of ``program``, those that have bytes, are moved slice by slice."""
+
+    program: Program
+    inferences: int
+    inputs: tuple[str, ...]
+    direct: Mapping[str, str]
+    """By the name of an op, the one tensor of which it moves a slice itself."""
+    pieces: Mapping[str, str]
+    """Every other input and output, with the name of the tensor that holds one slice of it."""
+    results: Mapping[str, str]
+    """By output, the name of its stack."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors: those of the program, with stacks in place of its inputs and outputs, and pieces."""
+        tensors = self.program.tensors
+        tensor_of = {**{name: name for name in self.inputs}, **{s: name for name, s in self.results.items()}}
+        stacks = {stack: self._stack(tensors[name], stack) for stack, name in tensor_of.items()}
+        pieces = {piece: replace(tensors[name], name=piece) for name, piece in self.pieces.items()}
+        return {**tensors, **stacks, **pieces}
+
+    def _stack(self, tensor: Tensor, name: str) -> Tensor:
+        shape = (self.inferences, *tensor.shape) if tensor.shape else ()
+        return replace(tensor, name=name, bytes=tensor.bytes * self.inferences, shape=shape)
+
+    def allocate_ops(self) -> Iterator[Op]:
+        """Before the loop: the stacks of the outputs."""
+        for stack in self.results.values():
+            name = _op_name(self.program, f"{stack}.room")
+            yield Op(name, "allocate", Vector(0, 0, 0), (), (stack,), cycles=0)
+
+    def slice_ops(self) -> Iterator[Op]:
+        """At the start of an iteration: the slices of inputs that no op reads directly."""
+        for tensor in self.inputs:
+            if tensor in self.pieces:
+                name, work = (
+                    _op_name(self.program, f"{tensor}.slice"),
+                    _copy_work(self.program.tensors[tensor]),
+                )
+                outputs = (self.pieces[tensor],)
+                yield Op(name, "slice", work, (tensor,), outputs, sliced=tensor, slices=self.inferences)
+
+    def collect_ops(self) -> Iterator[Op]:
+        """At the end of an iteration: the slices of outputs that no op writes directly."""
+        for tensor, stack in self.results.items():
+            if tensor in self.pieces:
+                name, work = (
+                    _op_name(self.program, f"{tensor}.collect"),
+                    _copy_work(self.program.tensors[tensor]),
+                )
+                inputs = (self.pieces[tensor], stack)
+                yield Op(name, "collect", work, inputs, (stack,), sliced=stack, slices=self.inferences)
+
+    def body(self) -> Iterator[Node]:
+        """The program's nodes as they run in an iteration."""
+        for node in rewritten(self.program.body, lambda node: _renamed(node, self.pieces)):
+            yield self._sliced(node) if isinstance(node, Op) and node.name in self.direct else node
+
+    def _sliced(self, op: Op) -> Op:
+        """``op``, which moves a slice of a tensor directly."""
+        name = self.direct[op.name]
+        op = replace(op, sliced=name, slices=self.inferences)
+        if name not in op.outputs:
+            return op
+        # An output that goes to Psram slice by slice cannot lie in the memory of an input.
+        first = name == op.outputs[0]
+        return replace(
+            op,
+            inputs=(*op.inputs, name),
+            overwrites=None if first else op.overwrites,
+            absorbs=() if first else op.absorbs,
+        )
+
+
+def _slicing(program: Program, inferences: int) -> _Slicing:
+    inputs = tuple(name for name in program.inputs if program.tensors[name].bytes)
+    outputs = tuple(name for name in program.outputs if program.tensors[name].bytes)
+    direct: dict[str, str] = {}
+    users = [(name, _only_reader(program, name)) for name in inputs]
+    users += [(name, _only_maker(program, name)) for name in outputs]
+    for name, op in users:
+        if op is not None:
+            direct.setdefault(op, name)
+    indirect = (name for name in (*inputs, *outputs) if name not in direct.values())
+    pieces = {name: _unused_name(f"{name}.now", program.tensors) for name in indirect}
+    results = {n: _unused_name(f"{n}.results", program.tensors) if n in inputs else n for n in outputs}
+    return _Slicing(program, inferences, inputs, direct, pieces, results)
+
+
 def parse_inferences(text: str) -> int:
-    """The number of inferences that a user wrote. Raises BadInput for what is none."""
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MOST_INFERENCES))):
-        raise _no_number(text)
+    """The number of inferences that a user wrote. Raises BadInput for anything else."""
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_INFERENCES))):
+        raise _invalid_number(text)
     return int(text)
 
 
-def _no_number(text: str) -> BadInput:
-    hint = f"2 to {MOST_INFERENCES:,}, behind WORKLOAD: --steady-state 20; leave it out for a single one"
+def _invalid_number(text: str) -> BadInput:
+    hint = f"2 to {MAX_INFERENCES:,}, after WORKLOAD: --steady-state 20; leave it out for a single one"
     return BadInput(f"{shown(text)} is no number of inferences one after another", hint=hint)
 
 
@@ -80,10 +151,12 @@ def inferences_of(program: Program, path: Mapping[str, str]) -> int:
 
 
 def unrolled(program: Program, inferences: int | None = None) -> Program:
-    """The program of ``steady`` without its loop: every inference, or so many, with tensors and ops of its
-    own, which are called ``NAME@1``, ``NAME@2`` ..., and the weights of all. No slices, so what holds for it
-    holds for every way to bring them. Branches and loops keep their names, so that a path decides for all.
-    Another program is its own."""
+    """A program of ``steady`` without its loop: every inference, or the first ``inferences``, with tensors
+    and ops of its own, which are named ``NAME@1``, ``NAME@2`` ..., and the weights shared.
+
+    Nothing is sliced, so what holds for it holds for every way to move the slices. Branches and loops keep
+    their names, so that a path decides for all inferences. Any other program is returned as it is.
+    """
     if program.inferences == 1:
         return program
     every = range(1, (program.inferences if inferences is None else inferences) + 1)
@@ -93,12 +166,13 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     tensors: dict[str, Tensor] = {}
     body: list[Node] = []
     for number in every:
-        names = {name: f"{name}@{number}" for name in inside}
         for name in inside:
             tensor = program.tensors[name]
             share = program.inferences if name in stacks else 1
-            tensors[names[name]] = replace(tensor, name=names[name], bytes=tensor.bytes // share)
-        body += (_alone(node, names, stacks, number) for node in loop.body)
+            own = replace(tensor, name=f"{name}@{number}", bytes=tensor.bytes // share)
+            tensors[own.name] = own
+        inference = _Inference(number, {name: f"{name}@{number}" for name in inside}, stacks)
+        body += rewritten(loop.body, inference.node)
     return replace(
         program,
         tensors=tensors,
@@ -109,150 +183,87 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Inference:
+    """One inference of an unrolled program: ``names`` gives each tensor its new name."""
+
+    number: int
+    names: Mapping[str, str]
+    stacks: Collection[str]
+
+    def node(self, node: Node) -> Node:
+        """``node`` with this inference's names, and without slices of the stacks."""
+        if not isinstance(node, Op):
+            return _renamed(node, self.names)
+        if node.sliced in self.stacks:
+            inputs = tuple(name for name in node.inputs if name != node.sliced or not node.collects)
+            node = replace(node, inputs=inputs, sliced=None, slices=1)
+        return _renamed(replace(node, name=f"{node.name}@{self.number}"), self.names)
+
+
 def _refuse(program: Program, inferences: int) -> None:
-    if not 2 <= inferences <= MOST_INFERENCES:
-        raise _no_number(str(inferences))
-    names = {node.name for node in _nodes(program.body)}
-    if LOOP in names:
+    if not 2 <= inferences <= MAX_INFERENCES:
+        raise _invalid_number(str(inferences))
+    if any(node.name == LOOP for node in program.nodes()):
         hint = "leave out --steady-state, or give it another name"
-        raise BadInput(f"there is an op, if or loop called {LOOP!r} already", hint=hint)
+        raise BadInput(f"there is an op, if or loop named {LOOP!r} already", hint=hint)
 
 
-def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        inner = [arm.body for arm in node.arms] if isinstance(node, If) else []
-        for nodes in [node.body] if isinstance(node, Loop) else inner:
-            yield from _nodes(nodes)
-
-
-def _named(program: Program) -> set[str]:
-    """Tensors that branches and loops name."""
-    nodes = list(_nodes(program.body))
-    carried = {name for node in nodes if isinstance(node, Loop) for name in node.carried}
-    return carried | {node.condition for node in nodes if isinstance(node, If) and node.condition}
+def _only_user(program: Program, name: str) -> Op | None:
+    """The op that alone touches a tensor, once in every inference."""
+    users = [op for op in program.ops() if name in (*op.inputs, *op.outputs)]
+    named = any(name in reads(node) for node in program.nodes() if not isinstance(node, Op))
+    return users[0] if len(users) == 1 and users[0] in program.body and not named else None
 
 
 def _only_reader(program: Program, name: str) -> str | None:
     """The op that alone touches an input, once in every inference, and neither overwrites nor slices it."""
-    users = [op for op in ops(program.body) if name in (*op.inputs, *op.outputs)]
-    if len(users) != 1 or users[0] not in program.body or name in _named(program) or name in program.outputs:
+    op = _only_user(program, name)
+    if op is None or name in program.outputs:
         return None
-    (op,) = users
-    alone = op.inputs.count(name) == 1 and name not in op.outputs and op.sliced is None
-    return op.name if alone and name != op.overwrites and name not in op.absorbs else None
+    once = op.inputs.count(name) == 1 and name not in op.outputs and op.sliced is None
+    return op.name if once and name != op.overwrites and name not in op.absorbs else None
 
 
 def _only_maker(program: Program, name: str) -> str | None:
-    """The op that alone touches an output, in every inference."""
-    users = [op for op in ops(program.body) if name in (*op.inputs, *op.outputs)]
-    if len(users) != 1 or users[0] not in program.body or name in _named(program) or name in program.inputs:
+    """The op that alone touches an output, once in every inference."""
+    op = _only_user(program, name)
+    if op is None or name in program.inputs:
         return None
-    (op,) = users
     return op.name if name not in op.inputs and op.sliced is None and not op.allocates else None
 
 
-def _stack(tensor: Tensor, name: str, inferences: int) -> Tensor:
-    shape = (inferences, *tensor.shape) if tensor.shape else ()
-    return replace(tensor, name=name, bytes=tensor.bytes * inferences, shape=shape)
-
-
-def _free(name: str, taken: Collection[str]) -> str:
+def _unused_name(name: str, taken: Collection[str]) -> str:
     numbered = (f"{name}.{number}" for number in count(2))
     return next(each for each in chain((name,), numbered) if each not in taken)
 
 
-def _called(program: Program, name: str) -> str:
-    """A name for an op that no other has."""
-    return _free(name, {op.name for op in ops(program.body)})
+def _op_name(program: Program, name: str) -> str:
+    return _unused_name(name, {op.name for op in program.ops()})
 
 
-def _room(program: Program, name: str) -> Op:
-    called = _called(program, f"{name}.room")
-    return Op(called, "allocate", Vector(0, 0, 0), (), (name,), cycles=0)
-
-
-def _slice(program: Program, name: str, piece: str, inferences: int) -> Op:
-    work = _copied(program.tensors[name])
-    called = _called(program, f"{name}.slice")
-    return Op(called, "slice", work, (name,), (piece,), sliced=name, slices=inferences)
-
-
-def _collect(program: Program, name: str, piece: str, stack: str, inferences: int) -> Op:
-    work = _copied(program.tensors[name])
-    called = _called(program, f"{name}.collect")
-    return Op(called, "collect", work, (piece, stack), (stack,), sliced=stack, slices=inferences)
-
-
-def _copied(tensor: Tensor) -> Vector:
+def _copy_work(tensor: Tensor) -> Vector:
     elements = prod(tensor.shape) if tensor.shape else tensor.bytes
     return Vector(elements, tensor.bytes, tensor.bytes, rows=max(1, elements))
 
 
-def _of_inference(node: Node, own: Mapping[str, str], pieces: Mapping[str, str], inferences: int) -> Node:
-    """``node`` with the slices of the ops in ``own``, by name, and tensors called as in ``pieces``."""
-    node = _renamed(node, pieces)
-    if not isinstance(node, Op) or node.name not in own:
-        return node
-    name = own[node.name]
-    node = replace(node, sliced=name, slices=inferences)
-    if name not in node.outputs:
-        return node
-    # What goes to Psram slice by slice takes nobody's memory.
-    keeps = name == node.outputs[0]
-    return replace(
-        node,
-        inputs=(*node.inputs, name),
-        overwrites=None if keeps else node.overwrites,
-        absorbs=() if keeps else node.absorbs,
-    )
-
-
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:
-    def called(every: tuple[str, ...]) -> tuple[str, ...]:
+    """``node`` itself, not what is below it, with tensors called as in ``names``."""
+
+    def new(every: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(names.get(name, name) for name in every)
 
     match node:
         case Op():
             return replace(
                 node,
-                inputs=called(node.inputs),
-                outputs=called(node.outputs),
-                absorbs=called(node.absorbs),
+                inputs=new(node.inputs),
+                outputs=new(node.outputs),
+                absorbs=new(node.absorbs),
                 overwrites=node.overwrites and names.get(node.overwrites, node.overwrites),
                 sliced=node.sliced and names.get(node.sliced, node.sliced),
             )
         case If():
-            arms = tuple(
-                Arm(arm.name, tuple(_renamed(inner, names) for inner in arm.body), arm.probability)
-                for arm in node.arms
-            )
-            return replace(
-                node, arms=arms, condition=node.condition and names.get(node.condition, node.condition)
-            )
+            return replace(node, condition=node.condition and names.get(node.condition, node.condition))
         case Loop():
-            body = tuple(_renamed(inner, names) for inner in node.body)
-            return replace(node, body=body, carried=called(node.carried))
-
-
-def _alone(node: Node, names: Mapping[str, str], stacks: Collection[str], number: int) -> Node:
-    """``node`` of inference ``number``."""
-    return _unsliced(_renamed(node, names), {names[name] for name in stacks if name in names}, number)
-
-
-def _unsliced(node: Node, stacks: Collection[str], number: int) -> Node:
-    match node:
-        case Op():
-            node = replace(node, name=f"{node.name}@{number}")
-            if node.sliced not in stacks:
-                return node
-            inputs = tuple(name for name in node.inputs if name != node.sliced or not node.collects)
-            return replace(node, inputs=inputs, sliced=None, slices=1)
-        case If():
-            arms = (
-                replace(arm, body=tuple(_unsliced(inner, stacks, number) for inner in arm.body))
-                for arm in node.arms
-            )
-            return replace(node, arms=tuple(arms))
-        case Loop():
-            return replace(node, body=tuple(_unsliced(inner, stacks, number) for inner in node.body))
+            return replace(node, carried=new(node.carried))

@@ -9,7 +9,7 @@ nothing but what is carried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NoReturn
@@ -30,9 +30,9 @@ def validate_program(program: Program) -> None:
     what it still reads; slices that are none; probabilities that are none, or do not add up to 1.
     """
     _check_tables(program)
-    for name, count in Counter(n.name for n in _nodes(program.body)).items():
+    for name, count in Counter(n.name for n in program.nodes()).items():
         if count > 1:
-            node = [n for n in _nodes(program.body) if n.name == name][-1]
+            node = [n for n in program.nodes() if n.name == name][-1]
             _refuse(
                 f"the name '{name}' is used by {count} ops", node.place, "give every op a name of its own"
             )
@@ -227,7 +227,7 @@ def _check_tables(program: Program) -> None:
         if name not in program.tensors:
             hint = suggest(name, program.tensors, "tensors are") or "declare it"
             _refuse(f"the output '{name}' is no tensor", Place(program.source), hint)
-    for op in ops(program.body):
+    for op in program.ops():
         _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
         _check_known(op, op.weights, program.weights, "weight")
 
@@ -296,19 +296,6 @@ def _number(value: Fraction) -> str:
 
 def _defined(body: tuple[Node, ...]) -> set[str]:
     return {name for op in ops(body) for name in op.outputs}
-
-
-def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        match node:
-            case If():
-                for arm in node.arms:
-                    yield from _nodes(arm.body)
-            case Loop():
-                yield from _nodes(node.body)
-            case Op():
-                pass
 
 
 def _refuse(what: str, place: Place | None, hint: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The whole way for a chip with several cores: partition, one plan per core, one Psram, one simulation.
+"""A program on a chip with several cores: partition, one plan for each core, one Psram, one simulation.
 
 As the memories are private, each core has a packing problem of its own.
 """
@@ -7,102 +7,53 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import Program
 from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.schedule import Schedule, Transfer
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.partition import balanced, on_one_core
-from chipmodel.pipeline.single_core import Planned, plan
-from chipmodel.pipeline.smallest_peak import with_smallest_peak
-from dma.schedule.effort import Stop
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.psram_layout import ALIGNMENT
-from solvers.branches.mergers import DEFAULT_MERGE
-from solvers.core.outcome import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What stays the same while partitions are tried."""
-
-    program: Program
-    chip: Chip
-    packer: str
-    streamer: str
-    spill: bool
-    choices: Mapping[str, str]
-    merge: str
-    limits: Limits | None = None
-    stop: Stop | None = None
-    smallest: bool = False
-    """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
-
-
-def run_cores(
-    program: Program,
-    chip: Chip,
-    packer: str,
-    streamer: str,
-    *,
-    spill: bool = True,
-    choices: Mapping[str, str] | None = None,
-    merge: str = DEFAULT_MERGE,
-    limits: Limits | None = None,
-    stop: Stop | None = None,
-    smallest: bool = False,
-) -> Result:
-    """Plan and simulate ``program`` on all cores of ``chip``, and on one core beside it.
+def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
+    """Plan and simulate a program on all cores of the chip, and on one core to compare with.
 
     The balanced partition is kept where it is faster than the one that leaves the ops for which the
-    workload names no core on core 0. ``limits`` and ``stop`` are for each plan of a core that is tried.
-    With ``smallest``, a packer that searches goes on to the smallest peak. Raises DoesNotFit and BadInput
-    as ``pipeline.run``, and BadInput for an assignment that cannot be.
+    workload names no core on core 0. Raises DoesNotFit and BadInput as ``run``, and BadInput for an
+    assignment that cannot be.
     """
-    setting = Setting(program, chip, packer, streamer, spill, choices or {}, merge, limits, stop, smallest)
-    (core_of, plans, trace), one_core_cycles = _fastest(setting)
+    (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
     return Result(
-        program=program,
-        chip=chip,
+        program=request.program,
+        chip=request.chip,
         schedule=_together([p.schedule for p in plans]),
         problem=worst.problem,
         solved=worst.solved,
         trace=trace,
-        sync_cycles=_sync_cycles(setting, core_of, trace),
-        bound=time_bound(program, chip, trace.path),
+        sync_cycles=_sync_cycles(request, choices, core_of, trace),
+        bound=time_bound(request.program, request.chip, trace.path),
         attempts=worst.attempts,
         cores=plans,
         one_core_cycles=one_core_cycles,
-        merge=merge,
+        merge=request.merge,
     )
 
 
-def plan_cores(
-    program: Program,
-    chip: Chip,
-    core_of: Mapping[str, int],
-    packer: str,
-    streamer: str,
-    spill: bool = True,
-    merge: str = DEFAULT_MERGE,
-    limits: Limits | None = None,
-    stop: Stop | None = None,
-    smallest: bool = False,
-) -> tuple[CorePlan, ...]:
+def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePlan, ...]:
     """A plan for each core, where each node of the outermost body runs on the core ``core_of`` its name.
-    Raises DoesNotFit as ``pipeline.plan``."""
-    parts = split(program, core_of, chip.cores)
-    planned = [plan(part.program, chip, packer, streamer, spill, merge, limits, stop) for part in parts]
-    if smallest:
-        planned = [with_smallest_peak(each, packer, merge, limits) for each in planned]
+    Raises DoesNotFit as ``plan``."""
+    parts = split(request.program, core_of, request.chip.cores)
+    planned = [plan(replace(request, program=part.program)) for part in parts]
     schedules = one_psram(parts, [p.schedule for p in planned])
     return tuple(map(_core_plan, parts, planned, schedules))
 
@@ -167,82 +118,64 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
     )
 
 
-def chosen(setting: Setting) -> tuple[CorePart, ...]:
-    """The parts of the program as ``run_cores`` assigns them. Raises what it raises."""
-    return tuple(plan.part for plan in _fastest(setting)[0][1])
+def partition_of(request: PlanRequest, choices: Mapping[str, str]) -> tuple[CorePart, ...]:
+    """The parts of the program as ``run_cores`` assigns them to cores. Raises what it raises."""
+    return tuple(plan.part for plan in _fastest(request, choices)[0][1])
 
 
 _Tried = tuple[dict[str, int], tuple[CorePlan, ...], Trace]
 
 
-def _fastest(setting: Setting) -> tuple[_Tried, int | None]:
+def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, int | None]:
     """The balanced partition, or the one on as few cores as the workload allows if that is as fast; and the
     cycles on one core."""
-    program, chip = setting.program, setting.chip
+    program, chip = request.program, request.chip
     candidates = [on_one_core(program, chip.cores), balanced(program, chip)]
     found: list[_Tried] = []
     refusals: list[DoesNotFit] = []
     for core_of in candidates[: 1 if candidates[0] == candidates[1] else 2]:
         try:
-            found.append(_try(setting, core_of))
+            found.append(_try(request, choices, core_of))
         except DoesNotFit as refusal:
             refusals.append(refusal)
     if not found:
         raise refusals[0]
     alone = [tried for tried in found if not any(tried[0].values())]
     if alone:
-        too_large, cycles = _rank(setting, alone[0])
+        too_large, cycles = _rank(request, alone[0])
         one_core_cycles = None if too_large else cycles
     else:
-        one_core_cycles = _one_core_cycles(setting)
-    return min(found, key=lambda tried: _rank(setting, tried)), one_core_cycles
+        one_core_cycles = _one_core_cycles(request, choices)
+    return min(found, key=lambda tried: _rank(request, tried)), one_core_cycles
 
 
-def _rank(setting: Setting, tried: _Tried) -> tuple[bool, int]:
+def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
     """A plan that fits comes before one that does not, then the faster one."""
     _, plans, trace = tried
-    return max(p.solved.peak for p in plans) > setting.chip.shared_memory.bytes, trace.cycles
+    return max(p.solved.peak for p in plans) > request.chip.shared_memory.bytes, trace.cycles
 
 
-def _try(setting: Setting, core_of: dict[str, int]) -> _Tried:
-    plans = plan_cores(
-        setting.program,
-        setting.chip,
-        core_of,
-        setting.packer,
-        setting.streamer,
-        setting.spill,
-        setting.merge,
-        setting.limits,
-        setting.stop,
-        setting.smallest,
-    )
-    trace = simulate_cores([p.commands for p in plans], setting.chip, setting.choices)
-    return core_of, plans, trace
+def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+    plans = plan_cores(request, core_of)
+    return core_of, plans, simulate_cores([p.commands for p in plans], request.chip, choices)
 
 
-def _sync_cycles(setting: Setting, core_of: dict[str, int], trace: Trace) -> int:
-    if setting.streamer == "sync":
+def _sync_cycles(
+    request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int], trace: Trace
+) -> int:
+    if request.streamer == "sync":
         return trace.cycles
-    return _try(replace(setting, streamer="sync", smallest=False), core_of)[2].cycles
+    sync = replace(request, streamer="sync", smallest_peak=False)
+    return _try(sync, choices, core_of)[2].cycles
 
 
-def _one_core_cycles(setting: Setting) -> int | None:
+def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | None:
     """Cycles on a chip with one such core, whatever cores the workload names."""
-    chip = replace(setting.chip, cores=1)
+    chip = replace(request.chip, cores=1)
     try:
-        planned = plan(
-            setting.program,
-            chip,
-            setting.packer,
-            setting.streamer,
-            setting.spill,
-            setting.merge,
-            setting.limits,
-            setting.stop,
-        )
+        planned = plan(replace(request, chip=chip, smallest_peak=False))
     except DoesNotFit:
         return None
     if planned.solved.peak > chip.shared_memory.bytes:
         return None
-    return simulate(planned.commands, chip, setting.choices).cycles
+    return simulate(planned.commands, chip, choices).cycles

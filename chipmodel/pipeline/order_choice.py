@@ -1,4 +1,4 @@
-"""``--order``: programs in several orders planned one after another, and the one that is to run.
+"""``--order``: a program planned in several orders of its ops, and the order that is to run.
 
 An order decides what fits, what spills and how far ahead weights load; so which is quickest is known only
 when each is planned.
@@ -6,23 +6,40 @@ when each is planned.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar, get_args
 
-from chipmodel.errors import DoesNotFit
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.model.result import Ordering, OrderTried
+from chipmodel.model.result import Ordering, OrderTried, Result
 from chipmodel.passes.in_place import InPlace, reuse
+from chipmodel.passes.op_order import in_order
 from chipmodel.pipeline.order_search import ORDERS, OrderedProgram, OrderName, ordered
+from chipmodel.pipeline.request import Planned
+from chipmodel.plan_file.contents import PlanFile
 
 OrderWish = Literal["given", "least-peak", "best"]
 WISHES: tuple[OrderWish, ...] = get_args(OrderWish)
 T = TypeVar("T")
+Run = Callable[[Program, Mapping[str, str]], Result]
+"""Plan and simulate a program along a path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class OrderRequest:
+    """A program, nothing of it marked as in place yet but what the workload declares; which ops may reuse
+    their inputs' memory (``passes.in_place``); and the order that is asked for."""
+
+    program: Program
+    in_place: InPlace
+    wish: OrderWish
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCost:
     """Whether a plan takes more than SharedMemory; its cycles; its peak in bytes. Compared in this order."""
 
     overflows: bool
@@ -31,9 +48,9 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen(Generic[T]):
-    """The program in the order that runs, marked by ``reuse``; its plan; and what each order came to. Both
-    are None where the order given was asked for: nothing was planned."""
+class ChosenOrder(Generic[T]):
+    """The program in the order that runs, its in-place reuse marked; its plan; and what each order came to.
+    The last two are None where the given order was asked for: nothing was planned."""
 
     program: Program
     planned: T | None = None
@@ -41,29 +58,68 @@ class Chosen(Generic[T]):
 
 
 def chosen_order(
-    program: Program,
-    in_place: InPlace,
-    wish: OrderWish,
-    plan: Callable[[Program], T],
-    cost: Callable[[T], Cost],
-) -> Chosen[T]:
-    """``program`` in the order that ``wish`` names; with ``best`` of all ``ORDERS`` the one whose plan fits
-    and takes the fewest cycles, then the fewest bytes, then the first. The given order is planned as well, to
-    say what was saved.
+    request: OrderRequest, plan: Callable[[Program], T], cost: Callable[[T], PlanCost]
+) -> ChosenOrder[T]:
+    """The program in the order asked for; with ``best``, of all ``ORDERS`` the one whose plan fits and takes
+    the fewest cycles, then the fewest bytes, then the first. The given order is planned as well, to say what
+    was saved.
 
     Raises DoesNotFit as ``plan`` does, for the order asked for, or where no order has a plan.
     """
-    if wish == "given":
-        return Chosen(reuse(program, in_place))
-    names: tuple[OrderName, ...] = ORDERS if wish == "best" else ("given", wish)
+    if request.wish == "given":
+        return ChosenOrder(reuse(request.program, request.in_place))
+    names: tuple[OrderName, ...] = ORDERS if request.wish == "best" else ("given", request.wish)
     attempts: list[_Attempt[T]] = []
     for name in names:
-        attempts.append(_attempt(ordered(program, in_place, name), attempts, in_place, plan, cost))
-    runs = min(attempts, key=_key) if wish == "best" else attempts[-1]
+        order = ordered(request.program, request.in_place, name)
+        attempts.append(_known(order, attempts) or _planned(order, request.in_place, plan, cost))
+    runs = min(attempts, key=_key) if request.wish == "best" else attempts[-1]
     if runs.refusal or runs.planned is None:
         raise runs.refusal or AssertionError("a plan or a refusal")
     tried = tuple(map(_tried, attempts))
-    return Chosen(runs.marked, runs.planned, Ordering(wish, runs.order.name, tried))
+    return ChosenOrder(runs.marked, runs.planned, Ordering(request.wish, runs.order.name, tried))
+
+
+def order_of_run(request: OrderRequest, run: Run, path: Mapping[str, str]) -> ChosenOrder[Result]:
+    """The order chosen by whole runs along ``path``."""
+
+    def cost(result: Result) -> PlanCost:
+        return PlanCost(not result.fits, result.trace.cycles, result.solved.peak)
+
+    return chosen_order(request, lambda program: run(program, path), cost)
+
+
+def run_in_order(
+    request: OrderRequest, run: Run, path: Mapping[str, str]
+) -> Callable[[Mapping[str, str]], Result]:
+    """``run`` of the order chosen along ``path``, as a function of the path; nothing is planned twice."""
+    chosen = order_of_run(request, run, path)
+
+    def along(choices: Mapping[str, str]) -> Result:
+        known = chosen.planned if choices == path else None
+        return replace(known or run(chosen.program, choices), ordering=chosen.ordering)
+
+    return along
+
+
+def order_of_plan(
+    request: OrderRequest, chip: Chip, plan: Callable[[Program], Planned]
+) -> ChosenOrder[Planned]:
+    """The order chosen by plans, each simulated along the first arms and all iterations."""
+
+    def cost(planned: Planned) -> PlanCost:
+        peak = planned.solved.peak
+        return PlanCost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
+
+    return chosen_order(request, plan, cost)
+
+
+def order_faults(program: Program, plan: PlanFile) -> tuple[Program, tuple[str, ...]]:
+    """``program`` in the plan's order, or what is wrong with that order, in words."""
+    try:
+        return (in_order(program, plan.order) if plan.order else program), ()
+    except BadInput as error:
+        return program, (error.what,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +127,23 @@ class _Attempt(Generic[T]):
     order: OrderedProgram
     marked: Program
     planned: T | None = None
-    cost: Cost | None = None
+    cost: PlanCost | None = None
     refusal: DoesNotFit | None = None
 
 
-def _attempt(
+def _known(order: OrderedProgram, earlier: list[_Attempt[T]]) -> _Attempt[T] | None:
+    """An earlier attempt with the same order under another name."""
+    same = (attempt for attempt in earlier if attempt.order.program == order.program)
+    found = next(same, None)
+    return None if found is None else replace(found, order=order)
+
+
+def _planned(
     order: OrderedProgram,
-    earlier: list[_Attempt[T]],
     in_place: InPlace,
     plan: Callable[[Program], T],
-    cost: Callable[[T], Cost],
+    cost: Callable[[T], PlanCost],
 ) -> _Attempt[T]:
-    """The plan of ``order``, which may be known: two names for one order are planned once."""
-    for known in earlier:
-        if known.order.program == order.program:
-            return replace(known, order=order)
     marked = reuse(order.program, in_place)
     try:
         planned = plan(marked)

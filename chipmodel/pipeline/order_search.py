@@ -1,6 +1,6 @@
-"""Programs in an order that is chosen: their straight lists as problems of ``solvers.order_*``.
+"""Choose the order of a program's ops: each straight-line list of them is a problem for ``solvers.order``.
 
-What counts is the bytes of tensors that are alive while an op runs: inputs from the first op that reads them,
+What is minimised is the bytes of tensors alive while an op runs: inputs from the first op that reads them,
 the others from the op that writes them, each to the last op that reads it. Weights do not count, for they
 come in slices of what is left. An element-wise output and the input that it is written over count once, if
 the order lets that input die there and ``in_place.reuse`` will be asked to use it. The inputs of a concat
@@ -50,7 +50,7 @@ class OrderedProgram:
 def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProgram:
     """``program``, of which nothing is marked as in place yet but what the workload declares, in another
     order of its straight lists; ``in_place`` is what ``reuse`` will be asked for."""
-    found = _Walk(program, in_place, _CHOOSERS[name]).order(program.body, _Around())
+    found = _OrderChooser(program, in_place, _CHOOSERS[name]).order(program.body, _Surroundings())
     straight = all(isinstance(node, Op) for node in program.body)
     least = found.ordered.lower_bound if straight and name == "least-peak" else None
     result = replace(program, body=found.body)
@@ -94,39 +94,39 @@ _CHOOSERS: Mapping[OrderName, Chooser] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """What a list finds around it: tensors that are alive when it begins or must be when it ends, and the
-    memory that the lists around it count already."""
+class _Surroundings:
+    """What surrounds a list: tensors that are alive before or after it, and those whose memory the lists
+    around it count already."""
 
     before: frozenset[str] = frozenset()
-    behind: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
     counted: frozenset[str] = frozenset()
 
     @property
     def known(self) -> frozenset[str]:
-        return self.before | self.behind
+        return self.before | self.after
 
-    def inside(self, counted: Iterable[str]) -> _Around:
+    def inside(self, counted: Iterable[str]) -> _Surroundings:
         """What lists below find that ``counted`` tensors belong to a list around them."""
         return replace(self, counted=self.counted.union(counted))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A list in its order, and what it takes beside what the lists around it count."""
+class _OrderedList:
+    """A list in its order, and the bytes that it needs in addition to what the lists around it count."""
 
     body: tuple[Node, ...]
     ordered: Ordered
-    beside: int
+    extra_bytes: int
 
 
-class _Walk:
+class _OrderChooser:
     def __init__(self, program: Program, in_place: InPlace, choose: Chooser) -> None:
         self.tensors = program.tensors
         self.dying = may_die(program, in_place)
         self.choose = choose
 
-    def order(self, body: tuple[Node, ...], around: _Around) -> _Found:
+    def order(self, body: tuple[Node, ...], around: _Surroundings) -> _OrderedList:
         """The list in its order, and every list below it."""
         names = [touched(node).names for node in body]
         users = _users(names)
@@ -135,35 +135,35 @@ class _Walk:
         inner = [self._below(index, body, names, around.inside(counted)) for index in range(len(body))]
         buffers = tuple(self._live(name, users[name], around) for name in counted)
         overlays = tuple(self._overlays(body, {name: index for index, name in enumerate(counted)}))
-        workspace = tuple(beside for _, beside in inner)
+        workspace = tuple(extra for _, extra in inner)
         problem = OrderProblem(dependencies(body), buffers, overlays, workspace)
         chosen = self.choose(problem)
-        beside = peak_of(_without(problem, counted, around.counted), chosen.order)
-        return _Found(tuple(inner[index][0] for index in chosen.order), chosen, beside)
+        extra = peak_of(_without(problem, counted, around.counted), chosen.order)
+        return _OrderedList(tuple(inner[index][0] for index in chosen.order), chosen, extra)
 
     def _below(
-        self, index: int, body: tuple[Node, ...], names: list[frozenset[str]], around: _Around
+        self, index: int, body: tuple[Node, ...], names: list[frozenset[str]], around: _Surroundings
     ) -> tuple[Node, int]:
         """Node ``index`` with its lists in order, and the bytes that it needs for itself."""
         node = body[index]
         earlier = around.before.union(*names[:index])
-        later = around.behind.union(*names[index + 1 :])
+        later = around.after.union(*names[index + 1 :])
         match node:
             case Op():
                 return node, 0
             case If():
-                within = replace(around, before=earlier, behind=later)
+                within = replace(around, before=earlier, after=later)
                 arms = [self.order(arm.body, within) for arm in node.arms]
                 pairs = zip(node.arms, arms, strict=True)
                 bodies = tuple(replace(arm, body=found.body) for arm, found in pairs)
-                return replace(node, arms=bodies), max((found.beside for found in arms), default=0)
+                return replace(node, arms=bodies), max((found.extra_bytes for found in arms), default=0)
             case Loop():
                 every = earlier | later | set(node.carried)
-                found = self.order(node.body, replace(around, before=every, behind=every))
-                return replace(node, body=found.body), found.beside
+                found = self.order(node.body, replace(around, before=every, after=every))
+                return replace(node, body=found.body), found.extra_bytes
 
-    def _live(self, name: str, users: list[int], around: _Around) -> Live:
-        return Live(self.tensors[name].bytes, tuple(users), name in around.before, name in around.behind)
+    def _live(self, name: str, users: list[int], around: _Surroundings) -> Live:
+        return Live(self.tensors[name].bytes, tuple(users), name in around.before, name in around.after)
 
     def _overlays(self, body: tuple[Node, ...], number: Mapping[str, int]) -> Iterator[Overlay]:
         for index, node in enumerate(body):

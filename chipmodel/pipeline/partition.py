@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
-from chipmodel.model.core_parts import Uses, together, uses
+from chipmodel.model.core_parts import Uses, same_core_groups, uses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from dma.timing.transfer import transfer_cycles
@@ -29,7 +29,7 @@ def assigned(program: Program, cores: int) -> dict[str, int]:
         what = f"--steady-state is for one core, and the chip has {cores}"
         raise BadInput(what, hint="leave it out, or take one core: --set cores=1")
     found: dict[str, int] = {}
-    for group in together(program, uses(program)):
+    for group in same_core_groups(program, uses(program)):
         nodes = [program.body[index] for index in group]
         named = [op for op in ops(tuple(nodes)) if op.core is not None]
         for op in named:
@@ -57,11 +57,11 @@ def on_one_core(program: Program, cores: int) -> dict[str, int]:
 
 
 def balanced(program: Program, chip: Chip) -> dict[str, int]:
-    """A core for every node of the outermost body. The same every time; raises BadInput as ``assigned``."""
+    """A core for every node of the outermost body. Deterministic. Raises BadInput as ``assigned``."""
     fixed = assigned(program, chip.cores)
     found = uses(program)
-    balance = _Balance(program, chip, found, _made_by(program, found))
-    group_of = {index: group for group in together(program, found) for index in group}
+    balance = _ListScheduler(program, chip, found, _definers_read(program, found))
+    group_of = {index: group for group in same_core_groups(program, found) for index in group}
     chosen: dict[int, int] = {}
     for index, node in enumerate(program.body):
         group = group_of[index]
@@ -72,7 +72,7 @@ def balanced(program: Program, chip: Chip) -> dict[str, int]:
     return {node.name: chosen[index] for index, node in enumerate(program.body)}
 
 
-def _made_by(program: Program, found: Uses) -> dict[int, dict[str, int]]:
+def _definers_read(program: Program, found: Uses) -> dict[int, dict[str, int]]:
     """For each node the tensors that it reads of others, with the last node before it that defines each."""
     made: dict[int, dict[str, int]] = {index: {} for index in range(len(program.body))}
     for name, readers in found.read.items():
@@ -84,14 +84,14 @@ def _made_by(program: Program, found: Uses) -> dict[int, dict[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _CorePlacement:
     """A node on a core: ordered by when it ends, then by what crosses, then by the core's number."""
 
     end: int
     crossing: int
     core: int
     engine: int
-    """Cycles that the engine has worked by then."""
+    """Cycles that the DMA engine is busy up to then."""
 
     @property
     def rank(self) -> tuple[int, int, int]:
@@ -99,8 +99,9 @@ class _Outcome:
 
 
 @dataclass
-class _Balance:
-    """Cycles at which each core and the engine are free, and where each tensor is, as far as it goes."""
+class _ListScheduler:
+    """State of the list schedule: when each core and the DMA engine are free, and which cores hold which
+    tensor."""
 
     program: Program
     chip: Chip
@@ -131,7 +132,7 @@ class _Balance:
             if self.core_at[maker] != core and core not in self.there.get(n, ())
         ]
 
-    def outcome(self, index: int, core: int) -> _Outcome:
+    def outcome(self, index: int, core: int) -> _CorePlacement:
         node = self.program.body[index]
         ready = max((self.ends[maker] for maker in self.made_by[index].values()), default=0)
         engine = self.engine + self.loads(node)
@@ -142,10 +143,10 @@ class _Balance:
             ready = max(ready, self.ends[self.made_by[index][name]] + cost)
         start = max(self.free.get(core, 0), ready, engine)
         total = sum(self.program.tensors[name].bytes for name in crossing)
-        return _Outcome(start + node_cycles(self.chip, node), total, core, engine)
+        return _CorePlacement(start + node_cycles(self.chip, node), total, core, engine)
 
     def loads(self, node: Node) -> int:
-        """Cycles that the engine loads weights for."""
+        """Cycles that the DMA engine needs to load the weights of ``node``."""
         blocks = [self.program.block_bytes(op) for op in ops((node,))]
         return sum(transfer_cycles(self.chip, "load", block) for block in blocks if block)
 

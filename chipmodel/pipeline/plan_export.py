@@ -9,8 +9,9 @@ from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
 from chipmodel.passes.op_order import names_in_order
-from chipmodel.pipeline.single_core import Planned
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore, write_plan
+from chipmodel.pipeline.request import Planned
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.write import write_plan
 
 
 def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> PlanFile:

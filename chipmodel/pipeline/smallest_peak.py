@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from chipmodel.passes.liveness import scopes
+from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.branches.mergers import merge_arms
+from solvers.core.outcome import Limits
 from solvers.registry import judge, packer_named
 
-if TYPE_CHECKING:
-    from chipmodel.pipeline.single_core import Planned
-    from solvers.core.outcome import Limits
 
+def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | None) -> Planned:
+    """``planned``, its schedule and so its packing problem the same, with the lowest peak that the request's
+    packer finds within ``limits``.
 
-def with_smallest_peak(planned: Planned, packer: str, merge: str, limits: Limits | None = None) -> Planned:
-    """``planned``, its schedule and so its packing problem the same, with the lowest peak that ``packer``
-    finds within ``limits``.
-
-    What asks nothing more is left as it is: an optimal plan, that of a packer that does not search, for which
-    the capacity is no aim, and of merge ``exact``, which did not stop there.
+    Left as they are: an optimal plan, the plan of a packer that does not search (the capacity is no aim for
+    it), and that of merge ``exact``, which did not stop at the first plan that fits.
     """
     known = planned.solved
-    if known.status == "optimal" or packer_named(packer).search is None or merge == "exact":
+    if known.status == "optimal" or packer_named(request.packer).search is None or request.merge == "exact":
         return planned
     free = replace(planned.problem, capacity=None)
-    found = merge_arms(free, scopes(planned.schedule.body).section, packer, merge, limits)
+    section = scopes(planned.schedule.body).section
+    found = merge_arms(free, section, request.packer, request.merge, limits)
     best = found if _lower(found.peak, known.peak) else known
     bound = found if found.lower_bound >= known.lower_bound else known
     solved = replace(
@@ -42,5 +40,5 @@ def with_smallest_peak(planned: Planned, packer: str, merge: str, limits: Limits
 
 
 def _lower(found: int, known: int) -> bool:
-    """Whether a peak counts before another, where 0 is that of no plan."""
+    """Whether the peak ``found`` is to be preferred to ``known``; 0 stands for no plan."""
     return bool(found) and (found <= known or not known)

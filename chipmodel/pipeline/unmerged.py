@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from chipmodel.errors import ChipmodelError
 from chipmodel.model.plan import Problem, Solved
-from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.program import If, Program
 from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.scopes import scopes
@@ -31,13 +31,9 @@ def _core(plan: CorePlan, packer: str) -> CorePlan:
 
 
 def _unmerged(program: Program, problem: Problem, schedule: Schedule, packer: str) -> Solved | None:
-    if not _branches(program.body):
+    if not any(isinstance(node, If) for node in program.nodes()):
         return None
     try:
         return merge_arms(problem, scopes(schedule.body).section, packer, UNMERGED)
     except ChipmodelError:
         return None
-
-
-def _branches(body: tuple[Node, ...]) -> bool:
-    return any(isinstance(n, If) or (isinstance(n, Loop) and _branches(n.body)) for n in body)

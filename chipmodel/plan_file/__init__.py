@@ -1,1 +1,1 @@
-"""Plans as JSON files: what they hold, reading and writing them."""
+"""Plan files: plans as JSON. A written plan reads back as an equal value, and writes the same bytes again."""

@@ -9,26 +9,34 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.compare.packing import checked_answer
 from chipmodel.errors import ChipmodelError, DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
+from chipmodel.model.packing_answer import PackingAnswer, compile_seconds
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
 from chipmodel.model.study_row import Improved, Point, Row, Status
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace
+from chipmodel.passes.steady_state import inferences_of, unrolled
+from chipmodel.pipeline.multicore import run_cores
+from chipmodel.pipeline.partition import assigned
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.study.task import PointTask
+from chipmodel.study.workload import Source
+from solvers.core.outcome import Limits
+from solvers.registry import packer_named, solve
+from solvers.search import complete as search
 
-if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.packing_answer import PackingAnswer
-    from chipmodel.model.plan import Problem
-    from chipmodel.model.program import Program
-    from chipmodel.model.result import Result
-    from chipmodel.model.time_bound import TimeBound
-    from chipmodel.model.trace import Trace
-    from chipmodel.pipeline.single_core import Planned
-    from chipmodel.study.task import Task
-    from chipmodel.study.workload import Source
-    from solvers.core.outcome import Limits
-    from workloads.packing.problem_csv import PackingTable
-
-    Workload = Program | PackingTable
+Workload = Program | PackingTable
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -40,8 +48,8 @@ NODES = 2_000_000
 
 
 @dataclass
-class Desk:
-    """What a worker has at hand from earlier points, and how it gets workloads."""
+class WorkerCache:
+    """Workloads and bounds that a worker keeps from earlier points, and how it loads workloads."""
 
     load: Callable[[Source], Workload]
     workloads: OrderedDict[Source, Workload] = field(default_factory=lambda: OrderedDict())
@@ -51,11 +59,8 @@ class Desk:
         """The workload, loaded once for the points that follow one another."""
         return _kept(self.workloads, source, lambda: self.load(source), KEPT_WORKLOADS)
 
-    def bound(self, task: Task, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
+    def bound(self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
         """Cycles that no plan beats, whatever the planners."""
-        from chipmodel.bounds.time_bound import time_bound
-        from chipmodel.passes.steady_state import inferences_of, unrolled
-
         key = task.source, task.chip_digest, tuple(sorted(path.items()))
         made = unrolled(program, inferences_of(program, path))
         return _kept(self.bounds, key, lambda: time_bound(made, chip, path), KEPT_BOUNDS)
@@ -70,12 +75,12 @@ def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) ->
     return known[key]
 
 
-def answer(task: Task, desk: Desk) -> Row:
+def answer(task: PointTask, kept: WorkerCache) -> Row:
     """The row of ``task``. Never raises but for what ends a process."""
     began = perf_counter()
     status: Status
     try:
-        row = _answer(task, desk)
+        row = _answer(task, kept)
         return replace(row, seconds=row.seconds or perf_counter() - began)
     except DoesNotFit as refusal:
         status, error = "does not fit", str(refusal)
@@ -86,28 +91,24 @@ def answer(task: Task, desk: Desk) -> Row:
     return Row(task.point, task.key, status, perf_counter() - began, error=error)
 
 
-def failed(task: Task, error: str) -> Row:
+def failed(task: PointTask, error: str) -> Row:
     """The row of a point that nobody could answer."""
     return Row(task.point, task.key, "failed", 0.0, error=error)
 
 
-def _answer(task: Task, desk: Desk) -> Row:
-    from workloads.packing.problem_csv import PackingTable
-
+def _answer(task: PointTask, kept: WorkerCache) -> Row:
     if task.error:
         return failed(task, task.error)
-    workload = desk.workload(task.source)
+    workload = kept.workload(task.source)
     _warm(task.point.packer, task.point.merge)
     if isinstance(workload, PackingTable):
         return _packed(task, workload)
     assert task.chip is not None, "a program runs on a chip"
-    return _simulated(task, workload, task.chip, desk)
+    return _simulated(task, workload, task.chip, kept)
 
 
-def _packed(task: Task, table: PackingTable) -> Row:
+def _packed(task: PointTask, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then held against it."""
-    from chipmodel.model.packing_answer import compile_seconds
-
     capacity = table.problem.capacity
     found = pack_task(task, table)
     return Row(
@@ -123,10 +124,8 @@ def _packed(task: Task, table: PackingTable) -> Row:
     )
 
 
-def pack_task(task: Task, table: PackingTable) -> PackingAnswer:
+def pack_task(task: PointTask, table: PackingTable) -> PackingAnswer:
     """The smallest peak that the point's packer finds, whatever the capacity."""
-    from chipmodel.compare.packing import checked_answer
-
     free = replace(table, problem=replace(table.problem, capacity=None), hints={})
     return checked_answer(free, task.point.workload, task.point.packer, _limits(task.point))
 
@@ -139,11 +138,9 @@ def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) 
     return found.status
 
 
-def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
-    """What ``chipmodel simulate`` answers, without the synchronous twin of every other streamer; and a packer
+def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
+    """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
-    from chipmodel.machine.simulate import simulate
-
     if chip.cores > 1:
         return _on_cores(task, program, chip)
     point = task.point
@@ -165,39 +162,33 @@ def _simulated(task: Task, program: Program, chip: Chip, desk: Desk) -> Row:
         return row
     trace = simulate(planned.commands, chip, {})
     row = replace(row, status=solved.status, seconds=perf_counter() - began)
-    twin = trace.cycles if point.streamer == "sync" else None
+    sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
-    bound = planned.bound or desk.bound(task, program, chip, trace.path)
-    return _timed(row, chip, trace, bound.cycles, twin)
+    bound = planned.bound or kept.bound(task, program, chip, trace.path)
+    return _timed(row, chip, trace, bound.cycles, sync)
 
 
-def plan_task(task: Task, program: Program, chip: Chip) -> Planned:
-    """The plan of the point on one core, within the study's limits."""
-    from chipmodel.pipeline.partition import assigned
-    from chipmodel.pipeline.single_core import plan
-    from chipmodel.pipeline.smallest_peak import with_smallest_peak
-
-    point, limits, began = task.point, _limits(task.point), perf_counter()
-    assigned(program, chip.cores)
-    planned = plan(program, chip, point.packer, point.streamer, True, point.merge, limits)
-    left = replace(limits, seconds=limits.left(began))
-    return with_smallest_peak(planned, point.packer, point.merge, left)
-
-
-def cores_task(task: Task, program: Program, chip: Chip) -> Result:
-    """The point on several cores; the study's limits are for each plan of a core that is tried."""
-    from chipmodel.pipeline.multicore import run_cores
-
+def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
+    """What the point asks of the pipeline: the smallest peak, within the study's limits."""
     point = task.point
-    return run_cores(
-        *(program, chip, point.packer, point.streamer),
-        merge=point.merge,
-        limits=_limits(point),
-        smallest=True,
+    limits = _limits(point)
+    return PlanRequest(
+        program, chip, point.packer, point.streamer, point.merge, limits=limits, smallest_peak=True
     )
 
 
-def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
+def plan_task(task: PointTask, program: Program, chip: Chip) -> Planned:
+    """The plan of the point on one core."""
+    assigned(program, chip.cores)
+    return plan(request_of(task, program, chip))
+
+
+def cores_task(task: PointTask, program: Program, chip: Chip) -> Result:
+    """The point on several cores; the study's limits are for each plan of a core that is tried."""
+    return run_cores(request_of(task, program, chip), {})
+
+
+def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
     """Peak, bound and problem are those of the core with the highest peak."""
     began = perf_counter()
     result = cores_task(task, program, chip)
@@ -217,12 +208,12 @@ def _on_cores(task: Task, program: Program, chip: Chip) -> Row:
     return _timed(row, chip, result.trace, result.lower_bound_cycles, result.sync_cycles)
 
 
-def _timed(row: Row, chip: Chip, trace: Trace, bound: int, twin: int | None) -> Row:
+def _timed(row: Row, chip: Chip, trace: Trace, bound: int, sync: int | None) -> Row:
     return replace(
         row,
         total_cycles=trace.cycles,
         lower_bound_cycles=bound,
-        sync_cycles=twin,
+        sync_cycles=sync,
         npu_busy_cycles=trace.busy("npu"),
         dma_busy_cycles=trace.busy("dma"),
         milliseconds=chip.milliseconds(trace.cycles),
@@ -245,9 +236,6 @@ def _trajectory(steps: Sequence[tuple[float, int | None, int]]) -> tuple[Improve
 
 def _limits(point: Point) -> Limits:
     """Those of the study, or what the packer has of its own. One thread: the points run side by side."""
-    from solvers.core.outcome import Limits
-    from solvers.registry import packer_named
-
     own = packer_named(point.packer).limits
     nodes = point.node_limit
     if point.time_limit is None and nodes is None:
@@ -258,12 +246,6 @@ def _limits(point: Point) -> Limits:
 @cache
 def _warm(packer: str, merge: str) -> None:
     """Import and compile, so that no point's seconds have it in them."""
-    from chipmodel.model.interval import Interval
-    from chipmodel.model.plan import Buffer, Problem
-    from solvers.registry import solve
-
     solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), packer)
     if packer in ("exact", "search") or merge == "exact":
-        from solvers.search import complete as search
-
         search.warm()

@@ -1,4 +1,4 @@
-"""A study's SQLite file, opened: made where there is none, and left as it is where it is another's."""
+"""Connections to a study's SQLite file: made where there is none, left alone where it is not a study's."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.study.record import COLUMNS
+from chipmodel.study.columns import COLUMNS
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
 FORMAT = 2
 BUSY_SECONDS = 60.0
+"""How long to wait for a lock that another process holds."""
 NEW = (0, 0)
-"""Both marks of a file that nobody has written to."""
+"""application_id and user_version of a file that has never been written."""
 
 _SCHEMA = f"""
 CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -30,7 +31,7 @@ PRAGMA user_version = {FORMAT};
 
 
 @contextmanager
-def linked(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]:
+def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]:
     """A connection to the store at ``path``; unless ``only_read``, it is made where there is none.
 
     Raises BadInput where it cannot be opened or written, and where it is no store of this version.
@@ -47,7 +48,7 @@ def linked(path: Path, only_read: bool = False) -> Generator[sqlite3.Connection]
 
 @contextmanager
 def transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[Any]:
-    """All of the block or nothing of it."""
+    """Commit all of the block, or nothing of it if it raises."""
     link.execute(f"BEGIN {kind}")
     try:
         yield
@@ -86,7 +87,7 @@ def _link(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _marks(link: sqlite3.Connection) -> tuple[int, int]:
-    """What the file says it is of, and its format. Raises sqlite3.DatabaseError where it is no database."""
+    """application_id and user_version. Raises sqlite3.DatabaseError where the file is no database."""
     application, version = (
         int(link.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
     )
@@ -105,7 +106,7 @@ def _whole(path: Path) -> bool:
 
 
 def _make(link: sqlite3.Connection) -> None:
-    """Make the tables, unless another process was quicker."""
+    """Create the tables, unless another process just did."""
     link.execute("PRAGMA journal_mode = WAL")
     with transaction(link):
         if _is_empty(link):

@@ -1,7 +1,7 @@
-"""Points on a cluster: a dask.distributed scheduler hands them out, and does again what a dead worker had.
+"""Points on a cluster: a dask.distributed scheduler hands them out, again where a worker died.
 
-Workers need chipmodel as it is here, and none of the study's files: what was read from a file is sent with
-each batch of points. So no batch needs anything of another worker, which might be gone.
+Workers need the same chipmodel, but none of the study's files: what was read from a file is sent with each
+batch of points. So no batch depends on another worker, which might be gone.
 """
 
 from __future__ import annotations
@@ -15,65 +15,62 @@ from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.model.study_row import Row
-from chipmodel.study.answer import Desk, answer, failed
+from chipmodel.study.answer import WorkerCache, Workload, answer, failed
 from chipmodel.study.code_version import code_version
-from chipmodel.study.crew import DEATHS, Pace, gave_up
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker_group import MOST_DEATHS, BatchSize, death_error
 from chipmodel.study.workload import Source, load_workload
 
-if TYPE_CHECKING:
-    from chipmodel.study.answer import Workload
-
 BATCH_SECONDS = 0.5
-MOST_TOGETHER = 64
-BATCHES = 3
-"""For each thread of the cluster: one at hand and others on the way."""
+MOST_POINTS_PER_BATCH = 64
+BATCHES_PER_THREAD = 3
+"""One being answered and two queued, so that no thread waits for the network."""
 CONNECT_SECONDS = 10
 FETCH_SECONDS = 10
-"""Within which rows that are there must come; else their points are answered again."""
+"""Within which finished rows must arrive; else their points are answered again."""
 
 _here = threading.local()
 
 
-class OtherCode(Exception):
-    """A worker's chipmodel is not the one that asks."""
+class CodeMismatch(Exception):
+    """A worker runs another version of chipmodel than the study."""
 
 
-def answered(code: str, read: bytes, tasks: Sequence[Task]) -> list[Row]:
+def answered(code: str, read: bytes, tasks: Sequence[PointTask]) -> list[Row]:
     """What a worker does: the rows of tasks of one workload, which is pickled in ``read``, or made here if
-    that is empty. Raises OtherCode."""
+    that is empty. Raises CodeMismatch."""
     if code != code_version():
-        raise OtherCode(code_version())
-    desk: Desk | None = getattr(_here, "desk", None)
-    if desk is None:
-        desk = _here.desk = Desk(load_workload)
-    desk.load = (lambda _: pickle.loads(read)) if read else load_workload
-    return [answer(task, desk) for task in tasks]
+        raise CodeMismatch(code_version())
+    cache: WorkerCache | None = getattr(_here, "cache", None)
+    if cache is None:
+        cache = _here.cache = WorkerCache(load_workload)
+    cache.load = (lambda _: pickle.loads(read)) if read else load_workload
+    return [answer(task, cache) for task in tasks]
 
 
 class Cluster:
-    """A ``study_crew.Crew`` of the workers of the scheduler at ``address``; to be used in a ``with``.
+    """A ``WorkerGroup`` of the workers of the scheduler at ``address``; to be used in a ``with``.
 
-    Raises BadInput where dask.distributed is missing or nobody answers, ChipmodelError where the scheduler
-    goes, or a worker has another chipmodel.
+    Raises BadInput where dask.distributed is missing or no scheduler answers, ChipmodelError where the
+    scheduler stops, or a worker runs another version of chipmodel.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._client = _client(address)
         self._numbers = count()
-        self._waiting: deque[Task] = deque()
-        self._given: dict[Any, list[Task]] = {}
+        self._waiting: deque[PointTask] = deque()
+        self._given: dict[Any, list[PointTask]] = {}
         """Futures, and what they answer."""
         self._done: SimpleQueue[Any] = SimpleQueue()
         self._rows: list[Row] = []
         self._read: dict[Source, bytes | Exception] = {}
         self._deaths: dict[str, int] = {}
-        self._pace = Pace(BATCH_SECONDS, MOST_TOGETHER)
+        self._batch_size = BatchSize(BATCH_SECONDS, MOST_POINTS_PER_BATCH)
 
     def __enter__(self) -> Cluster:
         return self
@@ -85,14 +82,14 @@ class Cluster:
 
     @property
     def room(self) -> int:
-        free = BATCHES * self._threads() - len(self._given)
-        return max(0, free * self._pace.points - len(self._waiting))
+        free = BATCHES_PER_THREAD * self._threads() - len(self._given)
+        return max(0, free * self._batch_size.points - len(self._waiting))
 
     @property
     def busy(self) -> bool:
         return bool(self._given or self._waiting)
 
-    def give(self, tasks: Sequence[Task]) -> None:
+    def give(self, tasks: Sequence[PointTask]) -> None:
         self._waiting.extend(tasks)
         while self._waiting:
             batch = self._batch()
@@ -105,42 +102,42 @@ class Cluster:
     def take(self, seconds: float) -> list[Row]:
         wait = seconds and not self._rows
         with suppress(Empty):
-            self._heard(self._done.get(timeout=seconds) if wait else self._done.get_nowait())
+            self._finished(self._done.get(timeout=seconds) if wait else self._done.get_nowait())
             while True:
-                self._heard(self._done.get_nowait())
+                self._finished(self._done.get_nowait())
         rows, self._rows = self._rows, []
         return rows
 
     def _threads(self) -> int:
-        """Of all workers that there are now."""
+        """Of all workers that are connected now."""
         try:
             return sum(self._client.nthreads().values())
         except (OSError, TimeoutError, RuntimeError):
             hint = "start it again, and run the study again: what was stored stays"
             raise ChipmodelError(f"the scheduler at {self.address} is gone", hint=hint) from None
 
-    def _batch(self) -> list[Task]:
-        """The next few of one workload; a search, and a point at which workers died, alone."""
+    def _batch(self) -> list[PointTask]:
+        """The next few points of one workload; alone, a point that searches or at which workers died."""
         first = self._waiting.popleft()
         batch = [first]
         if first.searches or first.key in self._deaths:
             return batch
-        while self._waiting and len(batch) < self._pace.points:
+        while self._waiting and len(batch) < self._batch_size.points:
             task = self._waiting[0]
             if task.source != first.source or task.searches or task.key in self._deaths:
                 break
             batch.append(self._waiting.popleft())
         return batch
 
-    def _submit(self, batch: list[Task], read: bytes) -> None:
+    def _submit(self, batch: list[PointTask], read: bytes) -> None:
         key = f"points-{next(self._numbers)}-{batch[0].key}"
         future = self._client.submit(answered, code_version(), read, batch, key=key, pure=False)
         self._given[future] = batch
         future.add_done_callback(self._done.put)
 
     def _pickled(self, source: Source) -> bytes | Exception:
-        """What workers are sent of a workload: nothing of one that they can make, else the whole; or why it
-        cannot be loaded."""
+        """What workers are sent of a workload: nothing if they can build it, else all of it; or the error
+        of loading it."""
         if not source.file:
             return b""
         if source not in self._read:
@@ -150,35 +147,35 @@ class Cluster:
                 self._read[source] = error
         return self._read[source]
 
-    def _heard(self, future: Any) -> None:
+    def _finished(self, future: Any) -> None:
         batch = self._given.pop(future)
         if future.status == "finished" and self._fetched(future):
             return
         error = future.exception() if future.status == "error" else None
-        if isinstance(error, OtherCode):
+        if isinstance(error, CodeMismatch):
             hint = "install the same chipmodel on all machines"
             raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", hint=hint)
         if error is not None and type(error).__name__ != "KilledWorker":
             raise error
-        self._again(batch, killed=error is not None)
+        self._resubmit(batch, killed=error is not None)
 
     def _fetched(self, future: Any) -> bool:
-        """Take the rows from the worker that has them; False if it is gone with them."""
+        """Take the rows from the worker that has them; False if the worker is gone."""
         try:
             rows: list[Row] = future.result(timeout=FETCH_SECONDS)
         except (TimeoutError, CancelledError):
             return False
         for row in rows:
-            self._pace.saw(row)
+            self._batch_size.saw(row)
         self._rows += rows
         return True
 
-    def _again(self, batch: list[Task], killed: bool) -> None:
-        """What a worker took with it, each point alone where it may have been the point's doing."""
+    def _resubmit(self, batch: list[PointTask], killed: bool) -> None:
+        """Submit a lost batch again; each point alone where one of them may have killed the worker."""
         for task in batch:
             if killed and len(batch) == 1:
-                self._deaths[task.key] = DEATHS
-                self._rows.append(failed(task, gave_up(task, "was ended")))
+                self._deaths[task.key] = MOST_DEATHS
+                self._rows.append(failed(task, death_error(task, "was ended")))
                 continue
             if killed:
                 self._deaths[task.key] = 1
@@ -186,13 +183,13 @@ class Cluster:
         self.give(())
 
 
-def _without(task: Task, error: Exception) -> Row:
-    """The row of a point whose workload cannot be loaded: what a local worker would say."""
+def _without(task: PointTask, error: Exception) -> Row:
+    """The row of a point whose workload cannot be loaded, as a local worker would answer it."""
 
     def load(source: Source) -> Workload:
         raise error
 
-    return answer(task, Desk(load))
+    return answer(task, WorkerCache(load))
 
 
 def _client(address: str) -> Any:

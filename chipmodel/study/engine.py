@@ -1,4 +1,4 @@
-"""The loop that answers a study: claim points, have them answered, store the rows as they come."""
+"""The loop that answers a study: claim points, submit them to workers, store the rows as they arrive."""
 
 from __future__ import annotations
 
@@ -10,56 +10,60 @@ from time import monotonic
 from types import FrameType
 
 from chipmodel.model.study_row import Row
-from chipmodel.study.crew import Crew
-from chipmodel.study.store import Store
-from chipmodel.study.task import Task
+from chipmodel.study.store import StudyStore
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker_group import WorkerGroup
 
 TICK_SECONDS = 0.2
-BEAT_SECONDS = 10.0
-LOOK_SECONDS = 0.5
-"""How often to look whether others have left something, once nothing is free."""
+"""How long one turn of the loop waits for rows."""
+HEARTBEAT_SECONDS = 10.0
+"""Between two entries in the store that this process is alive; well below ``LEASE_SECONDS``."""
+RECHECK_SECONDS = 0.5
+"""Between two looks for points that other processes gave up, while none is free."""
 
 Watch = Callable[[Sequence[Row]], None]
-"""Told of rows that have just been stored; and, with none, every tick."""
+"""Called with the rows just stored, and with none on every other turn of the loop."""
 
 
-class Stop:
+class StopRequest:
     """Whether the user has asked to stop."""
 
     asked = False
 
 
-def work(store: Store, tasks: Mapping[str, Task], crew: Crew, watch: Watch, stop: Stop) -> None:
-    """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` is asked. Points that
-    another process has claimed are waited for, and taken over if that process is no more."""
+def work(
+    store: StudyStore, tasks: Mapping[str, PointTask], workers: WorkerGroup, watch: Watch, stop: StopRequest
+) -> None:
+    """Answer every point of ``tasks`` that has no row, until all have one or ``stop`` is asked for. Points
+    claimed by another process are waited for, and taken over if that process dies."""
     look = beat = monotonic()
     while not stop.asked:
         now = monotonic()
-        room = crew.room
+        room = workers.room
         if room and now >= look:
             keys = store.claim(room)
-            crew.give([tasks[key] for key in keys])
-            look = now + LOOK_SECONDS if len(keys) < room else now
-            if not keys and not crew.busy and not store.open_points():
+            workers.give([tasks[key] for key in keys])
+            look = now + RECHECK_SECONDS if len(keys) < room else now
+            if not keys and not workers.busy and not store.open_points():
                 return
-        _store(store, crew, watch, TICK_SECONDS)
+        _store(store, workers, watch, TICK_SECONDS)
         if now >= beat:
             store.beat()
-            beat = now + BEAT_SECONDS
-    _store(store, crew, watch, 0)
+            beat = now + HEARTBEAT_SECONDS
+    _store(store, workers, watch, 0)
 
 
-def _store(store: Store, crew: Crew, watch: Watch, seconds: float) -> None:
-    rows = crew.take(seconds)
+def _store(store: StudyStore, workers: WorkerGroup, watch: Watch, seconds: float) -> None:
+    rows = workers.take(seconds)
     if rows:
         store.save(rows)
     watch(rows)
 
 
 @contextmanager
-def stopping() -> Generator[Stop]:
-    """Ctrl-C and SIGTERM ask to stop, so that what is finished is stored; a second one ends at once."""
-    stop = Stop()
+def stopping() -> Generator[StopRequest]:
+    """Let Ctrl-C and SIGTERM ask to stop, so that finished rows are stored; a second one ends at once."""
+    stop = StopRequest()
     if current_thread() is not main_thread():
         yield stop
         return

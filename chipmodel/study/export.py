@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput
+from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.study_row import Point, Row
 from reports.export import parquet
@@ -56,9 +58,7 @@ def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], 
 
 def write_table(rows: Sequence[Row], path: Path, times: bool = True) -> None:
     """Write the table, whole or not at all; the name's ending says how. Raises BadInput."""
-    from chipmodel.files.atomic_write import write_whole
-
-    write_whole(path, writer_of(path)(rows, times))
+    write_atomically(path, writer_of(path)(rows, times))
 
 
 def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
@@ -115,8 +115,6 @@ def _order(point: Point) -> tuple[Any, ...]:
 
 
 def _size(text: str) -> float:
-    from chipmodel.files.sizes import parse_bytes
-
     try:
         return float(parse_bytes(text))
     except BadInput:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
-from chipmodel.study.answer import cores_task, pack_task, plan_task
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.packing import PackingTable
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.model.study_row import Row
+from chipmodel.passes.steady_state import unrolled
+from chipmodel.pipeline.run import run
+from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.study.answer import cores_task, pack_task, plan_task, request_of
 from chipmodel.study.points import tasks_of
 from chipmodel.study.study_file import Study, parse_study
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
-
-if TYPE_CHECKING:
-    from chipmodel.chip.chip import Chip
-    from chipmodel.model.program import Program
-    from chipmodel.model.result import Result
-    from chipmodel.model.study_row import Row
-    from chipmodel.study.task import Task
+from reports.packing.page import render_packing
+from reports.run.page import render_page
 
 MOST_PAGES = 40
 """Without a choice of points: a page has some 5 MB."""
@@ -54,7 +59,7 @@ def pages_of(text: str, file: Path, rows: Sequence[Row]) -> Iterator[tuple[Row, 
         yield row, page_of(_with_origins(study, tasks[row.key]))
 
 
-def _with_origins(study: Study, task: Task) -> Task:
+def _with_origins(study: Study, task: PointTask) -> PointTask:
     """The chip with the origin of its numbers, which decides nothing but is on the page."""
     if task.chip is None:
         return task
@@ -62,13 +67,8 @@ def _with_origins(study: Study, task: Task) -> Task:
     return replace(task, chip=load_chip(study.chip_file(task.point.chip), settings))
 
 
-def page_of(task: Task) -> str:
+def page_of(task: PointTask) -> str:
     """The point planned with the study's limits, as a page."""
-    from chipmodel.pipeline.unmerged import with_unmerged
-    from reports.packing.page import render_packing
-    from reports.run.page import render_page
-    from workloads.packing.problem_csv import PackingTable
-
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
         return render_packing(pack_task(task, workload))
@@ -76,21 +76,15 @@ def page_of(task: Task) -> str:
     return render_page(with_unmerged(_result(task, workload, task.chip), task.point.packer))
 
 
-def _result(task: Task, program: Program, chip: Chip) -> Result:
+def _result(task: PointTask, program: Program, chip: Chip) -> Result:
     """What ``simulate`` would have, with the plan of the study."""
-    from chipmodel.bounds.time_bound import time_bound
-    from chipmodel.machine.simulate import simulate
-    from chipmodel.passes.steady_state import unrolled
-    from chipmodel.pipeline import single_core as pipeline
-
-    point = task.point
     if chip.cores > 1:
         return cores_task(task, program, chip)
-    twin = pipeline.run(program, chip, point.packer, "sync", merge=point.merge)
+    sync = run(request_of(task, program, chip).with_sync())
     planned = plan_task(task, program, chip)
     trace = simulate(planned.commands, chip, {})
     return replace(
-        twin,
+        sync,
         schedule=planned.schedule,
         problem=planned.problem,
         solved=planned.solved,

@@ -11,34 +11,36 @@ from hashlib import sha256
 from itertools import product
 
 from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.study_row import Point
 from chipmodel.study.code_version import code_version
-from chipmodel.study.study_file import Filter, Study, reading
-from chipmodel.study.task import Task
+from chipmodel.study.study_file import Study, StudyFilter, reading
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import Source
+from solvers.registry import packer_named
 
 _NOWHERE = Place("")
 Overrides = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
-    """A chip as a study varies it: without the origin of its numbers, which decides nothing."""
+class _StudyChip:
+    """A chip as a study varies it: without the origins of its numbers, which have no effect."""
 
     chip: Chip | None
     digest: str
     error: str = ""
 
 
-def tasks_of(study: Study) -> tuple[Task, ...]:
+def tasks_of(study: Study) -> tuple[PointTask, ...]:
     """Every point of the study once, in the order of its lists. Raises BadInput for filters that leave none.
 
     A packing has no chip, merge and streamer; a planner that does not search takes no seed but the first, and
     no limits. What cannot be, such as a field that a chip does not have, becomes a task with an error.
     """
-    machines: dict[tuple[str, Overrides], _Machine] = {("", ()): _Machine(None, "")}
-    found: dict[Point, Task] = {}
+    machines: dict[tuple[str, Overrides], _StudyChip] = {("", ()): _StudyChip(None, "")}
+    found: dict[Point, PointTask] = {}
     for source, point in _product(study):
         if point in found or not _asked(study, point):
             continue
@@ -53,7 +55,7 @@ def tasks_of(study: Study) -> tuple[Task, ...]:
 
 
 def idle_filters(study: Study) -> tuple[str, ...]:
-    """A note for every filter that matches no point of the whole product: likely a slip of the pen."""
+    """A note for every filter that matches no point of the whole product: probably a mistake."""
     points = {point for _, point in _product(study)}
     return tuple(
         f"{each.place}: this filter matches no point"
@@ -81,7 +83,7 @@ def _product(study: Study) -> Iterator[tuple[Source, Point]]:
 
 
 def _plain(study: Study, point: Point, source: Source) -> Point:
-    """The point without what decides nothing, so that each question is asked once."""
+    """The point without settings that have no effect on it, so that no question is asked twice."""
     if source.packs:
         point = replace(point, chip="", merge="", streamer="", overrides=())
     if not _searches(point.packer, point.merge):
@@ -91,8 +93,6 @@ def _plain(study: Study, point: Point, source: Source) -> Point:
 
 @cache
 def _searches(packer: str, merge: str) -> bool:
-    from solvers.registry import packer_named
-
     return merge == "exact" or packer_named(packer).search is not None
 
 
@@ -101,7 +101,7 @@ def _asked(study: Study, point: Point) -> bool:
     return included and not any(_matches(each, point) for each in study.exclude)
 
 
-def _matches(filter_: Filter, point: Point) -> bool:
+def _matches(filter_: StudyFilter, point: Point) -> bool:
     overrides = dict(point.overrides)
     for key, patterns in filter_.patterns:
         value = overrides.get(key, "") if "." in key or key in overrides else str(getattr(point, key, ""))
@@ -121,19 +121,17 @@ def _same(key: str, value: str, pattern: str) -> bool:
         return False
 
 
-def _machine(study: Study, name: str, overrides: Overrides) -> _Machine:
-    from chipmodel.chip.chip_file import load_chip
-
+def _machine(study: Study, name: str, overrides: Overrides) -> _StudyChip:
     try:
         chip = load_chip(study.chip_file(name), [f"{field}={value}" for field, value in overrides])
     except BadInput as error:
-        return _Machine(None, sha256(str(error).encode()).hexdigest(), str(error))
+        return _StudyChip(None, sha256(str(error).encode()).hexdigest(), str(error))
     chip = replace(chip, figures={}, title="")
-    return _Machine(chip, sha256(repr(chip).encode()).hexdigest())
+    return _StudyChip(chip, sha256(repr(chip).encode()).hexdigest())
 
 
-def _task(point: Point, source: Source, machine: _Machine) -> Task:
+def _task(point: Point, source: Source, machine: _StudyChip) -> PointTask:
     decisive = [astuple(point), source.digest, machine.digest, code_version()]
     key = sha256(json.dumps(decisive).encode()).hexdigest()
     searches = _searches(point.packer, point.merge)
-    return Task(point, key, source, machine.chip, machine.digest, searches, machine.error)
+    return PointTask(point, key, source, machine.chip, machine.digest, searches, machine.error)

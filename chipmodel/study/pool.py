@@ -1,4 +1,4 @@
-"""Points on the cores of this machine: processes that each hold a few points, and may die."""
+"""Points on the cores of this machine: worker processes that each hold a few points, and may die."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from typing import cast
 from chipmodel.errors import ChipmodelError
 from chipmodel.model.study_row import Row
 from chipmodel.study.answer import failed
-from chipmodel.study.crew import DEATHS, Pace, gave_up
-from chipmodel.study.task import Task
-from chipmodel.study.worker import BEFOREHAND, serve
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker import PRELOADED, serve
+from chipmodel.study.worker_group import MOST_DEATHS, BatchSize, death_error
 
-AHEAD_SECONDS = 0.25
-MOST_AHEAD = 32
-"""A worker has so many seconds of work before it, at most so many points, and one beside that at hand."""
-
-
-FILES, OTHER_FILES = 3, 24
-"""Open files for each worker, as counted on Linux, and at most for all else."""
+QUEUED_SECONDS = 0.25
+"""Work queued at a worker beside the point that it is answering, so that it never waits for the next."""
+MOST_QUEUED = 32
+"""Points queued at a worker at most."""
+FILES_PER_WORKER, OTHER_FILES = 3, 24
+"""Open files, counted on Linux: for each worker, and for everything else at most."""
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -40,12 +39,12 @@ def cores() -> int:
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    tasks: dict[str, Task] = field(default_factory=dict[str, Task])
-    """What it has to answer, in order, by key."""
+    tasks: dict[str, PointTask] = field(default_factory=dict[str, PointTask])
+    """Points to answer, in order, by key."""
     ready: bool = False
     alone: bool = False
-    """Whether it is at a point at which another worker ended, and so gets no other."""
-    pace: Pace = field(default_factory=lambda: Pace(AHEAD_SECONDS, MOST_AHEAD))
+    """Whether it answers a point at which another worker died, and so gets no other point."""
+    batch_size: BatchSize = field(default_factory=lambda: BatchSize(QUEUED_SECONDS, MOST_QUEUED))
 
     @property
     def room(self) -> int:
@@ -53,29 +52,29 @@ class _Worker:
             return 0
         if any(task.searches for task in self.tasks.values()):
             return max(0, 2 - len(self.tasks))
-        ahead = 1 + self.pace.points
-        return ahead - len(self.tasks) if len(self.tasks) <= ahead // 2 else 0
+        most = 1 + self.batch_size.points
+        return most - len(self.tasks) if len(self.tasks) <= most // 2 else 0
 
 
-class Pool:
-    """A ``study_crew.Crew`` of ``number`` processes; to be used in a ``with``.
+class LocalPool:
+    """A ``WorkerGroup`` of ``number`` processes; to be used in a ``with``.
 
     Raises ChipmodelError where the system does not allow them.
     """
 
     def __init__(self, number: int) -> None:
-        _allow_files(FILES * number + OTHER_FILES)
+        _allow_files(FILES_PER_WORKER * number + OTHER_FILES)
         self._context = _context()
-        self._waiting: deque[Task] = deque()
-        """Given, but not yet to a worker."""
+        self._waiting: deque[PointTask] = deque()
+        """Submitted, but not yet sent to a worker."""
         self._suspects: dict[str, int] = {}
-        """How many workers ended at a point, by its key."""
+        """Workers that died at a point, by its key."""
         self._rows: list[Row] = []
-        self._stillborn = 0
-        """Workers that ended before they began, one after another."""
-        self._workers = [self._hired() for _ in range(number)]
+        self._failed_starts = 0
+        """Workers that died before they were ready, in a row."""
+        self._workers = [self._start_worker() for _ in range(number)]
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> LocalPool:
         return self
 
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -95,40 +94,40 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """Of the workers."""
+        """Process ids of the workers."""
         return [worker.process.pid or 0 for worker in self._workers]
 
     def pid_at(self, key: str) -> int | None:
-        """Of the worker whose next answer is to be that of the point, once it has begun."""
+        """Process id of the worker that is answering the point ``key``, if one is."""
         for worker in self._workers:
             if worker.ready and next(iter(worker.tasks), "") == key:
                 return worker.process.pid
         return None
 
-    def give(self, tasks: Sequence[Task]) -> None:
+    def give(self, tasks: Sequence[PointTask]) -> None:
         self._waiting.extend(tasks)
-        self._deal()
+        self._send_waiting()
 
     def take(self, seconds: float) -> list[Row]:
-        self._deal()
+        self._send_waiting()
         pipes = [worker.pipe for worker in self._workers]
         ready = wait(pipes, 0 if self._rows else seconds)
         for index, worker in enumerate(self._workers):
-            if worker.pipe in ready and not self._heard(worker):
+            if worker.pipe in ready and not self._receive(worker):
                 self._workers[index] = self._replaced(worker)
-        self._deal()
+        self._send_waiting()
         rows, self._rows = self._rows, []
         return rows
 
-    def _heard(self, worker: _Worker) -> bool:
-        """Take what ``worker`` has sent; False if it is no more."""
+    def _receive(self, worker: _Worker) -> bool:
+        """Take what ``worker`` has sent; False if it died."""
         try:
             while worker.pipe.poll():
                 rows = cast("list[Row]", worker.pipe.recv())
                 worker.ready = True
                 for row in rows:
                     del worker.tasks[row.key]
-                    worker.pace.saw(row)
+                    worker.batch_size.saw(row)
                     worker.alone = False
                     self._suspects.pop(row.key, None)
                 self._rows.extend(rows)
@@ -137,25 +136,26 @@ class Pool:
         return True
 
     def _replaced(self, gone: _Worker) -> _Worker:
-        """Another worker for one that is no more; its points are given again, the one at hand alone."""
+        """A new worker in place of a dead one, whose points are sent again: alone, the one it was
+        answering."""
         gone.process.join()
         gone.pipe.close()
         how = _ending(gone.process.exitcode)
-        self._stillborn = 0 if gone.ready else self._stillborn + 1
-        if self._stillborn >= DEATHS * len(self._workers):
+        self._failed_starts = 0 if gone.ready else self._failed_starts + 1
+        if self._failed_starts >= MOST_DEATHS * len(self._workers):
             hint = "there may be too little memory: try --workers 1"
             raise ChipmodelError(f"each worker {how} before it began", hint=hint)
         tasks = list(gone.tasks.values())
         for task in tasks[:1]:
             self._suspects[task.key] = self._suspects.get(task.key, 0) + 1
-            if self._suspects[task.key] >= DEATHS:
-                self._rows.append(failed(task, gave_up(task, how)))
+            if self._suspects[task.key] >= MOST_DEATHS:
+                self._rows.append(failed(task, death_error(task, how)))
                 tasks = tasks[1:]
         self._waiting.extendleft(reversed(tasks))
-        return self._hired()
+        return self._start_worker()
 
-    def _deal(self) -> None:
-        """Give what waits to those who have the least before them; a suspect goes to one with nothing."""
+    def _send_waiting(self) -> None:
+        """Send waiting points to the workers with the fewest; a suspect goes to an idle worker."""
         while self._waiting:
             worker = min(self._workers, key=lambda w: (w.alone, len(w.tasks)))
             room = 0 if worker.alone else max(worker.room, 0 if worker.tasks else 1)
@@ -167,10 +167,10 @@ class Pool:
             try:
                 worker.pipe.send(tasks)
             except OSError:
-                return  # It is no more, which take() finds out.
+                return  # The worker died, which take() finds out.
 
-    def _next(self, most: int, begun: bool) -> list[Task]:
-        tasks: list[Task] = []
+    def _next(self, most: int, begun: bool) -> list[PointTask]:
+        tasks: list[PointTask] = []
         while self._waiting and len(tasks) < most:
             suspect = self._waiting[0].key in self._suspects
             if suspect and (tasks or begun):
@@ -180,7 +180,7 @@ class Pool:
                 break
         return tasks
 
-    def _hired(self) -> _Worker:
+    def _start_worker(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=serve, args=(theirs,), daemon=True)
         try:
@@ -197,7 +197,7 @@ def _context() -> ForkServerContext | SpawnContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*BEFOREHAND])
+    context.set_forkserver_preload([*PRELOADED])
     return context
 
 

@@ -1,4 +1,4 @@
-"""How far a study is, while it runs: on a terminal a line that moves, elsewhere a line now and then."""
+"""Progress of a running study: on a terminal a live line, elsewhere a line every few seconds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WINDOW_SECONDS = 20.0
-"""The rate is that of the last so many seconds."""
+"""Seconds over which the rate is averaged."""
 LOG_SECONDS = 15.0
-NAMED = 3
-"""How many planners are named with their gaps."""
+"""Between two lines where stderr is no terminal."""
+SHOWN_PLANNERS = 3
+"""Planners named with their mean gaps, the best first."""
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Gaps:
     sums: dict[str, tuple[float, int]] = field(default_factory=dict[str, tuple[float, int]])
 
     def add(self, name: str, gap: float | None) -> None:
-        """Count one row's gap; one without says nothing."""
+        """Count one row's gap; None is skipped."""
         if gap is not None:
             total, number = self.sums.get(name, (0.0, 0))
             self.sums[name] = total + gap, number + 1
@@ -41,11 +42,12 @@ class Gaps:
 
     def words(self) -> str:
         """``exact 0.0%, large-first 3.1%``."""
-        return ", ".join(f"{name} {gap:.1%}" for name, gap in self.best()[:NAMED])
+        return ", ".join(f"{name} {gap:.1%}" for name, gap in self.best()[:SHOWN_PLANNERS])
 
 
-class Follower:
-    """Counts rows, and says how far it is. Those that were there before are in the gaps, not in the rate."""
+class StudyStatus:
+    """Progress of a study: counts, gaps and rate. Rows stored before this run count in the gaps, not in the
+    rate."""
 
     def __init__(self, points: int, before: Iterable[Row]) -> None:
         self.points = points
@@ -72,7 +74,7 @@ class Follower:
 
     @property
     def rate(self) -> float:
-        """Points a second, of late."""
+        """Points a second, over the last ``WINDOW_SECONDS``."""
         span = min(WINDOW_SECONDS, monotonic() - self.began)
         return sum(number for _, number in self._recent) / max(span, 1e-3)
 
@@ -103,14 +105,14 @@ class Follower:
 
 
 @contextmanager
-def following(points: int, before: Iterable[Row]) -> Generator[Follower]:
-    """A ``Follower``, shown on stderr where that is a terminal."""
-    follower = Follower(points, before)
+def show_progress(points: int, before: Iterable[Row]) -> Generator[StudyStatus]:
+    """A ``StudyStatus``, shown on stderr where that is a terminal."""
+    status = StudyStatus(points, before)
     if not sys.stderr.isatty():
-        yield follower
+        yield status
         return
     from rich.console import Console
     from rich.live import Live
 
-    with Live(follower, console=Console(stderr=True), refresh_per_second=4, transient=True):
-        yield follower
+    with Live(status, console=Console(stderr=True), refresh_per_second=4, transient=True):
+        yield status

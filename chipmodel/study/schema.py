@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from chipmodel.cli.pack import MOST_NODES, MOST_SECONDS, MOST_SEED
+from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
 
 
 def _listed(value: Any) -> Any:
@@ -25,18 +25,20 @@ FilterItem = dict[str, Values]
 Items = list[Annotated[FilterItem, Field(min_length=1)]]
 
 
-class _Model(BaseModel):
+class StudyModel(BaseModel):
+    """What all parts of a study file share: no unknown keys, strict types."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Filters(_Model):
+class FilterLists(StudyModel):
     """Which points of the product are asked."""
 
     include: Items = Field(default_factory=list[FilterItem])
     exclude: Items = Field(default_factory=list[FilterItem])
 
 
-class StudyFile(_Model):
+class StudyFile(StudyModel):
     """A study file."""
 
     name: str = Field("", max_length=100)
@@ -48,6 +50,6 @@ class StudyFile(_Model):
     streamers: Names = Field(default_factory=lambda: ["ping-pong"])
     seeds: Seeds = Field(default_factory=lambda: [0])
     set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
-    filters: Filters = Field(default_factory=Filters)
+    filters: FilterLists = Field(default_factory=FilterLists)
     time_limit: Annotated[float, Field(ge=0, le=MOST_SECONDS)] | None = None
     node_limit: Annotated[int, Field(ge=0, le=MOST_NODES)] | None = None

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.study_row import Row
-from chipmodel.study.connection import linked, transaction
-from chipmodel.study.owner import Owner, is_alive, myself
-from chipmodel.study.record import COLUMNS, record_of, row_of
+from chipmodel.study.columns import COLUMNS, record_of, row_of
+from chipmodel.study.connection import connected, transaction
+from chipmodel.study.store_owner import Owner, is_alive, myself
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class StudyHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StudyCounts:
     """How far a study is. ``claimed`` are being worked on now, by processes that live."""
 
     points: int
@@ -65,7 +65,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
     if not path.is_file():
         hint = "run the study first: chipmodel study STUDY.yaml"
         raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
-    with linked(path, only_read=True) as link, transaction(link, "DEFERRED"):
+    with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
         named = dict(link.execute("SELECT name, value FROM header"))
         points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
         texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
@@ -78,7 +78,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
 _NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))
 
 
-class Store:
+class StudyStore:
     """One process's access to a study's file; made by ``opened``."""
 
     def __init__(self, link: sqlite3.Connection) -> None:
@@ -131,14 +131,14 @@ class Store:
         """Points of the study without a row, claimed or not."""
         return int(self._link.execute(f"SELECT count(*) FROM temp.wanted AS w WHERE {_OPEN}").fetchone()[0])
 
-    def counts(self) -> Counts:
+    def counts(self) -> StudyCounts:
         """How far the study is that the file is about."""
         ask = self._link.execute
         by_status = dict(ask("SELECT status, count(*) FROM asked JOIN rows USING (key) GROUP BY status"))
         living = [each.id for each in self._owners() if is_alive(each)]
         marks = ", ".join("?" * len(living))
         counted = f"SELECT count(*) FROM claims WHERE owner IN ({marks})"
-        return Counts(
+        return StudyCounts(
             points=ask("SELECT count(*) FROM asked").fetchone()[0],
             by_status=by_status,
             claimed=ask(counted, living).fetchone()[0],
@@ -160,7 +160,7 @@ class Store:
             yield row_of(record)
 
     def beat(self) -> None:
-        """Say that this process lives. To be called at least every ``study_owner.LEASE_SECONDS``."""
+        """Say that this process lives. To be called at least every ``store_owner.LEASE_SECONDS``."""
         if self._owner is not None:
             self._link.execute("UPDATE owners SET beat = ? WHERE id = ?", (myself().beat, self._owner))
 
@@ -215,13 +215,13 @@ _INSERT = (
 
 
 @contextmanager
-def opened(path: Path) -> Generator[Store]:
+def opened(path: Path) -> Generator[StudyStore]:
     """The store at ``path``, made where there is none; its claims are given up at the end.
 
     Raises BadInput where it cannot be opened, or is none of this version.
     """
-    with linked(path) as link:
-        store = Store(link)
+    with connected(path) as link:
+        store = StudyStore(link)
         try:
             yield store
         finally:

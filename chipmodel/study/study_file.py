@@ -26,17 +26,19 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import Document, read_text, read_yaml, validate
-from chipmodel.files.yaml_tree import Step
+from chipmodel.files.yaml_tree import PathStep
+from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, matching, source_of
-
-if TYPE_CHECKING:
-    from chipmodel.study.schema import FilterItem, StudyFile
+from dma.stream import policies, policy_named
+from solvers.branches.mergers import merger_named, mergers
+from solvers.registry import packer_named, packers
 
 T = TypeVar("T")
 S = TypeVar("S", str, int)
@@ -49,7 +51,7 @@ MOST_POINTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class StudyFilter:
     """What every matching point has: for each key, one of the patterns."""
 
     patterns: tuple[tuple[str, tuple[str, ...]], ...]
@@ -72,15 +74,13 @@ class Study:
     seeds: tuple[int, ...]
     sweeps: tuple[tuple[str, tuple[str, ...]], ...]
     """Chip fields and their values, sorted by field."""
-    include: tuple[Filter, ...]
-    exclude: tuple[Filter, ...]
+    include: tuple[StudyFilter, ...]
+    exclude: tuple[StudyFilter, ...]
     time_limit: float | None
     node_limit: int | None
 
     def chip_file(self, chip: str) -> str:
         """The preset's name, or the path of the chip file."""
-        from chipmodel.chip.chip_file import preset_names
-
         return chip if chip in preset_names() else str(self.file.parent / chip)
 
 
@@ -91,8 +91,6 @@ def read_study(path: Path) -> Study:
 
 def parse_study(text: str, path: Path) -> Study:
     """The same from its text; ``path`` says what other files' paths are relative to."""
-    from chipmodel.study.schema import StudyFile
-
     document = read_yaml(text, str(path))
     asked = validate(StudyFile, document)
     reader = _Reader(document, path.parent)
@@ -151,16 +149,12 @@ class _Reader:
         return found
 
     def chips(self, names: Sequence[str]) -> tuple[str, ...]:
-        from chipmodel.chip.chip_file import load_chip, preset_names
-
         def check(name: str) -> None:
             load_chip(name if name in preset_names() else self._chip_path(name))
 
         return self._named("chips", names, preset_names(), check)
 
     def _chip_path(self, name: str) -> str:
-        from chipmodel.chip.chip_file import preset_names
-
         path = self.folder / name
         if path.is_file():
             return str(path)
@@ -168,18 +162,12 @@ class _Reader:
         raise BadInput(f"no chip is called {shown(name)}", hint=hint)
 
     def packers(self, names: Sequence[str]) -> tuple[str, ...]:
-        from solvers.registry import packer_named, packers
-
         return self._named("packers", names, tuple(packers()), packer_named)
 
     def merges(self, names: Sequence[str]) -> tuple[str, ...]:
-        from solvers.branches.mergers import merger_named, mergers
-
         return self._named("merges", names, tuple(mergers()), merger_named)
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        from dma.stream import policies, policy_named
-
         return self._named("streamers", names, tuple(policies()), policy_named)
 
     def _named(
@@ -199,7 +187,7 @@ class _Reader:
                 raise BadInput(what, where=self._place(key, index), hint="remove one of the two")
         return tuple(values)
 
-    def _place(self, *path: Step) -> Place:
+    def _place(self, *path: PathStep) -> Place:
         return self.document.place(path)
 
     def sweeps(self, asked: StudyFile) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -219,18 +207,18 @@ class _Reader:
                 raise BadInput(f"{field} has the value {texts[index]} twice", where=where, hint="remove one")
         return tuple(texts)
 
-    def _text(self, *path: Step) -> str:
+    def _text(self, *path: PathStep) -> str:
         """A scalar as it stands in the file, so that 0.10 stays so: an item of a list, or one alone."""
         try:
             return self.document.written(path).strip()
         except KeyError:
             return self.document.written(path[:-1]).strip()
 
-    def filters(self, asked: StudyFile, kind: str) -> tuple[Filter, ...]:
+    def filters(self, asked: StudyFile, kind: str) -> tuple[StudyFilter, ...]:
         items: Sequence[FilterItem] = getattr(asked.filters, kind)
         return tuple(self._filter(asked, kind, index, item) for index, item in enumerate(items))
 
-    def _filter(self, asked: StudyFile, kind: str, index: int, item: FilterItem) -> Filter:
+    def _filter(self, asked: StudyFile, kind: str, index: int, item: FilterItem) -> StudyFilter:
         known = (*KEYS, *asked.set)
         patterns: list[tuple[str, tuple[str, ...]]] = []
         for key, values in item.items():
@@ -240,7 +228,7 @@ class _Reader:
                 raise BadInput(f"a filter cannot ask for {shown(key)}", where=place, hint=hint)
             texts = [self._text("filters", kind, index, key, each) for each in range(len(values))]
             patterns.append((key, tuple(texts)))
-        return Filter(tuple(patterns), self._place("filters", kind, index))
+        return StudyFilter(tuple(patterns), self._place("filters", kind, index))
 
 
 def reading(field: str, text: str, place: Place) -> Any:

@@ -10,7 +10,7 @@ from chipmodel.study.workload import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PointTask:
     """One point. ``chip`` is None for a packing, and where there is no such chip: then ``error`` says why."""
 
     point: Point

@@ -12,20 +12,12 @@ from threading import Thread
 from time import perf_counter
 
 from chipmodel.model.study_row import Row
-from chipmodel.study.answer import Desk, answer
-from chipmodel.study.task import Task
+from chipmodel.study.answer import WorkerCache, answer
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
 
-BEFOREHAND = (
-    "chipmodel.study.worker",
-    "chipmodel.bounds.time_bound",
-    "chipmodel.compare.packing",
-    "chipmodel.pipeline.partition",
-    "chipmodel.pipeline.single_core",
-    "workloads.load",
-    "workloads.packing.problem_csv",
-)
-"""What most points need, for the pool's forkserver to import once for all workers."""
+PRELOADED = (__name__,)
+"""Modules that the pool's forkserver imports once for all workers: this one, and so all that answers need."""
 FLUSH_SECONDS = 0.05
 """How long an answer may wait for others to be sent with it."""
 
@@ -34,10 +26,10 @@ def serve(pipe: Connection) -> None:
     """Answer the lists of tasks that come through ``pipe`` with lists of rows, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    tasks: SimpleQueue[Task] = SimpleQueue()
+    tasks: SimpleQueue[PointTask] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     gc.freeze()
-    desk = Desk(load_workload)
+    cache = WorkerCache(load_workload)
     pipe.send([])
     rows: list[Row] = []
     sent = perf_counter()
@@ -48,7 +40,7 @@ def serve(pipe: Connection) -> None:
             _send(pipe, rows)
             task = tasks.get()
             sent = perf_counter()
-        rows.append(answer(task, desk))
+        rows.append(answer(task, cache))
         if perf_counter() - sent > FLUSH_SECONDS:
             _send(pipe, rows)
             sent = perf_counter()
@@ -60,7 +52,7 @@ def _send(pipe: Connection, rows: list[Row]) -> None:
         rows.clear()
 
 
-def _listen(pipe: Connection, tasks: SimpleQueue[Task]) -> None:
+def _listen(pipe: Connection, tasks: SimpleQueue[PointTask]) -> None:
     """Always reads, so that the other side never waits; and ends the process when that is gone, whatever the
     process is at."""
     try:

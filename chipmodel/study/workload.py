@@ -11,16 +11,23 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
+from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
-
-if TYPE_CHECKING:
-    from chipmodel.model.program import Program
-    from workloads.packing.problem_csv import PackingTable
+from chipmodel.model.packing import PackingTable
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.steady_state import parse_inferences, steady
+from workloads.build.control_options import parse_iterations_option
+from workloads.from_onnx.bundled_models import SCHEME, model_file, models
+from workloads.load import load, parse_shape_option
+from workloads.packing.guillotine import guillotine_table
+from workloads.packing.problem_csv import read_packing
+from workloads.zoo import build, networks, parse_zoo_url
 
 MINIMALLOC = "minimalloc:"
 MINIMALLOC_FOLDER = "CHIPMODEL_MINIMALLOC"
@@ -54,13 +61,7 @@ def is_packing(name: str) -> bool:
 
 def matching(pattern: str, folder: Path) -> list[str]:
     """The workloads that a name with a ``*`` in it stands for, sorted; files are relative to ``folder``."""
-    from fnmatch import fnmatchcase
-
-    from workloads.from_onnx.bundled_models import SCHEME, models
-
     if pattern.startswith("zoo:"):
-        from workloads.zoo import networks
-
         return [name for n in networks() if fnmatchcase(name := f"zoo:{n.name}", pattern)]
     if pattern.startswith(SCHEME):
         return [name for model in models() if fnmatchcase(name := f"{SCHEME}{model}", pattern)]
@@ -76,8 +77,6 @@ def source_of(name: str, folder: Path) -> Source:
     """The workload that ``name`` stands for, without reading more of it than its bytes. Raises BadInput."""
     plain, _ = _split(name)
     if plain.startswith("zoo:"):
-        from workloads.zoo import build, parse_zoo_url
-
         build(*parse_zoo_url(plain))
     if plain.startswith(MADE):
         return Source(name, "", sha256(name.encode()).hexdigest())
@@ -90,8 +89,6 @@ def source_of(name: str, folder: Path) -> Source:
 
 
 def _file(plain: str, folder: Path) -> Path:
-    from workloads.from_onnx.bundled_models import SCHEME, model_file
-
     if plain.startswith(MINIMALLOC):
         return _minimalloc(plain)
     return model_file(plain) if plain.startswith(SCHEME) else folder / plain
@@ -108,11 +105,6 @@ def load_workload(source: Source) -> Program | PackingTable:
 
 
 def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
-    from chipmodel.passes.in_place import reuse
-    from chipmodel.passes.steady_state import parse_inferences, steady
-    from workloads.build.chances import parse_iterations_option
-    from workloads.load import load, parse_shape_option
-
     _refuse_others(source.name, options, ("dtype", "shape.", "iterations.", "steady_state"))
     shapes = dict(parse_shape_option(_option(k, v)) for k, v in options.items() if k.startswith("shape."))
     iterations = dict(
@@ -125,10 +117,6 @@ def _program(source: Source, plain: str, options: dict[str, str]) -> Program:
 
 
 def _packing(source: Source, plain: str, options: dict[str, str]) -> PackingTable:
-    from chipmodel.files.sizes import parse_bytes
-    from workloads.packing.guillotine import guillotine_table
-    from workloads.packing.problem_csv import read_packing
-
     _refuse_others(source.name, options, ("capacity",))
     capacity = parse_bytes(options["capacity"]) if "capacity" in options else None
     if not source.file:

@@ -1,1 +1,1 @@
-"""What is shown on stderr while work goes on."""
+"""Progress messages on stderr."""

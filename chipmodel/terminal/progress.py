@@ -1,4 +1,4 @@
-"""What is going on, on stderr, for work that takes over a second on a terminal."""
+"""A spinner on stderr for work that takes more than a second."""
 
 from __future__ import annotations
 
@@ -13,40 +13,43 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DELAY_SECONDS = 1.0
+"""Assumed: shorter work needs no message."""
 
 
 @contextmanager
 def stage(text: str) -> Generator[Callable[[object], None]]:
-    """Show ``text`` with a spinner once the body has run for a second; nothing off a terminal. The body is
-    given a function that says how far it is."""
+    """Show ``text`` with a spinner once the body has run for ``DELAY_SECONDS``, on a terminal only.
+
+    The body receives a function that shows how far the work is.
+    """
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     shown: list[Status] = []
-    said = [""]
+    detail = [""]
 
-    def words() -> Text:
+    def line() -> Text:
         from rich.text import Text
 
-        return Text(f"{text}: {said[0]}" if said[0] else text)
+        return Text(f"{text}: {detail[0]}" if detail[0] else text)
 
     def show() -> None:
         from rich.console import Console
 
-        status = Console(stderr=True).status(words())
+        status = Console(stderr=True).status(line())
         shown.append(status)
         status.start()
 
-    def say(more: object) -> None:
-        said[0] = str(more)
+    def report(more: object) -> None:
+        detail[0] = str(more)
         for status in shown:
-            status.update(words())
+            status.update(line())
 
     timer = Timer(DELAY_SECONDS, show)
     timer.daemon = True
     timer.start()
     try:
-        yield say
+        yield report
     finally:
         timer.cancel()
         timer.join()

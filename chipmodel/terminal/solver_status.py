@@ -1,4 +1,4 @@
-"""One line on stderr that follows a solver: elapsed time, the best plan, the bound, the gap between them."""
+"""One status line on stderr for a solver: elapsed time, best plan, lower bound, and the gap between them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DELAY_SECONDS = 0.5
-PER_SECOND = 8
+REFRESHES_PER_SECOND = 8
 
 
 @dataclass
-class LiveLine:
-    """What is known so far. Drawn by a thread of its own while ``live_line`` is open."""
+class SolverStatus:
+    """A solver's progress. A thread of its own draws it while ``solver_status`` is open."""
 
     peak: int | None = None
     lower_bound: int = 0
@@ -26,12 +26,12 @@ class LiveLine:
     began: float = field(default_factory=perf_counter)
 
     def update(self, peak: int | None, lower_bound: int, stage: str) -> None:
-        """Keep the best plan and the bound, and say what is being done."""
+        """Set the best peak and the lower bound, in bytes, and what the solver is doing."""
         self.peak = peak
         self.lower_bound = lower_bound
         self.stage = stage
 
-    def words(self) -> str:
+    def line(self) -> str:
         """``12.3 s  best 1,050,624 B  bound 1,048,576 B  gap 0.2%  searching``."""
         parts = [f"{perf_counter() - self.began:.1f} s"]
         parts.append("no plan yet" if self.peak is None else f"best {self.peak:,} B")
@@ -44,13 +44,13 @@ class LiveLine:
     def __rich__(self) -> Text:
         from rich.text import Text
 
-        return Text(self.words(), no_wrap=True, overflow="ellipsis")
+        return Text(self.line(), no_wrap=True, overflow="ellipsis")
 
 
 @contextmanager
-def live_line() -> Generator[LiveLine]:
-    """A ``LiveLine``, shown from half a second on where stderr is a terminal, and gone at the end."""
-    line = LiveLine()
+def solver_status() -> Generator[SolverStatus]:
+    """A status that is shown after ``DELAY_SECONDS``, where stderr is a terminal, and removed at the end."""
+    line = SolverStatus()
     if not sys.stderr.isatty():
         yield line
         return
@@ -62,7 +62,9 @@ def live_line() -> Generator[LiveLine]:
         from rich.console import Console
         from rich.live import Live
 
-        live = Live(line, console=Console(stderr=True), refresh_per_second=PER_SECOND, transient=True)
+        live = Live(
+            line, console=Console(stderr=True), refresh_per_second=REFRESHES_PER_SECOND, transient=True
+        )
         stop.append(live.stop)
         live.start()
 

@@ -1,10 +1,11 @@
-"""Whether a certificate proves what it claims: arithmetic on the problem alone, no planner involved."""
+"""Verify that a certificate proves the lower bound that it claims, by arithmetic on the problem alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 from chipmodel.model.certificate import (
     Certificate,
@@ -18,23 +19,26 @@ from chipmodel.model.certificate import (
 )
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.exhaustive import (
-    STEPS,
+    MAX_PARTIAL_PLANS,
     TooManyPlans,
     aliased,
     exhaust,
     may_not_be_together,
     may_not_share,
+    rigid_groups,
 )
 
 MAX_SUMS = 1 << 22
-"""Largest number of units of which sums of sizes are listed, one bit each."""
+"""Largest range, in units, in which sums of sizes are listed: one bit each, so 512 KiB."""
 
 
-def verify_certificate(problem: Problem, certificate: Certificate, steps: int = STEPS) -> tuple[str, ...]:
-    """Every fault of ``certificate``, in words; empty where it proves its ``bytes`` for ``problem``.
+def verify_certificate(
+    problem: Problem, certificate: Certificate, partial_plans: int = MAX_PARTIAL_PLANS
+) -> tuple[str, ...]:
+    """Describe the faults of ``certificate``; empty where it proves its ``bytes`` for ``problem``.
 
-    A ``Searched`` one has no fault but that of its form: see ``rests_on``. ``steps`` limits the partial
-    plans that a ``Core`` may cost.
+    Of a ``Searched`` one only the form can be verified: see ``rests_on``. ``partial_plans`` limits those that
+    are tried for a ``Core``.
     """
     names = _named(certificate)
     by_name = {b.name: b for b in problem.buffers}
@@ -43,25 +47,24 @@ def verify_certificate(problem: Problem, certificate: Certificate, steps: int = 
         return (f"the problem has no buffer {missing[0]!r}",)
     if len(set(names)) < len(names):
         return ("a buffer is named twice",)
-    rooms = _rooms(problem)
-    if any(b.start < a.stop for a, b in pairwise(rooms)):
+    if any(b.start < a.stop for a, b in pairwise(_memories(problem))):
         return ("the problem's memories overlap",)
     buffers = [by_name[name] for name in names]
     match certificate:
         case LiveSet():
-            return _live_set(problem, certificate, buffers)
+            return _live_set_faults(problem, certificate, buffers)
         case Tallest():
-            return _compare(certificate.bytes, _lowest_end(problem, buffers[0]))
+            return _claim_faults(certificate.bytes, _lowest_end(problem, buffers[0]))
         case Regions():
-            return _regions(problem, certificate, buffers)
+            return _regions_faults(problem, certificate, buffers)
         case Reachable():
-            return _reachable(problem, certificate)
+            return _reachable_faults(problem, certificate)
         case Contradiction():
-            return _contradiction(problem, buffers)
+            return _contradiction_faults(problem, buffers)
         case Core():
-            return _core(problem, certificate, buffers, steps)
+            return _core_faults(problem, certificate, buffers, partial_plans)
         case Searched():
-            return _searched(certificate)
+            return _searched_faults(certificate)
 
 
 def _named(certificate: Certificate) -> tuple[str, ...]:
@@ -74,33 +77,34 @@ def _named(certificate: Certificate) -> tuple[str, ...]:
             return certificate.buffers
 
 
-def _compare(claimed: int | None, proven: int | None) -> tuple[str, ...]:
+def _claim_faults(claimed: int | None, proven: int | None) -> tuple[str, ...]:
+    """Compare bounds in bytes; None means that there is no plan at all."""
     if proven is None or (claimed is not None and claimed <= proven):
         return ()
-    claim = "that there is no plan at all" if claimed is None else f"{claimed}"
-    return (f"it claims {claim}, and proves {proven}",)
+    claim = "that there is no plan at all" if claimed is None else f"{claimed} bytes"
+    return (f"it claims {claim}, but proves only {proven} bytes",)
 
 
-def _live_set(problem: Problem, certificate: LiveSet, buffers: list[Buffer]) -> tuple[str, ...]:
+def _live_set_faults(problem: Problem, certificate: LiveSet, buffers: list[Buffer]) -> tuple[str, ...]:
     unit = certificate.unit
     if unit < 1:
         return (f"its unit is {unit}",)
-    odd = [b.name for b in buffers if b.alignment % unit]
-    if odd:
-        return (f"buffer {odd[0]!r} is not aligned to {unit}",)
-    faults = _not_together(problem, certificate.position, buffers)
-    return faults or _compare(certificate.bytes, _stacked(buffers, unit))
+    unaligned = [b.name for b in buffers if b.alignment % unit]
+    if unaligned:
+        return (f"buffer {unaligned[0]!r} is not aligned to {unit}",)
+    faults = _sharing_faults(problem, certificate.position, buffers)
+    return faults or _claim_faults(certificate.bytes, _stacked_bytes(buffers, unit))
 
 
-def _stacked(buffers: list[Buffer], unit: int) -> int:
-    """The least end of ``buffers`` that share no byte and all start at multiples of ``unit``."""
+def _stacked_bytes(buffers: list[Buffer], unit: int) -> int:
+    """The least peak of ``buffers`` that share no byte and all start at multiples of ``unit``."""
     whole = [-(-b.bytes // unit) * unit for b in buffers]
     spare = max((w - b.bytes for w, b in zip(whole, buffers, strict=True)), default=0)
     return sum(whole) - spare
 
 
-def _not_together(problem: Problem, position: int, buffers: list[Buffer]) -> tuple[str, ...]:
-    """In words, why ``buffers`` might share bytes; empty where they may not."""
+def _sharing_faults(problem: Problem, position: int, buffers: list[Buffer]) -> tuple[str, ...]:
+    """Say why ``buffers`` might share bytes at ``position``; empty where they may not."""
     for buffer in buffers:
         if not any(position in interval for interval in buffer.live):
             return (f"buffer {buffer.name!r} is not alive at {position}",)
@@ -114,33 +118,34 @@ def _not_together(problem: Problem, position: int, buffers: list[Buffer]) -> tup
 def _lowest_end(problem: Problem, buffer: Buffer) -> int | None:
     """The least end that ``buffer`` may have; None where its constraints leave it no offset."""
     ends: list[int] = []
-    for room in _rooms(problem):
-        if problem.memories and buffer.memories and room.name not in buffer.memories:
+    for memory in _memories(problem):
+        if problem.memories and buffer.memories and memory.name not in buffer.memories:
             continue
-        offset = -(-max(0, room.start) // buffer.alignment) * buffer.alignment
+        offset = -(-max(0, memory.start) // buffer.alignment) * buffer.alignment
         if buffer.pinned is not None:
             if buffer.pinned < offset or buffer.pinned % buffer.alignment:
                 continue
             offset = buffer.pinned
-        if not problem.memories or offset + buffer.bytes <= room.stop:
+        if not problem.memories or offset + buffer.bytes <= memory.stop:
             ends.append(offset + buffer.bytes)
     return min(ends, default=None)
 
 
-def _rooms(problem: Problem) -> tuple[Memory, ...]:
-    """The memories, lowest first, or all of the address space as one (whose stop is not used)."""
+def _memories(problem: Problem) -> tuple[Memory, ...]:
+    """The memories, lowest first, or the whole address space as one, whose stop has no meaning."""
     if not problem.memories:
         return (Memory("", 0, 0),)
     return tuple(sorted(problem.memories, key=lambda m: m.start))
 
 
-def _regions(problem: Problem, certificate: Regions, buffers: list[Buffer]) -> tuple[str, ...]:
-    faults = _not_together(problem, certificate.position, buffers)
-    return faults or _compare(certificate.bytes, _filled(problem, buffers))
+def _regions_faults(problem: Problem, certificate: Regions, buffers: list[Buffer]) -> tuple[str, ...]:
+    faults = _sharing_faults(problem, certificate.position, buffers)
+    return faults or _claim_faults(certificate.bytes, _filled_peak(problem, buffers))
 
 
-def _filled(problem: Problem, buffers: list[Buffer]) -> int | None:
-    """The least peak of a live set, from the sums that its gaps can take; None where they cannot."""
+def _filled_peak(problem: Problem, buffers: list[Buffer]) -> int | None:
+    """A lower bound on the peak of a live set, from the bytes that each gap can take; None where all of the
+    gaps together are too small."""
     pinned = [b for b in buffers if b.pinned is not None]
     loose = [b for b in buffers if b.pinned is None and b.bytes]
     peak = max((b.bytes + (b.pinned or 0) for b in pinned), default=0)
@@ -157,37 +162,38 @@ def _filled(problem: Problem, buffers: list[Buffer]) -> int | None:
 
 
 def _gaps(problem: Problem, pinned: list[Buffer]) -> Iterable[tuple[str, int, int | None]]:
-    """What ``pinned`` buffers leave free of the memories, lowest first; a stop of None is no end."""
+    """Memory, start and stop of each range that ``pinned`` buffers leave free, lowest first; a stop of None
+    means that the range has no end."""
     taken = sorted((b.pinned or 0, (b.pinned or 0) + b.bytes) for b in pinned if b.bytes)
-    for room in _rooms(problem):
-        start = max(0, room.start)
+    for memory in _memories(problem):
+        start = max(0, memory.start)
         for low, high in taken:
-            if problem.memories and low >= room.stop:
+            if problem.memories and low >= memory.stop:
                 break
             if low > start:
-                yield room.name, start, low
+                yield memory.name, start, low
             start = max(start, high)
         if not problem.memories:
-            yield room.name, start, None
-        elif start < room.stop:
-            yield room.name, start, room.stop
+            yield memory.name, start, None
+        elif start < memory.stop:
+            yield memory.name, start, memory.stop
 
 
-def _largest_sum(sizes: list[int], room: int) -> int:
-    """The largest sum of some of ``sizes`` of at most ``room``, or an upper bound where it is too long."""
-    if sum(sizes) <= room:
+def _largest_sum(sizes: list[int], limit: int) -> int:
+    """The largest sum of a subset of ``sizes`` of at most ``limit``; beyond ``MAX_SUMS`` an upper bound."""
+    if sum(sizes) <= limit:
         return sum(sizes)
     unit = gcd(*sizes)
-    if room // unit > MAX_SUMS:
-        return room // unit * unit
-    mask = (1 << (room // unit + 1)) - 1
+    if limit // unit > MAX_SUMS:
+        return limit // unit * unit
+    mask = (1 << (limit // unit + 1)) - 1
     sums = 1
     for size in sizes:
-        sums |= (sums << (size // unit)) & mask if size <= room else 0
+        sums |= (sums << (size // unit)) & mask if size <= limit else 0
     return (sums.bit_length() - 1) * unit
 
 
-def _reachable(problem: Problem, certificate: Reachable) -> tuple[str, ...]:
+def _reachable_faults(problem: Problem, certificate: Reachable) -> tuple[str, ...]:
     faults = verify_certificate(problem, certificate.floor)
     if faults:
         return faults
@@ -195,50 +201,64 @@ def _reachable(problem: Problem, certificate: Reachable) -> tuple[str, ...]:
         return ()
     if problem.memories:
         return ("sums of sizes prove nothing where there are several memories",)
-    sums = _tops(problem, certificate.bytes)
-    if isinstance(sums, str):
-        return (sums,)
-    between = [s for s in sums if certificate.floor.bytes <= s < certificate.bytes]
+    grid = _grid(problem)
+    if grid is None:
+        return ("its buffers have several alignments, and not all sizes are multiples of them",)
+    if not grid.unit or certificate.bytes // grid.unit > MAX_SUMS:
+        return ("there are too many sums to list",)
+    ends = _possible_ends(problem, grid, certificate.bytes)
+    between = [end for end in ends if certificate.floor.bytes <= end]
     return (f"a peak of {min(between)} is a sum of sizes",) if between else ()
 
 
-def _tops(problem: Problem, below: int) -> set[int] | str:
-    """All sums below ``below`` that may be the end of a buffer in a plan that is slid down."""
-    rigid = _rigid_groups(problem)
+class _Grid(NamedTuple):
+    """In a plan whose buffers are all moved down, offsets and ends are multiples of ``unit``, and each offset
+    is the end of another buffer rounded up to ``alignment``."""
+
+    unit: int
+    alignment: int
+
+
+def _grid(problem: Problem) -> _Grid | None:
+    """None where alignments differ and sizes are not multiples of all of them."""
     pins = [b.pinned for b in problem.buffers if b.pinned is not None]
     alignments = {b.alignment for b in problem.buffers}
     unit = gcd(*(b.bytes for b in problem.buffers), *pins)
-    round_to = 1
-    if any(unit % a for a in alignments):
-        if len(alignments) > 1:
-            return "buffers of several alignments, and not all sizes are multiples of them"
-        round_to = alignments.pop()
-        unit = gcd(unit, round_to)
-    if not unit or below // unit > MAX_SUMS:
-        return "there are too many sums to list"
-    starts = sum(1 << s for s in {p // unit for p in (0, *pins) if p < below})
-    mask = (1 << (below // unit + 1)) - 1
-    for group in rigid:
-        grown = starts
-        for size in {-(-b.bytes // round_to) * round_to for b in group}:
-            grown |= (starts << (size // unit)) & mask if size <= below else 0
-        starts = grown
-    ends = 0
-    for size in {b.bytes for b in problem.buffers if b.bytes <= below}:
-        ends |= (starts << (size // unit)) & mask
-    return {i * unit for i, bit in enumerate(bin(ends)[:1:-1]) if bit == "1" and i * unit < below}
+    if not any(unit % a for a in alignments):
+        return _Grid(unit, 1)
+    if len(alignments) > 1:
+        return None
+    (alignment,) = alignments
+    return _Grid(gcd(unit, alignment), alignment)
 
 
-def _rigid_groups(problem: Problem) -> list[list[Buffer]]:
-    groups: list[set[str]] = [{b.name} for b in problem.buffers]
-    for names in problem.colocated:
-        met = [g for g in groups if g & set(names)]
-        groups = [g for g in groups if g not in met] + [set[str]().union(*met)]
-    by_name = {b.name: b for b in problem.buffers}
-    return [[by_name[name] for name in group] for group in groups if group]
+def _possible_ends(problem: Problem, grid: _Grid, below: int) -> list[int]:
+    """All sums of sizes below ``below`` that may be the end of a buffer, ascending.
+
+    Sets of sums are integers here: bit number n stands for n units. A chain of buffers, each at the end of
+    the one before it, holds each rigid group at most once.
+    """
+    unit, mask = grid.unit, (1 << (below // grid.unit + 1)) - 1
+    pins = [b.pinned for b in problem.buffers if b.pinned is not None]
+    offsets = sum(1 << offset for offset in {p // unit for p in (0, *pins) if p < below})
+    for group in rigid_groups(problem.buffers, problem.colocated):
+        offsets |= _added(
+            offsets, {-(-b.bytes // grid.alignment) * grid.alignment for b in group}, unit, mask
+        )
+    ends = _added(offsets, {b.bytes for b in problem.buffers}, unit, mask)
+    return [i * unit for i, bit in enumerate(bin(ends)[:1:-1]) if bit == "1" and i * unit < below]
 
 
-def _contradiction(problem: Problem, buffers: list[Buffer]) -> tuple[str, ...]:
+def _added(sums: int, sizes: set[int], unit: int, mask: int) -> int:
+    """Each of ``sums`` plus each of ``sizes``, as far as ``mask`` goes."""
+    result = 0
+    for size in sizes:
+        if size // unit < mask.bit_length():
+            result |= (sums << (size // unit)) & mask
+    return result
+
+
+def _contradiction_faults(problem: Problem, buffers: list[Buffer]) -> tuple[str, ...]:
     if len(buffers) < 2:
         return ("it names fewer than two buffers",)
     first, last = buffers[0], buffers[-1]
@@ -248,33 +268,35 @@ def _contradiction(problem: Problem, buffers: list[Buffer]) -> tuple[str, ...]:
             return ()
     for a, b in pairwise(buffers):
         if not aliased(problem, a, b):
-            return (f"buffers {a.name!r} and {b.name!r} are not colocated, and their pins do not collide",)
+            return (f"buffers {a.name!r} and {b.name!r} are not colocated, and their pins do not overlap",)
     if first.pinned is not None and last.pinned is not None and first.pinned != last.pinned:
         return ()
     apart = bool(problem.memories) and may_not_be_together(problem, first, last)
     if first.bytes and last.bytes and (may_not_share(problem, first, last) or apart):
         return ()
-    return (f"buffers {first.name!r} and {last.name!r} may lie at one offset",)
+    return (f"buffers {first.name!r} and {last.name!r} may have the same offset",)
 
 
-def _core(problem: Problem, certificate: Core, buffers: list[Buffer], steps: int) -> tuple[str, ...]:
+def _core_faults(
+    problem: Problem, certificate: Core, buffers: list[Buffer], partial_plans: int
+) -> tuple[str, ...]:
     alone = Problem(
         tuple(buffers), None, problem.memories, problem.colocated, problem.separated, problem.apart
     )
     limit = None if certificate.bytes is None else certificate.bytes - 1
     try:
-        plan = exhaust(alone, limit, steps)
+        plan = exhaust(alone, limit, partial_plans)
     except TooManyPlans:
-        return (f"its {len(buffers)} buffers have more than {steps} partial plans: not verified",)
+        return (f"its {len(buffers)} buffers have more than {partial_plans} partial plans: not verified",)
     if plan is None:
         return ()
     peak = max((plan.offsets[b.name] + b.bytes for b in buffers if b.bytes), default=0)
     return (f"its buffers fit in {peak} bytes",)
 
 
-def _searched(certificate: Searched) -> tuple[str, ...]:
+def _searched_faults(certificate: Searched) -> tuple[str, ...]:
     if not certificate.solver or not certificate.record:
-        return ("it does not say who searched what",)
+        return ("it does not name its solver and what that has searched",)
     if certificate.nodes < 0 or (certificate.bytes is not None and certificate.bytes < 0):
-        return ("it has a negative number",)
+        return ("its nodes or bytes are negative",)
     return ()

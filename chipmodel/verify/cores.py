@@ -1,74 +1,54 @@
-"""Verifies the commands of several cores: each core's alone, and what they do to one another.
+"""Verify the commands of several cores: each core's on their own, and their use of each other's tensors.
 
-Each core runs a part of the program (``chipmodel.model.core_parts`` says which), and ``verify`` proves that
-its commands do that, given that what other cores make is in Psram when it is loaded. Here it is proven that
-it is: every load is behind an ``Acquire``, every ``Release`` behind all that makes the tensor, no two things
-share bytes of Psram, nothing is stored over what another core may read, and no cores wait for one another in
-a circle. Nothing is shared with the planners but the vocabulary.
+Each core runs a part of the program (see ``chipmodel.model.core_parts``), and ``verify`` proves that its
+commands do so, provided that tensors of other cores are in Psram when they are loaded. This module proves
+that they are: every load comes after an ``Acquire``, every ``Release`` after all commands that make the
+tensor, no two tensors or weights share bytes of Psram, no store overwrites a tensor that another core may
+read, and the cores do not deadlock. Nothing is shared with the planners but the vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import If, Loop, Node, Program, ops
-from chipmodel.plan_file.document import PlanFile
-from chipmodel.verify.commands import MOST_VIOLATIONS, buffer_faults, verify
-from chipmodel.verify.commands import verify_file as verify_one_core
+from chipmodel.model.program import If, Node, Program, ops
+from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
-Streams = Sequence[tuple[Command, ...]]
+CoreCommands = Sequence[tuple[Command, ...]]
+"""The commands of each core."""
 
 
-def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
-    """What is wrong with a plan file, of one core or of several, in words; empty for a correct one."""
-    if not plan.cores:
-        wrong = [f"op {op!r} is for core {core}" for op, core in _elsewhere(program, {})]
-        return (*wrong, *verify_one_core(program, plan, chip))[:MOST_VIOLATIONS]
+def verify_cores(program: Program, streams: CoreCommands, chip: Chip) -> tuple[str, ...]:
+    """Describe the first ``MAX_VIOLATIONS`` violations of the commands of each core."""
     faults: list[str] = []
-    if len(plan.cores) != chip.cores:
-        faults.append(f"the plan is for {len(plan.cores)} cores, the chip has {chip.cores}")
-    peak = max(core.peak_bytes for core in plan.cores)
-    if peak != plan.peak_bytes:
-        faults.append(f"the plan says its peak is {plan.peak_bytes} bytes, its worst core's is {peak}")
-    for number, core in enumerate(plan.cores):
-        alone = replace(plan, peak_bytes=core.peak_bytes, buffers=core.buffers, commands=core.commands)
-        faults += [f"core {number}: {fault}" for fault in buffer_faults(program, alone, chip)]
-    faults += verify_cores(program, [core.commands for core in plan.cores], chip)
-    return tuple(dict.fromkeys(faults))[:MOST_VIOLATIONS]
-
-
-def verify_cores(program: Program, streams: Streams, chip: Chip) -> tuple[str, ...]:
-    """What is wrong with the commands of the cores, in words, the first ``MOST_VIOLATIONS``."""
-    faults: list[str] = []
-    runs = [set(_run(commands)) for commands in streams]
+    runs = [set(_nodes_run(commands)) for commands in streams]
     core_of: dict[str, int] = {}
     for node in program.body:
         on = [core for core, names in enumerate(runs) if node.name in names]
         if len(on) > 1:
             faults.append(f"{node.name!r} runs on cores {', '.join(map(str, on))}")
         core_of[node.name] = on[0] if on else 0
-    faults += [f"op {op!r} is for core {core}" for op, core in _elsewhere(program, core_of)]
-    found = uses(program)
-    faults += _torn(program, found, core_of)
+    faults += misplaced_ops(program, core_of)
+    faults += _inconsistent_tensors(program, uses(program), core_of)
     if faults:
-        return tuple(faults)[:MOST_VIOLATIONS]
+        return tuple(faults)[:MAX_VIOLATIONS]
     parts = split(program, core_of, len(streams))
     for part, commands in zip(parts, streams, strict=True):
         alone = verify(part.program, commands, chip)
         faults += [f"core {part.core}: {fault}" for fault in (*alone, *_protocol(part, commands))]
-    faults += _in_psram(parts, streams)
-    faults += _circle(streams)
-    return tuple(dict.fromkeys(faults))[:MOST_VIOLATIONS]
+    faults += _psram_faults(parts, streams)
+    faults += _deadlocks(streams)
+    return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
 
 
-def _run(commands: tuple[Command, ...]) -> Iterator[str]:
-    """Names of the nodes that outermost commands run."""
+def _nodes_run(commands: tuple[Command, ...]) -> Iterator[str]:
+    """Names of the nodes that the outermost commands run."""
     for command in commands:
         match command:
             case Compute():
@@ -79,16 +59,17 @@ def _run(commands: tuple[Command, ...]) -> Iterator[str]:
                 pass
 
 
-def _elsewhere(program: Program, core_of: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Ops that the workload gives another core than the plan does."""
+def misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]:
+    """Ops that the workload assigns to another core than the plan does."""
     for node in program.body:
         for op in ops((node,)):
-            if op.core is not None and op.core != core_of.get(node.name, 0):
-                yield op.name, op.core
+            core = core_of.get(node.name, 0)
+            if op.core is not None and op.core != core:
+                yield f"op {op.name!r} runs on core {core}, the workload assigns it to core {op.core}"
 
 
-def _torn(program: Program, found: Uses, core_of: Mapping[str, int]) -> Iterator[str]:
-    """Tensors whose definitions lie on several cores, or that one core may find newer than it should."""
+def _inconsistent_tensors(program: Program, found: Uses, core_of: Mapping[str, int]) -> Iterator[str]:
+    """Tensors that several cores define, or of which a core may read a newer definition than it should."""
     core_at = [core_of[node.name] for node in program.body]
     for name, definers in found.defined.items():
         cores = {core_at[index] for index in definers}
@@ -96,34 +77,27 @@ def _torn(program: Program, found: Uses, core_of: Mapping[str, int]) -> Iterator
             yield f"{name!r} is defined on cores {', '.join(map(str, sorted(cores)))}"
         for reader in found.read.get(name, ()):
             if reader < definers[-1] and core_at[reader] not in cores:
-                yield f"core {core_at[reader]} reads {name!r}, of which another core makes a newer value"
-
-
-def _nodes(body: tuple[Node, ...]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        for inner in node.arms if isinstance(node, If) else (node,) if isinstance(node, Loop) else ():
-            yield from _nodes(inner.body)
+                yield f"core {core_at[reader]} reads {name!r}, which another core defines again later"
 
 
 # -- acquire and release ---------------------------------------------------------------------------
 
 
 def _protocol(part: CorePart, commands: tuple[Command, ...]) -> list[str]:
-    """Loads without an acquire, and releases that are missing or too early."""
-    nodes = {node.name: node for node in _nodes(part.program.body)}
+    """Loads without an acquire, and releases that are missing, conditional or too early."""
+    nodes = {node.name: node for node in part.program.nodes()}
     faults = list(_unacquired(part, commands, nodes, set()))
     released = {c.tensor: index for index, c in enumerate(commands) if isinstance(c, Release)}
     for inner in (b for c in commands if isinstance(c, Branch | Repeat) for b in walk((c,))):
         if isinstance(inner, Release):
-            faults.append(f"{inner.tensor!r} is released inside of an if or loop, perhaps never")
+            faults.append(f"{inner.tensor!r} is released within an if or loop, which may not run")
     for name in part.exports:
         if name not in released:
-            faults.append(f"{name!r} is never released, and another core needs it")
+            faults.append(f"{name!r} is never released, but another core needs it")
     for index, command in enumerate(commands):
         for name in {name for c in walk((command,)) for name in _made(c)}:
             if index > released.get(name, index):
-                faults.append(f"{name!r} is released before the last of it is made and stored")
+                faults.append(f"{name!r} is released before all of it has been made and stored")
     return faults
 
 
@@ -140,17 +114,17 @@ def _made(command: Command) -> tuple[str, ...]:
 def _unacquired(
     part: CorePart, commands: tuple[Command, ...], nodes: Mapping[str, Node], acquired: set[tuple[str, int]]
 ) -> Iterator[str]:
-    """What is read of another core's tensors where not every path has waited for it; ``acquired`` grows."""
+    """Reads of another core's tensors that some path comes to without an acquire; adds to ``acquired``."""
     for command in commands:
         match command:
             case Acquire():
                 acquired.add((command.tensor, command.core))
             case DmaStart() if command.direction == "load" and not command.at.part.weights:
-                yield from _missed(part, command.at.part.name, f"transfer {command.name!r}", acquired)
+                yield from _read_fault(part, command.at.part.name, f"transfer {command.name!r}", acquired)
             case Branch():
                 node = nodes.get(command.name)
                 if isinstance(node, If) and node.condition and command.condition is None:
-                    yield from _missed(part, node.condition, f"if {command.name!r}", acquired)
+                    yield from _read_fault(part, node.condition, f"if {command.name!r}", acquired)
                 for arm in command.arms:
                     yield from _unacquired(part, arm.body, nodes, set(acquired))
             case Repeat():
@@ -159,36 +133,36 @@ def _unacquired(
                 pass
 
 
-def _missed(part: CorePart, name: str, who: str, acquired: set[tuple[str, int]]) -> Iterator[str]:
+def _read_fault(part: CorePart, name: str, subject: str, acquired: set[tuple[str, int]]) -> Iterator[str]:
     maker = part.imports.get(name)
     if maker is not None and (name, maker) not in acquired:
-        yield f"{who} reads {name!r} without waiting for core {maker}, which makes it"
+        yield f"{subject} reads {name!r} without waiting for core {maker}, which makes it"
 
 
-def _circle(streams: Streams) -> list[str]:
-    """Cores that wait for one another: each runs as far as it can, whatever path it takes."""
+def _deadlocks(streams: CoreCommands) -> list[str]:
+    """Cores that wait forever: each runs as far as it can on every path."""
     at = [0] * len(streams)
     released: set[tuple[int, str]] = set()
     moved = True
     while moved:
         moved = False
         for core, commands in enumerate(streams):
-            while at[core] < len(commands) and not _lacks(commands[at[core]], released):
+            while at[core] < len(commands) and not _unreleased(commands[at[core]], released):
                 command = commands[at[core]]
                 if isinstance(command, Release):
                     released.add((core, command.tensor))
                 at[core] += 1
                 moved = True
     return [
-        f"core {core} waits for {lacked.tensor!r} of core {lacked.core} for ever"
+        f"core {core} waits for {acquire.tensor!r} of core {acquire.core} forever"
         for core, commands in enumerate(streams)
         if at[core] < len(commands)
-        for lacked in _lacks(commands[at[core]], released)[:1]
+        for acquire in _unreleased(commands[at[core]], released)[:1]
     ]
 
 
-def _lacks(command: Command, released: set[tuple[int, str]]) -> list[Acquire]:
-    """What some path through ``command`` waits for that is not there."""
+def _unreleased(command: Command, released: set[tuple[int, str]]) -> list[Acquire]:
+    """The acquires on any path through ``command`` whose tensor is not released yet."""
     inside = [c for c in walk((command,)) if isinstance(c, Acquire)]
     return [c for c in inside if (c.core, c.tensor) not in released]
 
@@ -197,64 +171,75 @@ def _lacks(command: Command, released: set[tuple[int, str]]) -> list[Acquire]:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Home:
-    """A place in Psram and what lies there: one core's thing, or (``core`` -1) a tensor that several know."""
+class _PsramRange:
+    """Addresses of Psram, and what they hold: data of one core, or (``core`` -1) a tensor of several."""
 
     start: int
     stop: int
     core: int
     tensor: str
 
+    def __str__(self) -> str:
+        return f"{self.tensor!r}" if self.core < 0 else f"data of core {self.core}"
 
-def _in_psram(parts: Sequence[CorePart], streams: Streams) -> list[str]:
-    """Places that overlap though they hold different things, and stores over what other cores may read."""
-    known = [{*p.program.inputs, *p.imports, *p.exports} for p in parts]
-    shared = {n for i, names in enumerate(known) for other in known[:i] for n in names & other}
-    homes = {home for core, commands in enumerate(streams) for home in _homes(core, commands, shared)}
-    faults = [
-        f"{_words(a)} and {_words(b)} share Psram [{b.start}, {min(a.stop, b.stop)})"
-        for a, b in _overlaps(sorted(homes))
-    ]
-    starts: dict[str, set[int]] = {}
-    for home in homes:
-        if home.core < 0:
-            starts.setdefault(home.tensor, set()).add(home.start)
-    faults += [
-        f"{name!r} lies at {' and '.join(map(str, sorted(at)))} in Psram, depending on the core"
-        for name, at in sorted(starts.items())
-        if len(at) > 1
-    ]
-    places = {home.tensor: Interval(home.start, home.stop) for home in homes if home.core < 0}
+
+def _psram_faults(parts: Sequence[CorePart], streams: CoreCommands) -> list[str]:
+    """Overlapping ranges of Psram, and stores over tensors that other cores may read."""
+    shared = _shared_tensors(parts)
+    ranges = {each for core, commands in enumerate(streams) for each in _ranges(core, commands, shared)}
+    faults = [*_overlaps(sorted(ranges)), *_split_tensors(ranges)]
+    places = {each.tensor: Interval(each.start, each.stop) for each in ranges if each.core < 0}
     for part, commands in zip(parts, streams, strict=True):
-        mine = {name: place for name, place in places.items() if name not in part.exports}
-        faults += [
-            f"core {part.core}: {name!r}, which several cores know, is stored over by {start.name!r}"
-            for start in walk(commands)
-            if isinstance(start, DmaStart) and start.direction == "store"
-            for name, place in mine.items()
-            if place.overlaps(start.home)
-        ]
-        faults += _after_release(part, commands, places)
+        faults += _stores_over_imports(part, commands, places)
+        faults += _stores_after_release(part, commands, places)
     return faults
 
 
-def _homes(core: int, commands: tuple[Command, ...], shared: set[str]) -> set[_Home]:
-    """A core's places; one that a shared tensor has is that tensor's, whatever else is kept there before."""
+def _shared_tensors(parts: Sequence[CorePart]) -> set[str]:
+    """Tensors that more than one core uses."""
+    used = [{*p.program.inputs, *p.imports, *p.exports} for p in parts]
+    return {name for i, names in enumerate(used) for other in used[:i] for name in names & other}
+
+
+def _ranges(core: int, commands: tuple[Command, ...], shared: set[str]) -> set[_PsramRange]:
+    """The ranges that a core's transfers use; one that ever holds a shared tensor counts as that tensor's."""
     starts = [c for c in walk(commands) if isinstance(c, DmaStart) and len(c.home)]
     named = {c.home: c.at.part.name for c in starts if not c.at.part.weights and c.at.part.name in shared}
     return {
-        _Home(c.home.start, c.home.stop, -1 if c.home in named else core, named.get(c.home, ""))
+        _PsramRange(c.home.start, c.home.stop, -1 if c.home in named else core, named.get(c.home, ""))
         for c in starts
     }
 
 
-def _overlaps(homes: list[_Home]) -> Iterator[tuple[_Home, _Home]]:
-    for a, b in pairwise(homes):
+def _overlaps(ranges: list[_PsramRange]) -> Iterator[str]:
+    for a, b in pairwise(ranges):
         if b.start < a.stop:
-            yield a, b
+            yield f"{a} and {b} share Psram [{b.start}, {min(a.stop, b.stop)})"
 
 
-def _after_release(
+def _split_tensors(ranges: set[_PsramRange]) -> Iterator[str]:
+    """Shared tensors for which the cores use different addresses."""
+    starts: dict[str, set[int]] = {}
+    for each in ranges:
+        if each.core < 0:
+            starts.setdefault(each.tensor, set()).add(each.start)
+    for name, addresses in sorted(starts.items()):
+        if len(addresses) > 1:
+            yield f"the cores use {name!r} at {' and '.join(map(str, sorted(addresses)))} in Psram"
+
+
+def _stores_over_imports(
+    part: CorePart, commands: tuple[Command, ...], places: Mapping[str, Interval]
+) -> Iterator[str]:
+    """Stores over a shared tensor by a core that does not make it."""
+    imports = {name: place for name, place in places.items() if name not in part.exports}
+    for start in _stores(commands):
+        for name, place in imports.items():
+            if place.overlaps(start.home):
+                yield f"core {part.core}: {start.name!r} stores over {name!r}, which several cores use"
+
+
+def _stores_after_release(
     part: CorePart, commands: tuple[Command, ...], places: Mapping[str, Interval]
 ) -> Iterator[str]:
     """Stores over a tensor that other cores may read already."""
@@ -262,12 +247,13 @@ def _after_release(
     for command in commands:
         if isinstance(command, Release) and command.tensor in places:
             released[command.tensor] = places[command.tensor]
-        for start in walk((command,)):
-            if isinstance(start, DmaStart) and start.direction == "store":
-                for name, place in released.items():
-                    if place.overlaps(start.home):
-                        yield f"core {part.core}: {start.name!r} stores over {name!r}, which is released"
+        for start in _stores((command,)):
+            for name, place in released.items():
+                if place.overlaps(start.home):
+                    yield f"core {part.core}: {start.name!r} stores over {name!r}, which is released"
 
 
-def _words(home: _Home) -> str:
-    return f"{home.tensor!r}" if home.core < 0 else f"something of core {home.core}"
+def _stores(commands: tuple[Command, ...]) -> Iterator[DmaStart]:
+    for command in walk(commands):
+        if isinstance(command, DmaStart) and command.direction == "store":
+            yield command

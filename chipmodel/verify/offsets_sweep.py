@@ -1,9 +1,9 @@
-"""``plan.check`` for large problems: the same verdicts, by a sweep over time instead of every pair.
+"""Check the offsets of large plans by a sweep over time instead of every pair of buffers.
 
-A sweep keeps the live buffers sorted by offset. While no two of them collide, one that starts can only
-collide with its neighbours; so the first collision is seen by looking at those, and a plan without any
-is told from one with some in O(n log n). The violations themselves are then put into words by ``check``
-on the buffers that are involved.
+The sweep keeps the live buffers sorted by offset. While no two of them overlap, a buffer that starts can
+overlap its neighbours only, so comparing neighbours finds the first overlap: a correct plan is accepted in
+O(n log n). ``check`` then describes the violations of the buffers that are involved, so both checks say
+the same.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from chipmodel.model.interval import merged
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
 
-FROM_BUFFERS = 2000
-"""From this many buffers on the sweep is worth its while; ``check`` takes about a second for as many."""
+SWEEP_MIN_BUFFERS = 2000
+"""Number of buffers from which the sweep is used; ``check`` takes about a second for as many (measured)."""
 
 
 def check_fast(problem: Problem, plan: Plan) -> tuple[str, ...]:
-    """Every way in which ``plan`` is wrong, as ``check`` says it; in the same order."""
-    if len(problem.buffers) < FROM_BUFFERS:
+    """Return the violations that ``check`` finds, in the same order."""
+    if len(problem.buffers) < SWEEP_MIN_BUFFERS:
         return check(problem, plan)
     return check_by_sweep(problem, plan)
 
 
 def check_by_sweep(problem: Problem, plan: Plan) -> tuple[str, ...]:
-    """``check_fast`` whatever the number of buffers."""
-    alone = _alone(problem, plan)
+    """As ``check_fast``, by the sweep for any number of buffers."""
+    single = _single_violations(problem, plan)
     placed = [i for i, b in enumerate(problem.buffers) if b.name in plan.offsets]
-    pairs = _collisions(problem, plan, placed) | _listed(problem, plan)
+    pairs = _overlapping_pairs(problem, plan, placed) | _constrained_pairs(problem, plan)
     found = [
-        fault
+        violation
         for later, earlier in sorted(pairs)
-        for fault in _pair_faults(problem, plan, problem.buffers[earlier], problem.buffers[later])
+        for violation in _pair_violations(problem, plan, problem.buffers[earlier], problem.buffers[later])
     ]
-    return (*alone, *found)
+    return (*single, *found)
 
 
-def _alone(problem: Problem, plan: Plan) -> list[str]:
-    """What ``check`` says of buffers without offsets, and of each buffer by itself."""
+def _single_violations(problem: Problem, plan: Plan) -> list[str]:
+    """The violations of buffers without an offset, then those of each buffer on its own."""
     bare = replace(problem, colocated=(), separated=(), apart=())
     missing: list[str] = []
-    alone: list[str] = []
+    single: list[str] = []
     for buffer in problem.buffers:
-        faults = check(replace(bare, buffers=(buffer,)), plan)
-        (alone if buffer.name in plan.offsets else missing).extend(faults)
-    return missing + alone
+        found = check(replace(bare, buffers=(buffer,)), plan)
+        (single if buffer.name in plan.offsets else missing).extend(found)
+    return missing + single
 
 
-def _pair_faults(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> Iterable[str]:
-    """What ``check`` says of two buffers together, without what it says of each."""
+def _pair_violations(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> Iterable[str]:
+    """The violations of two buffers as a pair, without those of each on its own."""
     names = {a.name, b.name}
     part = replace(
         problem,
@@ -61,12 +62,12 @@ def _pair_faults(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> Iterable
         separated=tuple(pair for pair in problem.separated if names == set(pair)),
         apart=tuple(pair for pair in problem.apart if names == set(pair)),
     )
-    singles = _alone(part, plan)
-    return check(part, plan)[len(singles) :]
+    single = _single_violations(part, plan)
+    return check(part, plan)[len(single) :]
 
 
-def _listed(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
-    """Pairs that some constraint names, as (later, earlier)."""
+def _constrained_pairs(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
+    """Pairs that some constraint names, as (later, earlier) indices of buffers."""
     index = {b.name: i for i, b in enumerate(problem.buffers) if b.name in plan.offsets}
     pairs: set[tuple[int, int]] = set()
     for names in (*problem.colocated, *problem.separated, *problem.apart):
@@ -75,9 +76,9 @@ def _listed(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
     return pairs
 
 
-def _collisions(problem: Problem, plan: Plan, placed: list[int]) -> set[tuple[int, int]]:
+def _overlapping_pairs(problem: Problem, plan: Plan, placed: list[int]) -> set[tuple[int, int]]:
     """Pairs, as (later, earlier), that share a byte while both are alive, colocated or not."""
-    if not problem.colocated and not _collides(problem, plan, placed):
+    if not problem.colocated and not _any_overlap(problem, plan, placed):
         return set()
     events: list[tuple[int, bool, int, int]] = []
     key = 0
@@ -85,13 +86,13 @@ def _collisions(problem: Problem, plan: Plan, placed: list[int]) -> set[tuple[in
         for interval in merged(problem.buffers[i].live) if problem.buffers[i].bytes else ():
             events += [(interval.start, True, key, i), (interval.stop, False, key, i)]
             key += 1
-    return _all_collisions(problem, plan, sorted(events))
+    return _all_overlaps(problem, plan, sorted(events))
 
 
-def _all_collisions(
+def _all_overlaps(
     problem: Problem, plan: Plan, events: list[tuple[int, bool, int, int]]
 ) -> set[tuple[int, int]]:
-    """Every live buffer that begins below the end of one that starts is looked at."""
+    """Compare each buffer that starts with all live ones whose offset is near enough to overlap it."""
     pairs: set[tuple[int, int]] = set()
     live: list[tuple[int, int]] = []
     tallest = max((problem.buffers[i].bytes for _, _, _, i in events), default=0)
@@ -108,8 +109,8 @@ def _all_collisions(
     return pairs
 
 
-def _collides(problem: Problem, plan: Plan, placed: list[int]) -> bool:
-    """Whether some two buffers that are alive together share a byte; only neighbours are looked at."""
+def _any_overlap(problem: Problem, plan: Plan, placed: list[int]) -> bool:
+    """Whether some two buffers that are alive together share a byte; compares neighbours only."""
     events: list[tuple[int, bool, int, int]] = []
     for i in placed:
         buffer = problem.buffers[i]

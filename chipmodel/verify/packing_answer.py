@@ -1,4 +1,4 @@
-"""What ``chipmodel pack --json`` wrote against the problem; shares nothing with the packers."""
+"""Verify the answer that ``chipmodel pack --json`` wrote; shares nothing with the packers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an answer says."""
+    """A packer's answer to a problem; sizes in bytes."""
 
     status: str
     peak: int | None
@@ -32,23 +32,23 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``faults`` in words, none for a correct answer, and what its bound rests on."""
+    """The faults of an answer, none for a correct one, and in ``ground`` what its lower bound rests on."""
 
     faults: tuple[str, ...]
     ground: str
 
 
 def read_claim(text: str, file: str) -> Claim:
-    """The claim in a JSON document. Raises BadInput for what is not one."""
+    """Read a JSON document. Raises BadInput where it is not an answer of ``chipmodel pack``."""
     hint = "give the file that chipmodel pack --json wrote"
     try:
         values: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise BadInput("this is no JSON document", where=Place(file), hint=hint) from None
+        raise BadInput("this is not a JSON document", where=Place(file), hint=hint) from None
     try:
         return _claim(cast("dict[str, Any]", values))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"this is no answer of chipmodel pack: {type(error).__name__} at {shown(str(error))}"
+        what = f"this is not an answer of chipmodel pack: {type(error).__name__} at {shown(str(error))}"
         raise BadInput(what, where=Place(file), hint=hint) from None
 
 
@@ -59,63 +59,64 @@ def _claim(values: dict[str, Any]) -> Claim:
         raise ValueError(values["status"])
     return Claim(
         status=values["status"],
-        peak=_whole(values["peak_bytes"]),
-        lower_bound=_whole(values["lower_bound_bytes"]) or 0,
-        capacity=_whole(values["capacity_bytes"]),
+        peak=_int_or_none(values["peak_bytes"]),
+        lower_bound=_int_or_none(values["lower_bound_bytes"]) or 0,
+        capacity=_int_or_none(values["capacity_bytes"]),
         memories=tuple(Memory(m["name"], m["start"], m["stop"]) for m in values["memories"]),
-        offsets=None if offsets is None else {str(k): _whole(v) or 0 for k, v in offsets.items()},
+        offsets=None if offsets is None else {str(k): _int_or_none(v) or 0 for k, v in offsets.items()},
         certificate=None if record is None else from_record(record),
     )
 
 
-def _whole(value: object) -> int | None:
+def _int_or_none(value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise TypeError(str(value))
 
 
 def judge(problem: Problem, claim: Claim) -> Verdict:
-    """Whether ``claim`` holds for ``problem``, which is read with the claim's capacity and memories."""
+    """Verify ``claim`` for ``problem``, which has the claim's capacity and memories."""
     faults = list(_plan_faults(problem, claim))
     fits = claim.peak is not None and (claim.capacity is None or claim.peak <= claim.capacity)
     if claim.status in ("optimal", "feasible") and not fits:
-        faults.append(f"it says {claim.status}, and has no plan that fits")
+        faults.append(f"its status is {claim.status}, but it has no plan that fits")
     if claim.status == "optimal" and claim.peak != claim.lower_bound and claim.capacity is None:
-        faults.append(f"it says optimal, with a peak of {claim.peak} and a bound of {claim.lower_bound}")
-    ground, wrong = _bound(problem, claim)
-    return Verdict((*faults, *wrong), ground)
+        bounds = f"a peak of {claim.peak} and a lower bound of {claim.lower_bound} bytes"
+        faults.append(f"its status is optimal, but it has {bounds}")
+    ground, bound_faults = _bound(problem, claim)
+    return Verdict((*faults, *bound_faults), ground)
 
 
 def _plan_faults(problem: Problem, claim: Claim) -> tuple[str, ...]:
     if claim.offsets is None:
-        return () if claim.peak is None else (f"it says a peak of {claim.peak}, and has no offsets",)
+        return () if claim.peak is None else (f"it states a peak of {claim.peak}, but has no offsets",)
     plan = Plan(claim.offsets)
     known = {b.name for b in problem.buffers}
-    strange = [name for name in claim.offsets if name not in known]
-    if strange:
-        return (f"the problem has no buffer {shown(strange[0])}",)
+    unknown = [name for name in claim.offsets if name not in known]
+    if unknown:
+        return (f"the problem has no buffer {shown(unknown[0])}",)
     faults = check_fast(replace(problem, capacity=None), plan)
     if faults:
         return faults
     peak = plan.peak(problem)
-    return () if peak == claim.peak else (f"its plan has a peak of {peak}, not of {claim.peak}",)
+    return () if peak == claim.peak else (f"its plan has a peak of {peak} bytes, not {claim.peak}",)
 
 
 def _bound(problem: Problem, claim: Claim) -> tuple[str, tuple[str, ...]]:
-    """What the bound rests on, and what is wrong with that."""
+    """What the bound rests on, and the faults of that."""
     certificate = claim.certificate
     needed = claim.status == "infeasible" and not excludes(certificate, claim.capacity)
     if certificate is None:
-        missing = ("it says infeasible, and has no certificate",)
+        missing = ("its status is infeasible, but it has no certificate",)
         return f"the bound of {claim.lower_bound:,} B has no certificate", missing if needed else ()
     if needed:
-        return "", (f"its certificate of {certificate.bytes} bytes does not exclude a plan",)
+        return "", (f"its certificate of {certificate.bytes} bytes does not exclude a plan that fits",)
     if isinstance(certificate, Searched):
         return f"the bound of {claim.lower_bound:,} B is not verified: {rests_on(certificate)}", ()
     faults = verify_certificate(problem, certificate)
     if certificate.bytes is not None and certificate.bytes < claim.lower_bound and not faults:
         proven = f"the certificate proves {certificate.bytes:,} B"
-        return f"{proven}; the bound of {claim.lower_bound:,} B rests on the packer's word", ()
+        return f"{proven}; the bound of {claim.lower_bound:,} B is the packer's statement, not verified", ()
     if faults and faults[0].endswith("not verified"):
         return f"the bound of {claim.lower_bound:,} B is not verified: {faults[0]}", ()
     if certificate.bytes is None:

@@ -15,7 +15,7 @@ from itertools import groupby
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.passes.in_place import places_in_concat
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from dma.residency.tiling import least_stripe
@@ -373,20 +373,9 @@ def storages(
 
 def _conditions(body: tuple[Node, ...], position: int) -> Iterable[tuple[int, str, str]]:
     """Each deciding tensor with the position by which it has been read, and its ``if``."""
-    for node in body:
-        match node:
-            case Op():
-                position += 1
-            case If():
-                inside = sum(len(list(ops(arm.body))) for arm in node.arms)
-                if node.condition is not None and inside:
-                    yield position, node.condition, node.name
-                for arm in node.arms:
-                    yield from _conditions(arm.body, position)
-                    position += len(list(ops(arm.body)))
-            case Loop():
-                yield from _conditions(node.body, position)
-                position += len(list(ops(node.body)))
+    for number, node in numbered_nodes(body, position):
+        if isinstance(node, If) and node.condition is not None and any(True for _ in ops((node,))):
+            yield number, node.condition, node.name
 
 
 def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: int) -> DoesNotFit:

@@ -20,7 +20,7 @@ from itertools import pairwise
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval, hull, merged
-from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.model.program import Op, Program
 from dma.residency.greedy import Reserve, Residency, Table, decide
 from dma.residency.tier_segments import Segments
 from dma.residency.tiling import least_stripe
@@ -95,7 +95,7 @@ class Asked:
             if self._may_overwrite(new, old) and lives[old][1] == lives[new][0] + 1:
                 at = self.index[new]
                 blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
-        iterations = list(_iterations(self.program.body, 1))
+        iterations = [times for _, times in self.program.op_counts()]
         steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
         return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
 
@@ -189,16 +189,3 @@ def _tiers(chip: Chip, budget: int) -> tuple[Tier, Tier]:
         enter=store,
     )
     return shared, psram
-
-
-def _iterations(body: tuple[Node, ...], times: int) -> Iterator[int]:
-    """How often each op runs when every arm is taken once."""
-    for node in body:
-        match node:
-            case Op():
-                yield times
-            case If():
-                for arm in node.arms:
-                    yield from _iterations(arm.body, times)
-            case Loop():
-                yield from _iterations(node.body, times * node.iterations)

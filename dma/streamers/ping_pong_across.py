@@ -17,14 +17,14 @@ Where nothing contends the expected cycles are then at most those of ``ping-pong
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from chipmodel.model.chances import arm_chances
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import Fork, Section, in_flight
-from chipmodel.model.program import If, Loop, Node, Program, ops
+from chipmodel.model.program import If, Loop, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import Expectation, Load, Odds
@@ -267,21 +267,13 @@ def odds_of(program: Program) -> Odds:
     """What ``program`` says of its branches and loops; arms without a probability share what is left."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
-    for node in _nodes(program.body):
+    for node in program.nodes():
         if isinstance(node, If):
             arms[node.name] = tuple(map(float, arm_chances(node).values()))
         elif isinstance(node, Loop):
             chances = sorted((number, float(chance)) for number, chance in node.chances)
             iterations[node.name] = tuple(chances) or ((node.iterations, 1.0),)
     return Odds(arms, iterations)
-
-
-def _nodes(body: Iterable[Node]) -> Iterator[Node]:
-    for node in body:
-        yield node
-        inner = [arm.body for arm in node.arms] if isinstance(node, If) else []
-        for nodes in [node.body] if isinstance(node, Loop) else inner:
-            yield from _nodes(nodes)
 
 
 def _extents(stretch: tuple[int, ...]) -> dict[int, Interval]:

@@ -19,7 +19,7 @@ from chipmodel.model.commands import (
     walk,
 )
 from chipmodel.model.work import WHOLE
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from chipmodel.plan_file.document import PlannedBuffer
+from chipmodel.plan_file.contents import PlannedBuffer
 from reports.export.layout import Layout
 from reports.export.parquet import parquet_bytes
 from reports.result_file import SavedOp, SavedResult

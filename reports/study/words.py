@@ -127,9 +127,7 @@ def _cycle_words(scores: Sequence[PlannerScore]) -> str:
     many = f"{len(first)} of {len(scores)} planners" if len(first) > NAMED else listed(first)
     who = f"all {len(scores)} planners" if len(first) == len(scores) > 1 else many
     above = "at" if scores[0].median <= 0 else f"{best} above"
-    words = (
-        f"By cycles, {who} {'is' if len(first) == 1 else 'are'} {above} the bound for any plan (median)"
-    )
+    words = f"By cycles, {who} {'is' if len(first) == 1 else 'are'} {above} the bound for any plan (median)"
     return f"{words}; the next, {rest[0].planner}, {gap_words(rest[0].median)}." if rest else f"{words}."
 
 

@@ -66,3 +66,11 @@ class Outcome:
     """What ``lower_bound``, or that it is infeasible, rests on."""
     trajectory: tuple[Progress, ...] = ()
     """Everything that was reported on the way."""
+
+
+MOST_SECONDS = 1e7
+"""The longest time limit that may be set: some 116 days."""
+MOST_NODES = 1 << 62
+"""The largest node limit; nodes are counted in 64-bit integers."""
+MOST_SEED = (1 << 31) - 1
+"""The largest seed: OR-Tools takes 32-bit signed integers."""

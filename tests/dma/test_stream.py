@@ -27,7 +27,7 @@ from dma.stream import policies, stream
 from solvers.core.bounds import contention
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 STREAMERS = (
@@ -51,7 +51,7 @@ def test_the_streamers_that_there_are() -> None:
     assert refusal.value.hint == f"one of {', '.join(STREAMERS)}"
 
 
-def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, Program, Schedule]]:
+def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chip, Program, Schedule]]:
     result: list[tuple[Chip, Program, Schedule]] = []
     for seed in seeds:
         program, chip = random_program(seed, shape(seed)), tiny_chip(Random(seed))
@@ -65,7 +65,7 @@ def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, P
 
 
 def test_never_more_bytes_alive_than_the_budget() -> None:
-    cases = schedules(lambda seed: Shape(ops=5, depth=seed % 3, side=5, channels=6), range(150))
+    cases = schedules(lambda seed: TreeShape(ops=5, depth=seed % 3, side=5, channels=6), range(150))
     assert len(cases) > 250
     for chip, program, schedule in cases:
         assert contention(liveness(schedule, chip)) <= chip.shared_memory.bytes, (
@@ -77,7 +77,7 @@ def test_never_more_bytes_alive_than_the_budget() -> None:
 def test_what_a_schedule_promises() -> None:
     """Names are unique, buffers large enough, every operand's buffer exists, positions count up, and a
     transfer never crosses the border of its stretch."""
-    for chip, program, schedule in schedules(lambda seed: Shape(ops=4, depth=2, side=4), range(60)):
+    for chip, program, schedule in schedules(lambda seed: TreeShape(ops=4, depth=2, side=4), range(60)):
         names = [t.name for t in schedule.transfers]
         assert len(set(names)) == len(names)
         listed = list(steps(schedule.body))
@@ -152,7 +152,7 @@ def test_of_schedules_that_spill_the_one_that_moves_least_is_taken(monkeypatch: 
 
     different = 0
     for seed in range(40):
-        program = random_program(seed, Shape(ops=6, depth=1))
+        program = random_program(seed, TreeShape(ops=6, depth=1))
         chosen = stream(program, LUNA_LIKE, "sync", 400)
         if not (chosen.spilled or chosen.striped):
             continue
@@ -179,7 +179,7 @@ def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
 
 
 def test_no_spill_is_kept_to() -> None:
-    program = random_program(5, Shape(ops=6, depth=1))
+    program = random_program(5, TreeShape(ops=6, depth=1))
     need = contention(liveness(stream(program, LUNA_LIKE, "sync", 1 << 20), LUNA_LIKE))
     with pytest.raises(DoesNotFit, match="largest live set"):
         stream(program, LUNA_LIKE, "sync", need // 3, spill=False)

@@ -6,7 +6,7 @@ from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaSta
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import Share
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
 from tests.reports.sample import EVIL, UNICODE
 
 ROWS = Interval(0, 4)

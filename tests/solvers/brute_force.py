@@ -11,7 +11,8 @@ from dataclasses import replace
 from random import Random
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 
 
 def optimum(problem: Problem, most: int) -> int | None:

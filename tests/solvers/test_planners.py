@@ -7,7 +7,8 @@ from time import process_time
 
 import pytest
 
-from chipmodel.model.plan import Problem, check
+from chipmodel.model.plan import Problem
+from chipmodel.verify.offsets import check
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits

@@ -9,7 +9,8 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, Status, check
+from chipmodel.model.plan import Buffer, Problem, Status
+from chipmodel.verify.offsets import check
 from solvers import registry
 from solvers.core.bounds import contention
 from solvers.registry import Packer, packers, solve

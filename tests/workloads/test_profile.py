@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
+from chipmodel.model.chances import chances_of
 from chipmodel.model.program import ops
 from chipmodel.pipeline.single_core import run
 from tests.paths import WORKLOADS
+from workloads.build.control_options import with_probabilities
 from workloads.load import load
 from workloads.profile import read_profile, with_profile
 
@@ -35,6 +38,13 @@ def test_they_reach_arms_and_loops_and_the_simulation(tmp_path: Path) -> None:
     for arm, least in (("face", 1_000_000), ("nothing", 0)):
         trace = run(program, chip, "large-first", "sync", choices={"gate": arm}).trace
         assert (trace.busy("npu") >= 1_000_000) == bool(least)
+
+
+def test_they_leave_the_probabilities_of_arms_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "cycles.csv"
+    path.write_text("cycles,op\n1000000,f1\n")
+    given = with_probabilities(load(str(WORKLOADS / "gated_vision.yaml")), {"gate": [Fraction(1, 7)]})
+    assert chances_of(with_profile(given, read_profile(path))) == chances_of(given)
 
 
 @pytest.mark.parametrize(

@@ -1,137 +1,158 @@
-"""Builds a Program op by op: shapes inferred, weights counted, work described.
+"""Build a Program op by op: shapes are inferred, weights counted, work described.
 
-The YAML loader, the ONNX importer and the built-in networks all go through this one builder, so a
-convolution means the same wherever it comes from. Shapes are ONNX's: ``(N, C, H, W)`` for images,
-``(N, C, L)`` for sequences of channels, ``(..., features)`` for matrices.
+The YAML loader, the ONNX importer and the built-in networks all use this one builder, so a convolution means
+the same wherever it comes from. Shapes are ONNX's: ``(N, C, H, W)`` for images, ``(N, C, L)`` for sequences
+of channels, ``(..., features)`` for matrices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from workloads.build.shapes import (
     Padding,
+    Pair,
     Value,
+    WindowSpec,
     as_image,
     as_pair,
     bias_dtype,
     broadcast_shape,
     matmul_work,
-    pads_of,
     tensor_bytes,
-    window_of,
+    window_over,
 )
 from workloads.build.tree_builder import TreeBuilder
+
+
+class LayerOptions(TypedDict, total=False):
+    """What a layer with weights may be given."""
+
+    outputs: Sequence[str] | None
+    """The output's name; by default the op's."""
+    weights: Sequence[str] | None
+    """Constants that are declared already; by default a weight (and bias) of the right size is declared."""
+    weight_dtype: str | None
+    """By default the input's."""
+    bias: bool
+    """By default True."""
+
+
+class ConvOptions(LayerOptions, total=False):
+    """What a convolution may be given; of pairs a 1-D one takes the first number."""
+
+    stride: Pair
+    pad: Padding
+    dilation: Pair
+    groups: int
+    transposed: bool
+    output_pad: Pair
+
+
+class PoolOptions(TypedDict, total=False):
+    """What pooling may be given."""
+
+    stride: Pair | None
+    """By default the kernel."""
+    pad: Padding
+    dilation: Pair
+    kind: Literal["max_pool", "average_pool"]
+    """By default max_pool."""
+    ceil: bool
+    outputs: Sequence[str] | None
+
+
+class RecurrentOptions(LayerOptions, total=False):
+    """What a recurrent layer may be given."""
+
+    directions: int
+
+
+class ElementwiseOptions(TypedDict, total=False):
+    """What vector work may be given."""
+
+    outputs: Sequence[str] | None
+    weights: Sequence[str]
+    in_place: bool
+
+
+class VectorOptions(ElementwiseOptions, total=False):
+    """What vector work may be given that is not element-wise."""
+
+    rows: int | None
+    """Equal, independent rows that it can be cut into; by default all axes but the last."""
 
 
 class ProgramBuilder(TreeBuilder):
     """The layers of a network, each appended to the innermost open block."""
 
-    def conv(
-        self,
-        name: str,
-        x: Value,
-        out_c: int,
-        kernel: int | tuple[int, int],
-        *,
-        stride: int | tuple[int, int] = 1,
-        pad: Padding = 0,
-        dilation: int | tuple[int, int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        transposed: bool = False,
-        output_pad: int | tuple[int, int] = 0,
-        outputs: Sequence[str] | None = None,
-        weights: Sequence[str] | None = None,
-        weight_dtype: str | None = None,
-    ) -> Value:
-        """1-D or 2-D convolution. A 1-D one takes the first of each pair. ``weights`` names
-        constants declared already; otherwise a weight (and bias) of the right size is declared."""
+    def conv(self, name: str, x: Value, out_c: int, kernel: Pair, **options: Unpack[ConvOptions]) -> Value:
+        """1-D or 2-D convolution. Raises BadInput where groups or window do not fit the input."""
         image = as_image(x, self.place)
+        groups = options.get("groups", 1)
         if image[1] % groups or out_c % groups or groups < 1:
             raise BadInput(
                 f"{name!r}: {groups} groups do not divide {image[1]} input and {out_c} output channels",
                 where=self.place,
                 hint="take a number of groups that divides both",
             )
-        one_d = len(x.shape) == 3
-        kernel, stride, dilation, output_pad = (
-            as_pair(v, one_d) for v in (kernel, stride, dilation, output_pad)
-        )
-        if one_d:
-            kernel, output_pad = (kernel[0], 1), (output_pad[0], 0)
-        pads = pads_of(pad, image, kernel, stride, dilation, one_d, transposed)
-        window = window_of(
-            name, image, kernel, stride, dilation, pads, transposed, output_pad, False, self.place
-        )
+        spec = _conv_window(kernel, options, one_d=len(x.shape) == 3)
+        window = window_over(name, x, spec, self.place)
         work = Conv(window, image[1], out_c, groups, image[0])
-        if weights is None:
-            weights = [
-                self.weight(
-                    f"{name}.weight",
-                    out_c * (image[1] // groups) * kernel[0] * kernel[1],
-                    weight_dtype or x.dtype,
-                )
-            ]
-            if bias:
-                weights.append(self.weight(f"{name}.bias", out_c, bias_dtype(x.dtype)))
-        shape = (image[0], out_c, window.out_h) if one_d else (image[0], out_c, window.out_h, window.out_w)
-        kind = "depthwise_conv" if work.depthwise else "transposed_conv" if transposed else "conv"
-        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=outputs)[0]
+        elements = out_c * (image[1] // groups) * spec.kernel[0] * spec.kernel[1]
+        weights = self._layer_weights(name, x, elements, out_c, options)
+        kind = "depthwise_conv" if work.depthwise else "transposed_conv" if spec.transposed else "conv"
+        shape = _window_shape(x, out_c, window.out_h, window.out_w)
+        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=options.get("outputs"))[0]
 
-    def pool(
-        self,
-        name: str,
-        x: Value,
-        kernel: int | tuple[int, int] | None,
-        *,
-        stride: int | tuple[int, int] | None = None,
-        pad: Padding = 0,
-        kind: Literal["max_pool", "average_pool"] = "max_pool",
-        ceil: bool = False,
-        dilation: int | tuple[int, int] = 1,
-        outputs: Sequence[str] | None = None,
-    ) -> Value:
-        """Pooling; no ``kernel`` pools the whole image; no ``stride`` steps by the kernel."""
+    def pool(self, name: str, x: Value, kernel: Pair | None, **options: Unpack[PoolOptions]) -> Value:
+        """Pooling over a window; without ``kernel``, over the whole image."""
         image = as_image(x, self.place)
         one_d = len(x.shape) == 3
-        kernel = (image[2], image[3]) if kernel is None else as_pair(kernel, one_d)
+        sizes = image[2:] if kernel is None else as_pair(kernel, one_d)
         if one_d:
-            kernel = (kernel[0], 1)
-        stride = kernel if stride is None else as_pair(stride, one_d)
-        dilation = as_pair(dilation, one_d)
-        pads = pads_of(pad, image, kernel, stride, dilation, one_d, False)
-        window = window_of(name, image, kernel, stride, dilation, pads, False, (0, 0), ceil, self.place)
-        shape = (
-            (image[0], image[1], window.out_h) if one_d else (image[0], image[1], window.out_h, window.out_w)
+            sizes = (sizes[0], 1)
+        stride = options.get("stride")
+        spec = WindowSpec(
+            sizes,
+            sizes if stride is None else as_pair(stride, one_d),
+            options.get("pad", 0),
+            as_pair(options.get("dilation", 1), one_d),
+            ceil=options.get("ceil", False),
         )
-        return self.emit(kind, name, Pool(window, image[1], image[0]), [x], [shape], outputs=outputs)[0]
+        window = window_over(name, x, spec, self.place)
+        kind = options.get("kind", "max_pool")
+        shape = _window_shape(x, image[1], window.out_h, window.out_w)
+        work = Pool(window, image[1], image[0])
+        return self.emit(kind, name, work, [x], [shape], outputs=options.get("outputs"))[0]
 
-    def dense(
-        self,
-        name: str,
-        x: Value,
-        features: int,
-        *,
-        bias: bool = True,
-        outputs: Sequence[str] | None = None,
-        weights: Sequence[str] | None = None,
-        weight_dtype: str | None = None,
-    ) -> Value:
+    def dense(self, name: str, x: Value, features: int, **options: Unpack[LayerOptions]) -> Value:
         """The last axis of ``x`` times a (inner x features) weight matrix."""
         inner = x.shape[-1]
-        if weights is None:
-            weights = [self.weight(f"{name}.weight", inner * features, weight_dtype or x.dtype)]
-            if bias:
-                weights.append(self.weight(f"{name}.bias", features, bias_dtype(x.dtype)))
+        weights = self._layer_weights(name, x, inner * features, features, options)
         work = Matmul(max(1, x.elements // max(1, inner)), inner, features)
         shape = (*x.shape[:-1], features)
-        return self.emit("dense", name, work, [x], [shape], weights=weights, outputs=outputs)[0]
+        return self.emit("dense", name, work, [x], [shape], weights=weights, outputs=options.get("outputs"))[
+            0
+        ]
+
+    def _layer_weights(
+        self, name: str, x: Value, elements: int, biases: int, options: LayerOptions
+    ) -> Sequence[str]:
+        """The constants of a layer: those that are given, or else declared here."""
+        given = options.get("weights")
+        if given is not None:
+            return given
+        weights = [self.weight(f"{name}.weight", elements, options.get("weight_dtype") or x.dtype)]
+        if options.get("bias", True):
+            weights.append(self.weight(f"{name}.bias", biases, bias_dtype(x.dtype)))
+        return weights
 
     def matmul(self, name: str, a: Value, b: Value, *, outputs: Sequence[str] | None = None) -> Value:
         """The product of two activations, NumPy's rules of broadcasting for the leading axes."""
@@ -144,24 +165,17 @@ class ProgramBuilder(TreeBuilder):
         x: Value,
         hidden: int,
         kind: Literal["rnn", "gru", "lstm"],
-        *,
-        directions: int = 1,
-        outputs: Sequence[str] | None = None,
-        weights: Sequence[str] | None = None,
-        weight_dtype: str | None = None,
+        **options: Unpack[RecurrentOptions],
     ) -> Value:
         """``x`` is (steps, batch, inputs), as in ONNX; the result (steps, directions, batch, hidden)."""
         steps, batch, inputs = x.shape
+        directions = options.get("directions", 1)
         gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
-        if weights is None:
-            matrix = directions * gates * hidden * (inputs + hidden)
-            weights = [
-                self.weight(f"{name}.weight", matrix, weight_dtype or x.dtype),
-                self.weight(f"{name}.bias", directions * 2 * gates * hidden, bias_dtype(x.dtype)),
-            ]
+        matrix = directions * gates * hidden * (inputs + hidden)
+        weights = self._layer_weights(name, x, matrix, directions * 2 * gates * hidden, options)
         work = Recurrent(steps, inputs, hidden, gates, directions, batch)
         shape = (steps, directions, batch, hidden)
-        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=outputs)[0]
+        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=options.get("outputs"))[0]
 
     def vector(
         self,
@@ -169,45 +183,14 @@ class ProgramBuilder(TreeBuilder):
         name: str,
         inputs: Sequence[Value],
         shape: Sequence[int] | None = None,
-        *,
-        rows: int | None = None,
-        weights: Sequence[str] = (),
-        in_place: bool = False,
-        outputs: Sequence[str] | None = None,
+        **options: Unpack[VectorOptions],
     ) -> Value:
         """Element-wise, normalising, reducing or data-moving work (``kind`` says which).
 
-        ``shape`` is that of the first input where it is not given; ``rows`` is how many equal,
-        independent rows the work can be cut into: by default all axes but the last.
+        ``shape`` is the output's, by default that of the first input.
         """
         shapes = [tuple(shape if shape is not None else inputs[0].shape)]
-        return self.vectors(
-            kind, name, inputs, shapes, rows=rows, weights=weights, in_place=in_place, outputs=outputs
-        )[0]
-
-    def elementwise(
-        self,
-        kind: str,
-        name: str,
-        inputs: Sequence[Value],
-        *,
-        weights: Sequence[str] = (),
-        in_place: bool = False,
-        outputs: Sequence[str] | None = None,
-    ) -> Value:
-        """Element-wise work on operands that are broadcast against each other by NumPy's rules."""
-        shape = broadcast_shape(name, [v.shape for v in inputs], self.place)
-        return self.vectors(
-            kind,
-            name,
-            inputs,
-            [shape],
-            rows=prod(shape),  # any element by itself: it can be cut anywhere
-            weights=weights,
-            in_place=in_place,
-            broadcast=[i for i, v in enumerate(inputs) if v.elements < prod(shape)],
-            outputs=outputs,
-        )[0]
+        return self.vectors(kind, name, inputs, shapes, **options)[0]
 
     def vectors(
         self,
@@ -215,27 +198,34 @@ class ProgramBuilder(TreeBuilder):
         name: str,
         inputs: Sequence[Value],
         shapes: Sequence[Sequence[int]],
-        *,
-        rows: int | None = None,
-        weights: Sequence[str] = (),
-        in_place: bool = False,
-        broadcast: Sequence[int] = (),
-        outputs: Sequence[str] | None = None,
+        **options: Unpack[VectorOptions],
     ) -> tuple[Value, ...]:
-        """The same with any number of outputs (a split, say)."""
-        dtype = inputs[0].dtype if inputs else self.dtype
-        elements = sum(prod(s) for s in shapes)
-        out_bytes = sum(tensor_bytes(s, dtype) for s in shapes)
-        distinct = {v.name: v for v in inputs}  # an operand read twice is fetched once
-        work = Vector(
-            elements=elements,
-            in_bytes=sum(v.bytes for v in distinct.values()),
-            out_bytes=out_bytes,
-            rows=max(1, rows if rows is not None else prod(shapes[0][:-1])),
-            broadcast=tuple(broadcast),
-        )
+        """The same with an output for each of ``shapes`` (a split, say)."""
+        rows = options.get("rows")
+        work = self._vector_work(inputs, shapes, prod(shapes[0][:-1]) if rows is None else rows)
+        weights, in_place = options.get("weights", ()), options.get("in_place", False)
+        outputs = options.get("outputs")
         return self.emit(
             kind, name, work, inputs, shapes, weights=weights, in_place=in_place, outputs=outputs
+        )
+
+    def elementwise(
+        self, kind: str, name: str, inputs: Sequence[Value], **options: Unpack[ElementwiseOptions]
+    ) -> Value:
+        """Element-wise work on operands that are broadcast against each other by NumPy's rules."""
+        shape = broadcast_shape(name, [v.shape for v in inputs], self.place)
+        # No element depends on another, so it can be cut anywhere.
+        work = self._vector_work(inputs, [shape], rows=prod(shape))
+        broadcast = tuple(i for i, v in enumerate(inputs) if v.elements < prod(shape))
+        return self.emit(kind, name, replace(work, broadcast=broadcast), inputs, [shape], **options)[0]
+
+    def _vector_work(self, inputs: Sequence[Value], shapes: Sequence[Sequence[int]], rows: int) -> Vector:
+        dtype = inputs[0].dtype if inputs else self.dtype
+        return Vector(
+            elements=sum(prod(shape) for shape in shapes),
+            in_bytes=_distinct_bytes(inputs),
+            out_bytes=sum(tensor_bytes(shape, dtype) for shape in shapes),
+            rows=max(1, rows),
         )
 
     def custom(
@@ -250,7 +240,7 @@ class ProgramBuilder(TreeBuilder):
         """Work that is known only by its bytes; ``outputs`` were declared by ``tensor`` or ``raw``."""
         work = Vector(
             elements=sum(v.elements for v in outputs),
-            in_bytes=sum({v.name: v.bytes for v in inputs}.values()),
+            in_bytes=_distinct_bytes(inputs),
             out_bytes=sum(v.bytes for v in outputs),
             rows=rows,
         )
@@ -273,3 +263,26 @@ class ProgramBuilder(TreeBuilder):
     def flatten(self, x: Value) -> Value:
         """A view as (N, features)."""
         return self.reshape(x, (x.shape[0], -1))
+
+
+def _conv_window(kernel: Pair, options: ConvOptions, one_d: bool) -> WindowSpec:
+    sizes = as_pair(kernel, one_d)
+    output_pad = as_pair(options.get("output_pad", 0), one_d)
+    return WindowSpec(
+        (sizes[0], 1) if one_d else sizes,
+        as_pair(options.get("stride", 1), one_d),
+        options.get("pad", 0),
+        as_pair(options.get("dilation", 1), one_d),
+        (output_pad[0], 0) if one_d else output_pad,
+        options.get("transposed", False),
+    )
+
+
+def _window_shape(x: Value, channels: int, height: int, width: int) -> tuple[int, ...]:
+    """The output of a window over ``x``, with as many axes."""
+    return (x.shape[0], channels, height) if len(x.shape) == 3 else (x.shape[0], channels, height, width)
+
+
+def _distinct_bytes(inputs: Sequence[Value]) -> int:
+    """Bytes of the inputs: an operand that is read twice is fetched once."""
+    return sum({v.name: v.bytes for v in inputs}.values())

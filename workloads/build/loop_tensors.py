@@ -1,6 +1,6 @@
-"""What goes from iteration to iteration of a loop: a slice each, results stacked, carried tensors.
+"""Ops around the iterations of a loop: slices read, slices collected, carried tensors updated.
 
-The YAML loader and the ONNX importer build their loops with these.
+The YAML loader, the ONNX importer and the built-in networks make their loops with these.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
-MOST_CHANCES = 1000
-"""Different numbers of iterations of one loop."""
+MAX_ITERATION_COUNTS = 1000
+"""Most numbers of iterations that one loop may have probabilities for (assumed; limits time)."""
 
 
 def allocate(builder: ProgramBuilder, name: str, tensor: str, shape: Sequence[int], dtype: str) -> Value:
-    """Room for a tensor that a loop fills slice by slice: an op without work, in front of the loop."""
+    """Append an op without work that allocates a tensor; the loop after it fills it slice by slice."""
     work = Vector(0, 0, 0)
     return builder.emit("allocate", name, work, [], [shape], outputs=[tensor], out_dtype=dtype, cycles=0)[0]
 
 
 def collect(builder: ProgramBuilder, name: str, piece: Value, whole: Value, slices: int) -> None:
-    """Copy ``piece`` to where the iteration has its slice of ``whole``, which is as large as all of them."""
+    """Append a copy of ``piece`` to the iteration's slice of ``whole``, which has as many ``slices``."""
     work = Vector(piece.elements, piece.bytes, piece.bytes, rows=max(1, piece.elements))
     builder.emit(
         "collect",
@@ -38,7 +38,7 @@ def collect(builder: ProgramBuilder, name: str, piece: Value, whole: Value, slic
 
 
 def pick(builder: ProgramBuilder, name: str, whole: Value, slices: int, shape: Sequence[int]) -> Value:
-    """The iteration's slice of ``whole``, in a tensor of its own called ``name``; of a single one, a view."""
+    """The iteration's slice of ``whole``, copied to the tensor ``name``; a view where there is one slice."""
     if slices == 1:
         return builder.reshape(whole, shape)
     piece = Value(name, tuple(shape), whole.dtype)
@@ -47,8 +47,8 @@ def pick(builder: ProgramBuilder, name: str, whole: Value, slices: int, shape: S
 
 
 def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]) -> None:
-    """Copy what an iteration made to what the next one reads, as if all at once: ``following`` gives each
-    carried tensor its next value."""
+    """Append copies to the carried tensors of their next values, ``following``, as if all happened at
+    once."""
     found = dict(following)
     order = list(found)
     saved: dict[str, Value] = {}
@@ -56,7 +56,7 @@ def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]
         value = found[tensor]
         if value.name not in order[:index]:
             continue
-        # It will have been replaced by the time that it is read.
+        # An earlier copy will have overwritten it.
         if value.name not in saved:
             saved[value.name] = builder.elementwise("copy", f"{loop}.{value.name}.old", [value])
         found[tensor] = saved[value.name]
@@ -65,8 +65,7 @@ def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]
             builder.elementwise("copy", f"{loop}.{tensor}.next", [value], outputs=[tensor])
 
 
-def evenly(least: int, most: int) -> tuple[tuple[int, Fraction], ...]:
-    """Every number of iterations from ``least`` to ``most``, all equally likely; none where there is but
-    one."""
+def equally_likely(least: int, most: int) -> tuple[tuple[int, Fraction], ...]:
+    """Each number of iterations from ``least`` to ``most`` with its probability; empty for a single one."""
     numbers = range(least, most + 1)
     return tuple((number, Fraction(1, len(numbers))) for number in numbers) if most > least else ()

@@ -1,4 +1,4 @@
-"""Seeded random programs: trees of small ops, for tests, oracles and studies."""
+"""Random programs from a seed: trees of small ops, for tests and studies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from workloads.build.shapes import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a random program may look like: ops per block, depth of control flow, largest image side."""
+class TreeShape:
+    """Limits of a random program: ops in a block, nesting of control flow, pixels of a side, channels."""
 
     ops: int = 6
     depth: int = 1
@@ -20,13 +20,13 @@ class Shape:
     channels: int = 8
 
 
-def random_program(seed: int, shape: Shape = Shape()) -> Program:
+def random_program(seed: int, shape: TreeShape = TreeShape()) -> Program:
     """The same seed and shape give the same program; every program is valid."""
-    return _Generator(Random(seed), shape).program(seed)
+    return _ProgramGenerator(Random(seed), shape).program(seed)
 
 
-class _Generator:
-    def __init__(self, random: Random, shape: Shape) -> None:
+class _ProgramGenerator:
+    def __init__(self, random: Random, shape: TreeShape) -> None:
         self.random = random
         self.shape = shape
         self.serial = 0
@@ -43,7 +43,7 @@ class _Generator:
         return builder.build()
 
     def block(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """Append ops that read ``values`` and add what they make to it."""
+        """Append ops that read ``values``, and add their outputs to it."""
         for _ in range(self.random.randint(1, self.shape.ops)):
             kind = self.random.random()
             if depth and kind < 0.15:
@@ -77,7 +77,7 @@ class _Generator:
                 return builder.elementwise("relu", name, [x])
 
     def branch(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """Two or three arms, one of them perhaps empty; sometimes they define one tensor together."""
+        """An ``if`` of two or three arms, one perhaps empty; sometimes all of them define one tensor."""
         name = self.name("if")
         like = self.random.choice(values)
         joined = self.name("joined") if self.random.random() < 0.6 else None
@@ -98,7 +98,7 @@ class _Generator:
             values.append(Value(joined, like.shape, like.dtype))
 
     def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """A body that carries one tensor around, through explicit copies."""
+        """A loop that carries one tensor, through explicit copies."""
         name, state = self.name("loop"), self.name("state")
         start = self.random.choice(values)
         carried = builder.elementwise("copy", self.name("copy"), [start], outputs=[state])

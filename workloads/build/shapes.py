@@ -1,4 +1,4 @@
-"""Shapes, sizes and windows: what the builder infers.
+"""Shapes of tensors, sizes in bytes, and sliding windows, as the builder infers them.
 
 Shapes are ONNX's: ``(N, C, H, W)`` for images, ``(N, C, L)`` for sequences of channels, ``(..., features)``
 for matrices.
@@ -16,13 +16,16 @@ from chipmodel.model.program import DTYPE_BITS
 from chipmodel.model.work import Matmul, Window
 
 Pads = tuple[int, int, int, int]
-"""top, left, bottom, right."""
+"""top, left, bottom, right, in elements."""
 Padding = int | Literal["same", "valid"] | Pads
+"""``same`` is TensorFlow's rule: output = input / stride, rounded up; ``valid`` is none."""
+Pair = int | tuple[int, int]
+"""One number for both axes, or (rows, columns)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor seen through a shape: views share ``name`` and differ in ``shape``."""
+    """A tensor under a shape: views of one tensor share ``name`` and differ in ``shape``."""
 
     name: str
     shape: tuple[int, ...]
@@ -43,14 +46,14 @@ def tensor_bytes(shape: Sequence[int], dtype: str) -> int:
 
 
 def bias_dtype(dtype: str) -> str:
-    """Integer networks accumulate, and so add their bias, in int32; float ones in their own type."""
+    """The element type of biases: int32, as accumulators have, in integer networks; else ``dtype`` itself."""
     return "int32" if dtype.startswith(("int", "uint")) else dtype
 
 
 def broadcast_shape(
     name: str, shapes: Sequence[tuple[int, ...]], place: Place | None = None
 ) -> tuple[int, ...]:
-    """NumPy's rule: aligned at the last axis, sizes equal or 1."""
+    """The common shape by NumPy's rule: aligned at the last axis, sizes equal or 1. Raises BadInput."""
     result: list[int] = []
     for axis in range(max(len(s) for s in shapes), 0, -1):
         sizes = {s[-axis] for s in shapes if len(s) >= axis} - {1}
@@ -67,7 +70,7 @@ def broadcast_shape(
 def matmul_work(
     name: str, a: tuple[int, ...], b: tuple[int, ...], place: Place | None = None
 ) -> tuple[tuple[int, ...], Matmul]:
-    """The output shape and work of ``a @ b`` by NumPy's rules."""
+    """The output shape and work of ``a @ b`` by NumPy's rules. Raises BadInput."""
     left = a if len(a) > 1 else (1, *a)
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
@@ -83,7 +86,21 @@ def matmul_work(
     return shape or (1,), Matmul(left[-2], left[-1], right[-1], max(1, prod(lead)), shared)
 
 
-def as_pair(value: int | tuple[int, int], one_d: bool) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """A sliding window as a layer describes it, before the size of its output is known."""
+
+    kernel: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    pad: Padding = 0
+    dilation: tuple[int, int] = (1, 1)
+    output_pad: tuple[int, int] = (0, 0)
+    transposed: bool = False
+    ceil: bool = False
+    """Whether the output's size is rounded up instead of down."""
+
+
+def as_pair(value: Pair, one_d: bool) -> tuple[int, int]:
     """(rows, columns) of a kernel, stride or dilation that may be one number."""
     if isinstance(value, int):
         return (value, 1) if one_d else (value, value)
@@ -105,16 +122,24 @@ def as_image(x: Value, place: Place | None) -> tuple[int, int, int, int]:
             )
 
 
-def pads_of(
-    pad: Padding,
-    image: tuple[int, int, int, int],
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    dilation: tuple[int, int],
-    one_d: bool,
-    transposed: bool,
-) -> Pads:
-    """The padding of a window over ``image`` (N, C, H, W), in elements."""
+def window_over(name: str, x: Value, spec: WindowSpec, place: Place | None) -> Window:
+    """The window ``spec`` over ``x``, with padding and output size. Raises BadInput where it does not fit."""
+    image = as_image(x, place)
+    pads = _pads(image, spec, len(x.shape) == 3)
+    out_h, out_w = (_output_size(image, spec, pads, axis) for axis in (0, 1))
+    if min(out_h, out_w) < 1:
+        kernel = f"{spec.kernel[0]}x{spec.kernel[1]}"
+        raise BadInput(
+            f"{name!r}: a {kernel} window does not fit its {image[2]}x{image[3]} input",
+            where=place,
+            hint="check kernel, stride, padding and the input's shape",
+        )
+    sizes = (image[2], image[3], out_h, out_w)
+    return Window(*sizes, *spec.kernel, *spec.stride, *pads, *spec.dilation, transposed=spec.transposed)
+
+
+def _pads(image: tuple[int, int, int, int], spec: WindowSpec, one_d: bool) -> Pads:
+    pad = spec.pad
     if pad == "valid":
         return 0, 0, 0, 0
     if isinstance(pad, int):
@@ -123,46 +148,21 @@ def pads_of(
         return pad
     # TensorFlow's rule: out = ceil(in / stride) (in * stride transposed), the odd one at the end.
     totals: list[int] = []
-    for size, k, s, d in zip(image[2:], kernel, stride, dilation, strict=True):
+    for size, k, s, d in zip(image[2:], spec.kernel, spec.stride, spec.dilation, strict=True):
         reach = d * (k - 1) + 1
-        totals.append(max(0, reach - s) if transposed else max(0, (-(-size // s) - 1) * s + reach - size))
+        total = reach - s if spec.transposed else (-(-size // s) - 1) * s + reach - size
+        totals.append(max(0, total))
     top, left = (t // 2 for t in totals)
     return top, left, totals[0] - top, totals[1] - left
 
 
-def window_of(
-    name: str,
-    image: tuple[int, int, int, int],
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    dilation: tuple[int, int],
-    pads: Pads,
-    transposed: bool,
-    output_pad: tuple[int, int],
-    ceil: bool,
-    place: Place | None,
-) -> Window:
-    """The window and the size of its output. Raises BadInput where it does not fit its input."""
-    sizes: list[int] = []
-    for axis in (0, 1):
-        total = pads[axis] + pads[axis + 2]
-        reach = dilation[axis] * (kernel[axis] - 1) + 1
-        size = image[2 + axis]
-        if transposed:
-            sizes.append((size - 1) * stride[axis] - total + reach + output_pad[axis])
-            continue
-        span = size + total - reach
-        out = (-(-span // stride[axis]) if ceil else span // stride[axis]) + 1
-        # A window that ceil adds must start inside the image or its leading padding (ONNX, PyTorch).
-        if ceil and (out - 1) * stride[axis] >= size + pads[axis]:
-            out -= 1
-        sizes.append(out)
-    if min(sizes) < 1:
-        raise BadInput(
-            f"{name!r}: a {kernel[0]}x{kernel[1]} window does not fit its {image[2]}x{image[3]} input",
-            where=place,
-            hint="check kernel, stride, padding and the input's shape",
-        )
-    return Window(
-        image[2], image[3], sizes[0], sizes[1], *kernel, *stride, *pads, *dilation, transposed=transposed
-    )
+def _output_size(image: tuple[int, int, int, int], spec: WindowSpec, pads: Pads, axis: int) -> int:
+    size, stride = image[2 + axis], spec.stride[axis]
+    total = pads[axis] + pads[axis + 2]
+    reach = spec.dilation[axis] * (spec.kernel[axis] - 1) + 1
+    if spec.transposed:
+        return (size - 1) * stride - total + reach + spec.output_pad[axis]
+    span = size + total - reach
+    out = (-(-span // stride) if spec.ceil else span // stride) + 1
+    # A window that ceil adds must start inside the image or its leading padding (ONNX, PyTorch).
+    return out - 1 if spec.ceil and (out - 1) * stride >= size + pads[axis] else out

@@ -1,4 +1,4 @@
-"""Tensors, weights, blocks and ops: a Program grown in execution order, before any layer is known."""
+"""Build a Program from tensors, weights, blocks and ops, in execution order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypedDict, Unpack
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
@@ -15,8 +16,26 @@ from workloads.build.shapes import Value, tensor_bytes
 _NO_PROBABILITIES: Mapping[str, Fraction] = {}
 
 
+class EmitOptions(TypedDict, total=False):
+    """What an op may be given beyond its kind, work, inputs and shapes of outputs."""
+
+    outputs: Sequence[str] | None
+    """Names of the outputs; by default the op's, with ``:0`` and so on where there are several."""
+    weights: Sequence[str]
+    out_dtype: str | Sequence[str] | None
+    """Element type of all outputs, or of each; by default the first input's."""
+    cycles: int | None
+    """NPU cycles in place of the chip model's."""
+    in_place: bool
+    """Whether the first output takes the memory of the first input, which dies here."""
+    gathers: bool
+    """Whether it reads only as many weight bytes as it writes."""
+    sliced: tuple[str, int] | None
+    """The tensor of which an iteration moves one slice, and the number of slices."""
+
+
 class TreeBuilder:
-    """Ops are appended in execution order to the innermost open block."""
+    """Appends ops in execution order to the innermost open block."""
 
     def __init__(self, name: str, dtype: str = "int8", source: str = "") -> None:
         if dtype not in DTYPE_BITS:
@@ -25,7 +44,7 @@ class TreeBuilder:
         self.dtype = dtype
         self.source = source
         self.place: Place | None = None
-        """Attached to the ops emitted from now on; loaders move it along."""
+        """Where in the source file the next ops come from; loaders update it."""
         self.notes: list[str] = []
         self._tensors: dict[str, Tensor] = {}
         self._weights: dict[str, Weight] = {}
@@ -37,7 +56,7 @@ class TreeBuilder:
     # -- tensors and weights -------------------------------------------------------------------
 
     def input(self, name: str, shape: Sequence[int], dtype: str | None = None) -> Value:
-        """Declare an input of the program, which lies in Psram before the run."""
+        """Declare an input of the program, which is in Psram before the run."""
         value = self.tensor(name, shape, dtype)
         self._inputs.append(name)
         return value
@@ -48,8 +67,8 @@ class TreeBuilder:
             self._outputs.append(value.name)
 
     def tensor(self, name: str, shape: Sequence[int], dtype: str | None = None) -> Value:
-        """A tensor by this name; one that exists already must have the same size (a second
-        definition: another arm's, or a loop's carried value)."""
+        """Declare a tensor. One that exists (another arm or the next iteration writes it too) must have the
+        same size: raises BadInput."""
         value = Value(name, tuple(shape), dtype or self.dtype)
         known = self._tensors.get(name)
         if known is None:
@@ -69,7 +88,7 @@ class TreeBuilder:
         return name
 
     def raw(self, name: str, size: int) -> Value:
-        """A tensor of which only its ``size`` in bytes is known; it counts as a flat vector."""
+        """Declare a tensor by its size in bytes; its shape is a flat vector."""
         bits = DTYPE_BITS[self.dtype]
         dtype = self.dtype if size * 8 % bits == 0 else "uint8"
         value = self.tensor(name, (size * 8 // DTYPE_BITS[dtype],), dtype)
@@ -82,7 +101,7 @@ class TreeBuilder:
         return self.raw(name, size)
 
     def raw_weight(self, name: str, size: int, elements: int | None = None) -> str:
-        """Declare a constant of ``size`` bytes in Psram; an element each byte unless said otherwise."""
+        """Declare a constant of ``size`` bytes in Psram; by default each byte is an element."""
         self._weights[name] = Weight(name, size, size if elements is None else elements)
         return name
 
@@ -90,7 +109,7 @@ class TreeBuilder:
 
     @contextmanager
     def block(self) -> Generator[list[Node]]:
-        """Ops emitted inside go to the list that is yielded: an arm's or a loop's body."""
+        """Collect the ops emitted inside in the list that is yielded, the body of an arm or a loop."""
         body: list[Node] = []
         self._blocks.append(body)
         try:
@@ -123,7 +142,7 @@ class TreeBuilder:
     def override(
         self, *, cycles: int | None = None, weight_bytes: int | None = None, core: int | None = None
     ) -> None:
-        """Give the op that was appended last the user's own cycles, bytes of all of its weights, or core."""
+        """Set the cycles, bytes of all weights together, or core of the op that was appended last."""
         op = self._blocks[-1][-1]
         if not isinstance(op, Op):
             raise TypeError("only an op has cycles and weights")
@@ -148,7 +167,7 @@ class TreeBuilder:
         return self._tensors[tensor].bytes
 
     def rename(self, body: list[Node], old: str, new: str) -> None:
-        """Let what ``body`` defines as ``old`` be ``new``, in all of ``body``: an arm's result."""
+        """Rename a tensor that ``body`` defines, in all of ``body``: it becomes an arm's result."""
         tensor = self._tensors.pop(old)
         known = self._tensors.setdefault(new, replace(tensor, name=new))
         if known.bytes != tensor.bytes:
@@ -174,22 +193,16 @@ class TreeBuilder:
         work: Work,
         inputs: Sequence[Value],
         shapes: Sequence[Sequence[int]],
-        *,
-        weights: Sequence[str] = (),
-        outputs: Sequence[str] | None = None,
-        out_dtype: str | Sequence[str] | None = None,
-        cycles: int | None = None,
-        in_place: bool = False,
-        gathers: bool = False,
-        sliced: tuple[str, int] | None = None,
+        **options: Unpack[EmitOptions],
     ) -> tuple[Value, ...]:
-        """Append one op; its outputs are named after it unless ``outputs`` says otherwise. Without
-        ``out_dtype``, for all of them or one each, they have the element type of the first input.
-        ``sliced`` is the tensor of which a run moves one slice, and the number of its slices."""
-        names = outputs or ([name] if len(shapes) == 1 else [f"{name}:{i}" for i in range(len(shapes))])
+        """Append one op and declare its outputs, one for each of ``shapes``."""
+        several = [f"{name}:{i}" for i in range(len(shapes))]
+        names = options.get("outputs") or ([name] if len(shapes) == 1 else several)
         dtype = inputs[0].dtype if inputs else self.dtype
-        given = (out_dtype,) * len(shapes) if isinstance(out_dtype, str) else out_dtype
-        dtypes = given or (dtype,) * len(shapes)
+        given = options.get("out_dtype")
+        dtypes = (given,) * len(shapes) if isinstance(given, str) else given or (dtype,) * len(shapes)
+        sliced, slices = options.get("sliced") or (None, 1)
+        in_place = options.get("in_place", False)
         values = tuple(self.tensor(*each) for each in zip(names, shapes, dtypes, strict=True))
         op = Op(
             name=name,
@@ -197,20 +210,20 @@ class TreeBuilder:
             work=work,
             inputs=tuple(v.name for v in inputs),
             outputs=tuple(v.name for v in values),
-            weights=tuple(weights),
+            weights=tuple(options.get("weights", ())),
             dtype=inputs[0].dtype if inputs else dtypes[0],
-            cycles=cycles,
+            cycles=options.get("cycles"),
             overwrites=inputs[0].name if in_place and inputs else None,
-            gathers=gathers,
-            sliced=sliced[0] if sliced else None,
-            slices=sliced[1] if sliced else 1,
+            gathers=options.get("gathers", False),
+            sliced=sliced,
+            slices=slices,
             place=self.place,
         )
         self._append(op)
         return values
 
     def build(self) -> Program:
-        """The finished program, not yet validated: see ``chipmodel.passes.validate``."""
+        """The finished program, still to be validated by ``chipmodel.passes.validate``."""
         return Program(
             name=self.name,
             tensors=dict(self._tensors),

@@ -1,4 +1,4 @@
-"""The words of the ONNX importer: a node, what is known of a tensor, and how faults are told."""
+"""Data of the ONNX importer: nodes, control flow, what is known of each tensor, and errors about nodes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_onnx.proto import GraphProto, NodeProto, module
+from workloads.from_onnx.onnx_package import GraphProto, NodeProto, module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from workloads.from_onnx.bodies import Control
-
 LIMIT = 1 << 16
-"""Constants of at most so many elements keep their value: shapes, indices, scales; not weight matrices."""
+"""Most elements of a constant whose value is kept (assumed): shapes, indices and scales, but no weights."""
 
 ELEMENT_NAMES: Mapping[int, str] = {
     2: "uint8",
@@ -31,15 +29,15 @@ ELEMENT_NAMES: Mapping[int, str] = {
     21: "uint4",
     22: "int4",
 }
-"""``onnx.TensorProto.DataType`` to the deployed type of the element types that are kept as they are."""
+"""Element types that deployment does not change, by their number in ``onnx.TensorProto.DataType``."""
 
 FLOATS = frozenset({1, 10, 11, 16, 17, 18, 19, 20, 23, 24})
-"""FLOAT, FLOAT16, DOUBLE, BFLOAT16, the FLOAT8 and FLOAT4 types: these become the deployed type."""
+"""FLOAT, FLOAT16, DOUBLE, BFLOAT16, the FLOAT8 and FLOAT4 types: deployment replaces them by its own type."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One node of the file. ``captured`` are the outer tensors that its sub-graphs read."""
+class OnnxNode:
+    """One node of the file. ``captured`` are tensors of the surrounding graph that its sub-graphs read."""
 
     name: str
     op: str
@@ -49,8 +47,8 @@ class Node:
     attributes: Mapping[str, Any]
     proto: NodeProto
     captured: tuple[str, ...] = ()
-    control: Control | None = None
-    """What an If, Loop or Scan does, once its sub-graphs have been resolved."""
+    control: ControlFlow | None = None
+    """The sub-graphs of an If, Loop or Scan, once they have been resolved."""
 
     @property
     def label(self) -> str:
@@ -96,12 +94,71 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Subgraph:
+    """The nodes of a sub-graph that have to run, and its ``results``: outputs, "" for those never read."""
+
+    name: str
+    nodes: tuple[OnnxNode, ...]
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedTensor:
+    """A tensor that a loop hands from iteration to iteration.
+
+    ``inside`` and ``result`` are the body's input and output, ``first`` and ``last`` the tensors with the
+    value before and after the loop; ``last`` is "" where nothing reads it.
+    """
+
+    first: str
+    inside: str
+    result: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedTensor:
+    """``whole`` is a tensor outside the loop, ``piece`` the slice of it that one iteration reads or makes."""
+
+    whole: str
+    piece: str
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFlow:
+    """An If (two bodies), or a Loop or Scan (one body, with its iterations and tensors)."""
+
+    bodies: tuple[Subgraph, ...]
+    min_iterations: int = 1
+    max_iterations: int = 1
+    counter: str = ""
+    """The body's input with the number of the iteration; "" where nothing reads it."""
+    carried: tuple[CarriedTensor, ...] = ()
+    scanned: tuple[SlicedTensor, ...] = ()
+    """Slices that iterations read."""
+    stacked: tuple[SlicedTensor, ...] = ()
+    """Slices that iterations make."""
+
+    @property
+    def loop_results(self) -> tuple[str, ...]:
+        """What an iteration of a loop makes: whether it goes on, the carried tensors, the slices."""
+        names = (*self.bodies[0].results, *(t.result for t in self.carried), *(t.piece for t in self.stacked))
+        return tuple(filter(None, names))
+
+    @property
+    def loop_inputs(self) -> frozenset[str]:
+        """The tensors that an iteration of a loop is given."""
+        names = (self.counter, *(t.inside for t in self.carried), *(t.piece for t in self.scanned))
+        return frozenset(filter(None, names))
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """What is known of a tensor before anything is lowered.
 
-    ``element`` is its ``TensorProto.DataType``. A constant has its value in ``array`` where that is
-    small enough to matter, and ``origin`` names the stored weight that it is a view of; ``stored`` is
-    the element type of that weight, which a DequantizeLinear in between does not change.
+    ``element`` is its ``TensorProto.DataType``. A small constant has its value in ``array``. ``origin``
+    names the stored weight that a constant is a view of, ``stored`` the element type of that weight, which
+    a DequantizeLinear in between does not change.
     """
 
     name: str
@@ -118,28 +175,31 @@ class Fact:
 
     @property
     def scalar(self) -> bool:
-        """Whether this is a constant of one element, which an op carries in its parameters."""
+        """Whether this is a constant of one element, which is a parameter of the op that reads it."""
         return self.constant and self.elements == 1
 
 
-def fault(node: Node, what: str, hint: str = "export the model again, or hint this node") -> BadInput:
-    """An error about one node; the file's name is added by ``placed`` at the boundary."""
+def fault(node: OnnxNode, what: str, hint: str = "export the model again, or correct this node") -> BadInput:
+    """An error about one node; ``placed`` adds the name of the file."""
     return BadInput(f"{node.label}: {what}", hint=hint)
 
 
 def placed(error: BadInput, where: Place) -> BadInput:
-    """The same error with the file that it is about."""
+    """``error`` with the file that it is about."""
     return error if error.where else BadInput(error.what, where=where, hint=error.hint)
 
 
-def read_nodes(graph: GraphProto, taken: set[str]) -> list[Node]:
-    """The nodes of a graph with unique names: ``Conv_12`` for unnamed, ``conv_2`` for repeated ones."""
+def read_nodes(graph: GraphProto, taken: set[str]) -> list[OnnxNode]:
+    """The nodes of a graph, each under a name of its own, which is added to ``taken``.
+
+    The 12th node is ``Conv_12`` where it has no name, a second ``conv`` becomes ``conv_2``.
+    """
     return [_node(proto, index, taken) for index, proto in enumerate(graph.node)]
 
 
-def _node(proto: NodeProto, index: int, taken: set[str]) -> Node:
+def _node(proto: NodeProto, index: int, taken: set[str]) -> OnnxNode:
     helper = module("onnx.helper")
-    name = _unique(proto.name or f"{proto.op_type}_{index}", taken)
+    name = unique_name(proto.name or f"{proto.op_type}_{index}", taken)
     attributes: dict[str, Any] = {}
     for attribute in proto.attribute:
         try:
@@ -150,12 +210,13 @@ def _node(proto: NodeProto, index: int, taken: set[str]) -> Node:
             ) from None
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     captured = tuple(dict.fromkeys(_captured(attributes.values())))
-    return Node(
+    return OnnxNode(
         name, proto.op_type, domain, tuple(proto.input), tuple(proto.output), attributes, proto, captured
     )
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def unique_name(name: str, taken: set[str]) -> str:
+    """``name``, or ``name_2`` and so on where it is taken; adds the result to ``taken``."""
     candidate, count = name, 2
     while candidate in taken:
         candidate, count = f"{name}_{count}", count + 1
@@ -172,7 +233,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """A list's items; of anything else, itself."""
+    """The items of a list, or anything else as the only item."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return (value,)
     items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
@@ -197,10 +258,11 @@ def outer_reads(graph: GraphProto) -> Iterator[str]:
     yield from (v.name for v in graph.output if v.name not in own)
 
 
-def sort_nodes(nodes: Sequence[Node], known: Iterable[str]) -> list[Node]:
-    """Execution order: the file's own where that is sorted, else the first that is (stable).
+def sort_nodes(nodes: Sequence[OnnxNode], known: Iterable[str]) -> list[OnnxNode]:
+    """Sort nodes topologically; of those that are ready, the first in the file comes first.
 
-    Raises BadInput for a tensor that is produced twice, that nothing produces, and for a cycle.
+    ``known`` are the tensors that exist before. Raises BadInput for a tensor that is produced twice or that
+    nothing produces, and for a cycle.
     """
     from heapq import heapify, heappop, heappush
 
@@ -214,7 +276,7 @@ def sort_nodes(nodes: Sequence[Node], known: Iterable[str]) -> list[Node]:
             users.setdefault(source, []).append(index)
     ready = [index for index, count in enumerate(waiting) if not count]
     heapify(ready)
-    order: list[Node] = []
+    order: list[OnnxNode] = []
     while ready:
         index = heappop(ready)
         order.append(nodes[index])
@@ -224,11 +286,11 @@ def sort_nodes(nodes: Sequence[Node], known: Iterable[str]) -> list[Node]:
                 heappush(ready, user)
     if len(order) < len(nodes):
         stuck = next(nodes[i] for i, count in enumerate(waiting) if count)
-        raise fault(stuck, "the graph has a cycle through or before it", "an ONNX graph must be acyclic")
+        raise fault(stuck, "it is part of a cycle, or depends on one", "an ONNX graph must be acyclic")
     return order
 
 
-def _producers(nodes: Sequence[Node], known: Iterable[str]) -> dict[str, int]:
+def _producers(nodes: Sequence[OnnxNode], known: Iterable[str]) -> dict[str, int]:
     producer = dict.fromkeys(known, -1)
     for index, node in enumerate(nodes):
         for name in node.writes:
@@ -238,7 +300,7 @@ def _producers(nodes: Sequence[Node], known: Iterable[str]) -> dict[str, int]:
     return producer
 
 
-def _checked_reads(node: Node, producer: Mapping[str, int]) -> tuple[str, ...]:
+def _checked_reads(node: OnnxNode, producer: Mapping[str, int]) -> tuple[str, ...]:
     for name in node.reads:
         if name not in producer:
             raise fault(
@@ -249,10 +311,10 @@ def _checked_reads(node: Node, producer: Mapping[str, int]) -> tuple[str, ...]:
     return node.reads
 
 
-def live_nodes(nodes: Sequence[Node], outputs: Iterable[str]) -> list[Node]:
+def live_nodes(nodes: Sequence[OnnxNode], outputs: Iterable[str]) -> list[OnnxNode]:
     """The nodes of a sorted list that some output depends on."""
     wanted = set(outputs)
-    kept: list[Node] = []
+    kept: list[OnnxNode] = []
     for node in reversed(nodes):
         if wanted.intersection(node.writes):
             kept.append(node)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.graph import Fact
-from workloads.from_onnx.proto import GraphProto, ValueInfoProto
+from workloads.from_onnx.onnx_package import GraphProto, ValueInfoProto
 
 Size = int | str
 """A size that the file fixes, or the name of a symbolic one (``?`` where it has none)."""

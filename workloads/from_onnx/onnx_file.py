@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from workloads.from_onnx.graph import LIMIT, Fact
-from workloads.from_onnx.proto import ModelProto, NodeProto, TensorProto, module
+from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Largest message in bytes that protobuf reads, https://protobuf.dev/programming-guides/proto-limits/."""

@@ -1,41 +1,50 @@
-"""Reads an ONNX model as a Program.
+"""Read an ONNX model as a Program.
 
-The file is read (``onnx_file``), its inputs get fixed shapes (``onnx_shapes``), every tensor's shape and
-every small constant is worked out (``onnx_infer``), and what is left is lowered node by node to ops
-(``onnx_lower``, ``onnx_ops_*``) with batch norms and activations taken into the op before (``onnx_fuse``).
+``onnx_file`` reads the file and ``input_shapes`` fixes the shapes of its inputs. ``shape_inference`` works
+out every tensor's shape and every small constant. ``lowering``, with the handlers in ``ops``, turns the nodes
+that are left into ops, and ``fusion`` merges batch norms and activations into the op before them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
-from workloads.from_onnx import control as onnx_control
-from workloads.from_onnx.bodies import all_names, needed
-from workloads.from_onnx.graph import Fact, Node, live_nodes, placed, read_nodes, sort_nodes
-from workloads.from_onnx.lower import HANDLERS, Lowering, lowering
-from workloads.from_onnx.ops import attention as onnx_ops_attention
-from workloads.from_onnx.ops import conv as onnx_ops_conv
-from workloads.from_onnx.ops import elementwise as onnx_ops_elementwise
-from workloads.from_onnx.ops import matrix as onnx_ops_matrix
-from workloads.from_onnx.ops import move as onnx_ops_move
-from workloads.from_onnx.ops import norm as onnx_ops_norm
-from workloads.from_onnx.proto import GraphProto, ModelProto
+from workloads.from_onnx import control_lowering
+from workloads.from_onnx.control_inference import CONTROL_HANDLERS
+from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, placed, read_nodes, sort_nodes
+from workloads.from_onnx.input_shapes import bind_inputs
+from workloads.from_onnx.lowering import HANDLERS, OnnxLowering, lowering
+from workloads.from_onnx.onnx_file import initializers, not_text, opsets, read_model
+from workloads.from_onnx.onnx_package import GraphProto, ModelProto
+from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
+from workloads.from_onnx.shape_inference import Inference, declarations
+from workloads.from_onnx.subgraphs import all_names, needed
 
-HANDLER_MODULES = (
-    onnx_control,
-    onnx_ops_attention,
-    onnx_ops_conv,
-    onnx_ops_elementwise,
-    onnx_ops_matrix,
-    onnx_ops_move,
-    onnx_ops_norm,
-)
+HANDLER_MODULES = (control_lowering, attention, conv, data_movement, elementwise, matrix, norm)
 """Imported for the handlers that they register."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportOptions:
+    dtype: str
+    shapes: Mapping[str, tuple[int, ...]]
+    strict: bool
+    iterations: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelFile:
+    path: Path
+    where: Place
+    """Attached to ops and errors."""
+    model: ModelProto
+    notes: list[str] = field(default_factory=list[str])
 
 
 def load_onnx(
@@ -48,40 +57,30 @@ def load_onnx(
 ) -> Program:
     """The model in ``path`` with its float tensors deployed as ``dtype``.
 
-    ``shapes`` binds inputs whose shape the file leaves open, ``iterations`` says how often loops run of which
-    the file does not tell, by the names of their nodes. What was assumed is in the program's notes.
-    Raises BadInput, with the file, the node and the hint, for a file that is broken, a shape that is not
-    fixed, and with ``strict`` for an operator that would otherwise be costed by its bytes alone.
+    ``shapes`` fixes the shapes of inputs that the file leaves open, ``iterations`` how often loops run, by
+    the names of their nodes. The program's notes list what was assumed. Raises BadInput, with file, node and
+    hint, for a broken file and a shape that is not fixed; with ``strict``, also for any approximation.
     """
-    from workloads.from_onnx.onnx_file import not_text, read_model
-
     where = Place(str(path))
+    options = _ImportOptions(dtype, shapes or {}, strict, iterations or {})
     try:
-        model = read_model(path, where)
-        return _program(model, path, where, dtype, shapes or {}, strict, iterations or {})
+        return _program(_ModelFile(path, where, read_model(path, where)), options)
     except BadInput as error:
         raise placed(error, where) from None
     except UnicodeDecodeError:
         raise not_text(where) from None
 
 
-def _program(
-    model: ModelProto,
-    path: Path,
-    where: Place,
-    dtype: str,
-    shapes: Mapping[str, tuple[int, ...]],
-    strict: bool,
-    iterations: Mapping[str, int],
-) -> Program:
-    builder = ProgramBuilder(model.graph.name or path.stem, dtype, source=str(path))
-    builder.place = where
-    nodes, facts = _resolved(model, path, where, shapes, builder.notes, strict, iterations)
-    outputs = _outputs(model.graph, facts, where)
+def _program(file: _ModelFile, options: _ImportOptions) -> Program:
+    model = file.model
+    builder = ProgramBuilder(model.graph.name or file.path.stem, options.dtype, source=str(file.path))
+    builder.place, builder.notes = file.where, file.notes
+    nodes, facts = _resolved(file, options)
+    outputs = _outputs(model.graph, facts, file.where)
     nodes = needed(nodes, outputs)
     if not nodes:
-        raise BadInput("no output depends on an input", where=where, hint="check the graph's outputs")
-    low = lowering(builder, nodes, facts, outputs, strict, _default_opset(model))
+        raise BadInput("no output depends on an input", where=file.where, hint="check the graph's outputs")
+    low = lowering(builder, nodes, facts, outputs, options.strict, _default_opset(model))
     _declare_inputs(low, model.graph)
     low.run(nodes)
     for name in outputs:
@@ -90,39 +89,38 @@ def _program(
     return builder.build()
 
 
-def _resolved(
-    model: ModelProto,
-    path: Path,
-    where: Place,
-    shapes: Mapping[str, tuple[int, ...]],
-    notes: list[str],
-    strict: bool,
-    iterations: Mapping[str, int],
-) -> tuple[list[Node], dict[str, Fact]]:
+def _resolved(file: _ModelFile, options: _ImportOptions) -> tuple[list[OnnxNode], dict[str, Fact]]:
     """The nodes that are left to run once constants are folded, and what is known of every tensor."""
-    from workloads.from_onnx.infer import Inference, declarations
-    from workloads.from_onnx.input_shapes import bind_inputs
-    from workloads.from_onnx.onnx_file import initializers, opsets
-
-    folder = path.parent
+    model, where, notes = file.model, file.where, file.notes
+    folder = file.path.parent
     versions = opsets(model, where, notes)
     facts = initializers(model, folder, where)
-    inputs, symbols = bind_inputs(model.graph, facts, shapes, where, notes)
+    inputs, symbols = bind_inputs(model.graph, facts, options.shapes, where, notes)
     facts.update(inputs)
     names: set[str] = set()
     nodes = sort_nodes(read_nodes(model.graph, names), facts)
     wanted = [info.name for info in model.graph.output]
-    declared = declarations(model.graph, symbols)
     tensors = {name for name, count in Counter(all_names(model.graph)).items() if count > 1} | {*facts}
     tensors.update(name for node in nodes for name in node.writes)
-    inference = Inference(where, folder, versions, notes, facts, declared, names, tensors, iterations, strict)
+    inference = Inference(
+        where=where,
+        folder=folder,
+        opsets=versions,
+        notes=notes,
+        facts=facts,
+        declared=declarations(model.graph, symbols),
+        names=names,
+        tensors=tensors,
+        control_handlers=CONTROL_HANDLERS,
+        iterations=options.iterations,
+        strict=options.strict,
+    )
     inference.run(live_nodes(nodes, wanted))
     inference.require(wanted)
-    for name in iterations:
+    for name in options.iterations:
         if name not in inference.iterations_used:
-            raise BadInput(
-                f"--iterations names {name!r}, which is no loop of the model", hint=_loops(inference.nodes)
-            )
+            what = f"--iterations names {name!r}, which is no loop of the model"
+            raise BadInput(what, hint=_loops(inference.nodes))
     return inference.nodes, facts
 
 
@@ -142,8 +140,8 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list
     return [name for name in names if not facts[name].constant]
 
 
-def _declare_inputs(low: Lowering, graph: GraphProto) -> None:
-    """Inputs that some op reads; the others are named in a note."""
+def _declare_inputs(low: OnnxLowering, graph: GraphProto) -> None:
+    """Declare the inputs that some op reads, and note the others."""
     for info in graph.input:
         fact = low.facts[info.name]
         if fact.constant:
@@ -154,8 +152,8 @@ def _declare_inputs(low: Lowering, graph: GraphProto) -> None:
             low.builder.notes.append(f"input {info.name!r} is read by no op and left out")
 
 
-def _loops(nodes: Sequence[Node]) -> str:
-    def names(nodes: Sequence[Node]) -> Iterator[str]:
+def _loops(nodes: Sequence[OnnxNode]) -> str:
+    def names(nodes: Sequence[OnnxNode]) -> Iterator[str]:
         for node in nodes:
             if node.control is not None:
                 yield from [repr(node.name)] if len(node.control.bodies) == 1 else []
@@ -166,5 +164,5 @@ def _loops(nodes: Sequence[Node]) -> str:
 
 
 def known_operators() -> tuple[str, ...]:
-    """Every operator with a handler, of other domains than ONNX's own as ``domain.operator``."""
+    """Every operator with a handler; ``domain.operator`` for a domain other than ONNX's own."""
     return tuple(sorted(HANDLERS))

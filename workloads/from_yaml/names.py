@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import Document
+from workloads.from_yaml.field_types import NAME_PATTERN
 from workloads.from_yaml.op_models import Custom, SimpleOp, Split
 from workloads.from_yaml.schema import Arm, If, Loop, Workload
-from workloads.from_yaml.values import NAME_PATTERN
 
 Path = tuple[str | int, ...]
 AnyNode = SimpleOp | If | Loop

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workloads.from_yaml.values import (
+from workloads.from_yaml.field_types import (
     MAX_COUNT,
     Activated,
     Axis,

@@ -20,14 +20,14 @@ from chipmodel.passes.validate import validate_program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.from_yaml.chances import iterations_of, probabilities_of
-from workloads.from_yaml.moves import build
+from workloads.from_yaml.build_context import Site, declare
+from workloads.from_yaml.data_movement import build
+from workloads.from_yaml.field_types import MAX_COUNT, Costed, Dtype, Weighted
 from workloads.from_yaml.names import AnyNode, Names, Path, arm_block, exits, reads
-from workloads.from_yaml.notes import notes_of
 from workloads.from_yaml.op_models import Custom, SimpleOp
+from workloads.from_yaml.probabilities import iterations_of, probabilities_of
+from workloads.from_yaml.program_notes import notes_of
 from workloads.from_yaml.schema import Carry, If, Loop, Workload, schema
-from workloads.from_yaml.site import Site, declare
-from workloads.from_yaml.values import MAX_COUNT, Costed, Dtype, Weighted
 
 __all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
+from workloads.from_yaml.field_types import Base, Dtype, Model, Name, Natural, Probability, TensorSpec, Title
 from workloads.from_yaml.op_models import SimpleOp
-from workloads.from_yaml.values import Base, Dtype, Model, Name, Natural, Probability, TensorSpec, Title
 
 
 class Arm(Model):

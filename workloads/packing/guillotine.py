@@ -12,8 +12,9 @@ from random import Random
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Plan, Problem
-from workloads.packing.problem_csv import LARGEST, PackingTable, table_of
+from workloads.packing.problem_csv import LARGEST, table_of
 
 SCHEME = "guillotine:"
 MOST_BUFFERS = 1_000_000

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import read_text
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from workloads.packing.csv_lines import Line, csv_line, read_lines
 
@@ -39,20 +39,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
 _HINT_NUMBER = "write digits only, without a unit or a fraction"
 _NEAR = 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class PackingTable:
-    """A problem, and the rows that it was read from, for writing them again with offsets."""
-
-    problem: Problem
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    hints: Mapping[str, int]
-    """Offsets of an earlier plan, of the buffers that have one."""
-    notes: tuple[str, ...] = ()
-    known_optimum: int | None = None
-    """The smallest peak, where the problem was made so that it is known."""
 
 
 def read_packing(path: Path, capacity: int | None = None, memories: tuple[Memory, ...] = ()) -> PackingTable:

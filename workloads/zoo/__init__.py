@@ -14,7 +14,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
-from workloads.zoo.catalogue_control import CONTROL_FLOW
+from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 from workloads.zoo.network import Figure, Network, Option, Setting
 
 __all__ = ["Figure", "Network", "Option", "Setting", "build", "networks", "parse_zoo_url"]

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.control import choose, copy_to
+from workloads.zoo.control_flow import choose, copy_to
 from workloads.zoo.layers import image
 
 Layers = Callable[[ProgramBuilder, str, Value], Value]

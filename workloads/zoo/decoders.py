@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.zoo.control import copy_to, lengths, look_up, most_likely, step, step_weights
+from workloads.zoo.control_flow import copy_to, lengths, look_up, most_likely, step, step_weights
 from workloads.zoo.googlenet import features
 
 ASSUMED = "the lengths of sentences, and so the iterations' probabilities, are assumed"

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.control import choose
+from workloads.zoo.control_flow import choose
 from workloads.zoo.layers import add, concat, image
 
 ANCHORS = (21, 1, 1)

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype
-from workloads.zoo.control import choose, copy_to, step, step_weights
+from workloads.zoo.control_flow import choose, copy_to, step, step_weights
 from workloads.zoo.layers import add, classifier, image
 
 GATE_UNITS = 10

@@ -19,7 +19,7 @@ from fractions import Fraction
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.zoo.control import choose, copy_to, step, step_weights
+from workloads.zoo.control_flow import choose, copy_to, step, step_weights
 
 AWAKE = Fraction(1, 100)
 """How often the wake word is heard: assumed."""

@@ -26,7 +26,7 @@ from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def case(seed: int) -> Case | None:
     """None where no op of the program has stripes."""
     random = Random(seed)
     side = random.choice((3, 6, 10))
-    program = random_program(seed, Shape(ops=4, depth=0, side=side, channels=random.choice((4, 12))))
+    program = random_program(seed, TreeShape(ops=4, depth=0, side=side, channels=random.choice((4, 12))))
     chip = tiny_chip(random)
     chip = replace(chip, dma=replace(chip.dma, channels=Channels()))
     op = random.choice(list(ops(program.body)))

@@ -22,7 +22,7 @@ from dma.residency.tiling import Tiling
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def fast_dma(chip: Chip) -> Chip:
@@ -187,7 +187,7 @@ def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
     planned = 0
     for seed in range(90):
         random = Random(seed)
-        program = random_program(seed, Shape(ops=4, depth=seed % 3, side=5, channels=5))
+        program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=5, channels=5))
         chip = tiny_chip(random)
         chip = fast_dma(chip) if seed % 2 else chip
         packer = random.choice(("naive", "sequential", "large-first", "short-first"))

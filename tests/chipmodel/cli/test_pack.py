@@ -257,7 +257,7 @@ def test_broken_files_are_one_message_with_a_place(
         ([], "FILE.csv"),
         (["{}", "--capacity", "-5"], "negative"),
         (["{}", "--capacity", "1MB"], "ambiguous"),
-        (["{}", "--capacity", "lots"], "no size"),
+        (["{}", "--capacity", "lots"], "not a size"),
         (["{}", "--packer", "best"], "large-first"),
         (["{}", "--time-limit", "soon"], "time-limit"),
         (["{}", "--time-limit", "-1"], "--time-limit -1"),

@@ -16,7 +16,7 @@ import pytest
 
 import chipmodel.cli.study
 from chipmodel.model.study_row import Point, Row
-from chipmodel.study.progress import Follower
+from chipmodel.study.progress import StudyStatus
 from chipmodel.study.store import read_rows
 from tests import command
 from tests.paths import ROOT
@@ -45,7 +45,7 @@ def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
     assert out.startswith("s: 2 of 2 points have a row\n")
     assert "cycles above their bound, on average: sync" in out
     with monkeypatch.context() as patched:
-        patched.setattr(chipmodel.cli.study, "_crew", None)  # Nobody is hired where nothing is missing.
+        patched.setattr(chipmodel.cli.study, "_workers", None)  # Nobody is hired where nothing is missing.
         assert call(capsys, study)[:2] == (0, out)
     study.write_text(STUDY.replace("[sync]", "[sync, ping-pong]"))
     assert call(capsys, study, "--status")[1].startswith("s: 2 of 4 points have a row\n")
@@ -169,7 +169,7 @@ def test_what_is_said_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
     now = 0.0
     monkeypatch.setattr("chipmodel.study.progress.monotonic", lambda: now)
-    follower = Follower(7210, [row("a", 100)])
+    follower = StudyStatus(7210, [row("a", 100)])
     now = 2.0
     follower([row("b", 110), row("b", 130)])
     words = follower.words()

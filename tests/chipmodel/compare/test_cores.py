@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 from chipmodel.compare.cores import one_after_another
-from chipmodel.compare.run import ComparisonRequest, compare_program
+from chipmodel.compare.run import Contenders, compare_program
 from chipmodel.model.interval import Interval
 from chipmodel.model.live_sets import live_bytes_curve, unused_bytes
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
 from reports.compare.rows import core_cells, document
 from solvers.core.outcome import Limits
@@ -23,15 +24,10 @@ TWO = replace(LUNA_LIKE, cores=2)
 
 
 def test_a_packer_has_on_each_core_the_plan_of_simulate() -> None:
-    request = ComparisonRequest(
-        *(load(str(EXAMPLE)), TWO, "large-first", "ping-pong", True, {}),
-        packers=("large-first", "naive"),
-        merges=("conflict",),
-        streamers=("sync",),
-        limits=Limits(nodes=100),
-    )
-    comparison = compare_program(request)
-    result = run(request.program, TWO, "large-first", "ping-pong")
+    request = PlanRequest(load(str(EXAMPLE)), TWO)
+    contenders = Contenders(("large-first", "naive"), ("conflict",), ("sync",), Limits(nodes=100))
+    comparison = compare_program(request, {}, contenders)
+    result = run(request)
     row = comparison.packed[0]
     assert [each.peak for each in row.cores] == [p.solved.peak for p in result.cores]
     assert [each.unused for each in row.cores] == [

@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import keep, write_whole
+from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
 
 
 def names(folder: Path) -> list[str]:
@@ -22,9 +22,9 @@ def names(folder: Path) -> list[str]:
 
 def test_the_text_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    write_whole(path, "one\ntwo µs\n")
+    write_atomically(path, "one\ntwo µs\n")
     assert path.read_bytes() == "one\ntwo µs\n".encode()
-    write_whole(path, "shorter")
+    write_atomically(path, "shorter")
     assert path.read_bytes() == b"shorter"
     assert names(tmp_path) == ["plan.json"]
 
@@ -32,7 +32,7 @@ def test_the_text_as_it_is(tmp_path: Path) -> None:
 def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        write_whole(tmp_path / "a", "x")
+        write_atomically(tmp_path / "a", "x")
         assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
         assert os.umask(0o027) == 0o027
     finally:
@@ -41,7 +41,7 @@ def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> Non
 
 def test_a_name_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 255)
-    write_whole(path, "x")
+    write_atomically(path, "x")
     assert path.read_text() == "x"
 
 
@@ -82,7 +82,7 @@ def test_a_full_disk_leaves_what_was_there(
         path.write_text("old")
     monkeypatch.setattr(os, "fdopen", failing_fdopen(OSError(28, "No space left on device")))
     with pytest.raises(BadInput) as refusal:
-        write_whole(path, "new text")
+        write_atomically(path, "new text")
     assert str(refusal.value).startswith(f"{path}: cannot write: No space left on device\n")
     assert [p.read_text() for p in tmp_path.iterdir()] == (["old"] if existing else [])
 
@@ -95,13 +95,13 @@ def test_an_interrupted_write_leaves_what_was_there(
     path.write_text("old")
     monkeypatch.setattr(os, "fdopen", failing_fdopen(error))
     with pytest.raises(type(error)):
-        write_whole(path, "new text")
+        write_atomically(path, "new text")
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 
 
 def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError):
-        write_whole(tmp_path / "a", "text" * 10_000 + "\ud800")
+        write_atomically(tmp_path / "a", "text" * 10_000 + "\ud800")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,7 +114,7 @@ def test_the_last_steps_may_fail_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_text("old")
     monkeypatch.setattr(os, call, refused)
     with pytest.raises(BadInput, match="cannot write: Permission denied"):
-        write_whole(path, "new text")
+        write_atomically(path, "new text")
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 
 
@@ -124,7 +124,7 @@ def test_where_no_file_can_be_written(tmp_path: Path) -> None:
     folder.mkdir()
     for path in (tmp_path / "missing" / "a", tmp_path / "file" / "a", folder):
         with pytest.raises(BadInput) as refusal:
-            write_whole(path, "new")
+            write_atomically(path, "new")
         assert str(refusal.value.where) == str(path)
         assert "folder" in refusal.value.hint
     assert names(tmp_path) == ["file", "folder"]
@@ -138,7 +138,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
     reader.start()
-    write_whole(pipe, "through the pipe")
+    write_atomically(pipe, "through the pipe")
     reader.join(5)
     assert read == ["through the pipe"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -151,10 +151,10 @@ def test_what_is_read_is_kept_and_a_missing_folder_found_before_the_work(tmp_pat
     link.symlink_to(source)
     for name in (source, tmp_path / "." / "source", link):
         with pytest.raises(BadInput, match=f"-o {re.escape(str(name))} would overwrite what is read"):
-            keep("-o", str(name), None, tmp_path / "other", source)
+            refuse_overwriting("-o", str(name), None, tmp_path / "other", source)
     with pytest.raises(BadInput, match="would overwrite"):
-        keep("-o", "new", "new")
+        refuse_overwriting("-o", "new", "new")
     with pytest.raises(BadInput, match="missing/x: cannot write: No such file or directory"):
-        keep("-o", str(tmp_path / "missing" / "x"), source)
+        refuse_overwriting("-o", str(tmp_path / "missing" / "x"), source)
     for fine in (None, "-", str(tmp_path / "new")):
-        keep("-o", fine, source)
+        refuse_overwriting("-o", fine, source)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.json_file import Node, read_json
+from chipmodel.files.json_file import JsonValue, read_json
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -18,18 +18,18 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def _counts(node: Node) -> tuple[int, ...]:
-    return node.each(Node.count)
+def _counts(node: JsonValue) -> tuple[int, ...]:
+    return node.each(JsonValue.count)
 
 
-def place_of(node: Node) -> Place:
+def place_of(node: JsonValue) -> Place:
     with pytest.raises(BadInput) as refused:
         node.fail("no")
     assert refused.value.where is not None
     return refused.value.where
 
 
-def everything(node: Node) -> list[Node]:
+def everything(node: JsonValue) -> list[JsonValue]:
     """``node`` and all below it."""
     found = [node]
     if isinstance(node.value, dict):
@@ -58,6 +58,7 @@ def test_every_value_stands_where_its_error_says(value: Any, indent: int | None,
         ('{"a": 1,\n "b" 2}', 2, 6, "Expecting ':'"),
         ("", 1, 1, "Expecting value"),
         ('{"a": 1,\n "a": 2}', 2, 2, "the key 'a' is given twice"),
+        ('{"a": ["a", {"a": 1}],\n "b": {"a": 1, "\\u0061": "}"}}', 2, 16, "the key 'a' is given twice"),
         ('{"n": ' + "9" * 5000 + "}", 0, 0, "too long"),
         ("[" * 100_000, 0, 0, "nested too deeply"),
     ],
@@ -72,20 +73,20 @@ def test_what_is_not_json_is_refused(text: str, line: int, column: int, what: st
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        (Node.count, "-1"),
-        (Node.count, "1.5"),
-        (Node.count, "true"),
-        (Node.number, '"1"'),
-        (Node.number, "NaN"),
-        (Node.number, "true"),
-        (Node.words, "1"),
-        (Node.flag, "1"),
-        (Node.mapping, "[]"),
+        (JsonValue.count, "-1"),
+        (JsonValue.count, "1.5"),
+        (JsonValue.count, "true"),
+        (JsonValue.number, '"1"'),
+        (JsonValue.number, "NaN"),
+        (JsonValue.number, "true"),
+        (JsonValue.text, "1"),
+        (JsonValue.flag, "1"),
+        (JsonValue.mapping, "[]"),
         (_counts, "{}"),
     ],
 )
 def test_values_of_another_type_are_refused_with_their_path(
-    read: Callable[[Node], object], text: str
+    read: Callable[[JsonValue], object], text: str
 ) -> None:
     with pytest.raises(BadInput, match=r"^f\.json:2:11: list\[0\]\.value: expected .*, not ") as refused:
         read(

@@ -15,7 +15,7 @@ from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, Release
 from chipmodel.model.trace import Event, Trace
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.chipmodel.machine.test_two_machines import held
+from tests.fuzz.two_simulators import stalls
 from tests.random_commands import random_path
 from tests.random_cores import random_streams
 from tests.support import tiny_chip
@@ -105,7 +105,7 @@ def test_traces_are_equal_event_for_event(batch: int) -> None:
         assert trace == run(step_through_cores, streams, chip, path), seed
         seen["deadlock" if trace is None else "done"] += 1
         if trace:
-            seen += held(trace)
+            seen += stalls(trace)
             seen["core"] += trace.stalls("npu")["core"]
             seen["met on another core"] += sum(
                 w.cycles for e in trace.events if e.core for w in e.waits if w.cause == "bank"

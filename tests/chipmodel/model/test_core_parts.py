@@ -13,15 +13,17 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release
-from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.single_core import run
-from chipmodel.plan_file.document import read_plan, write_plan
-from chipmodel.verify.cores import verify_cores, verify_file
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
+from chipmodel.verify.cores import verify_cores
+from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
 from tests.paths import WORKLOADS
 from tests.support import LUNA_LIKE
@@ -101,7 +103,7 @@ def test_nothing_takes_the_memory_of_what_crosses() -> None:
 
 def test_who_defines_a_tensor_and_who_reads_it_before_run_together() -> None:
     program = looped()
-    names = [[program.body[i].name for i in group] for group in together(program, uses(program))]
+    names = [[program.body[i].name for i in group] for group in same_core_groups(program, uses(program))]
     assert names == [["start", "early", "loop"], ["late"]]
 
 
@@ -244,10 +246,10 @@ def test_a_release_that_is_missing_or_early_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
     faults = verify_cores(diamond(), changed(streams, 1, Release, drop), TWO)
     assert any("'c' is never released" in fault for fault in faults)
-    assert any("core 0 waits for 'c' of core 1 for ever" in fault for fault in faults)
+    assert any("core 0 waits for 'c' of core 1 forever" in fault for fault in faults)
     early = (streams[0], (Release("c", "c"), *rewritten(streams[1], once(Release, drop, 0))))
     faults = verify_cores(diamond(), early, TWO)
-    assert "core 1: 'c' is released before the last of it is made and stored" in faults
+    assert "core 1: 'c' is released before all of it has been made and stored" in faults
     assert "core 1: 'store c' stores over 'c', which is released" in faults
 
 
@@ -255,7 +257,7 @@ def test_cores_that_wait_in_a_circle_are_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
     circle = ((Acquire("c", 1, "a"), *streams[0]), streams[1])
     faults = verify_cores(diamond(), circle, TWO)
-    assert faults == ("core 0 waits for 'c' of core 1 for ever", "core 1 waits for 'a' of core 0 for ever")
+    assert faults == ("core 0 waits for 'c' of core 1 forever", "core 1 waits for 'a' of core 0 forever")
 
 
 def test_two_things_at_one_place_in_psram_are_found() -> None:
@@ -283,23 +285,23 @@ def test_a_tensor_that_is_loaded_from_elsewhere_is_found() -> None:
         i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.name == "a"
     ]
     moved = (streams[0], rewritten(streams[1], once(DmaStart, far, loads[0])))
-    assert any("'a' lies at" in fault for fault in verify_cores(diamond(), moved, TWO))
+    assert any("the cores use 'a' at" in fault for fault in verify_cores(diamond(), moved, TWO))
 
 
 def test_an_op_on_two_cores_or_on_the_wrong_one_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
     twice = (streams[0], (*streams[1], *(c for c in streams[0] if isinstance(c, Compute))))
     assert "'a' runs on cores 0, 1" in verify_cores(diamond(), twice, TWO)
-    assert verify_cores(on(diamond(), b=1), streams, TWO) == ("op 'b' is for core 1",)
+    assert verify_cores(on(diamond(), b=1), streams, TWO) == (
+        "op 'b' runs on core 0, the workload assigns it to core 1",
+    )
 
 
 def test_who_reads_an_older_value_on_another_core_is_found() -> None:
     streams = planned(looped(), start=0, early=0, loop=0, late=1)
     early = tuple(c for c in streams[0] if isinstance(c, Compute) and c.op == "early")
     torn = (tuple(c for c in streams[0] if c not in early), (*early, *streams[1]))
-    assert "core 1 reads 'state', of which another core makes a newer value" in verify_cores(
-        looped(), torn, TWO
-    )
+    assert "core 1 reads 'state', which another core defines again later" in verify_cores(looped(), torn, TWO)
 
 
 def test_a_plan_file_of_several_cores() -> None:
@@ -314,7 +316,7 @@ def test_a_plan_file_of_several_cores() -> None:
     assert verify_file(program, again, TWO) == ()
     assert "the plan is for 2 cores, the chip has 4" in verify_file(program, again, FOUR)
     lower = replace(again, peak_bytes=again.peak_bytes - 1)
-    assert any("worst core's" in fault for fault in verify_file(program, lower, TWO))
+    assert any("the highest of a core" in fault for fault in verify_file(program, lower, TWO))
     no_wait = tuple(replace(c, commands=rewritten(c.commands, once(Acquire, drop, 0))) for c in again.cores)
     assert any("without waiting" in f for f in verify_file(program, replace(again, cores=no_wait), TWO))
 

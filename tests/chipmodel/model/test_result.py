@@ -13,7 +13,7 @@ from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
 from chipmodel.pipeline.single_core import run
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def small() -> Result:
@@ -56,7 +56,7 @@ def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None
     hidden = 0
     for seed in range(25):
         random = Random(seed)
-        program, chip = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
+        program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
         try:
             result = run(program, with_memory(chip, 2000), "large-first", streamer)
         except DoesNotFit:

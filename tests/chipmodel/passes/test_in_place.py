@@ -15,18 +15,18 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Compute, walk
-from chipmodel.model.plan import check
 from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, places_in_concat, reuse
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.single_core import plan, run
 from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 CHIP = load_chip("luna-csk6", ())
@@ -242,7 +242,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(CHOICES))
 def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
-    program = reuse(random_program(seed, Shape(depth=2)), choice)
+    program = reuse(random_program(seed, TreeShape(depth=2)), choice)
     planned = plan(program, CHIP, "large-first", "ping-pong")
     assert verify(program, planned.commands, CHIP) == ()
 

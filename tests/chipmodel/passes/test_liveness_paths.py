@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import chain, combinations, count, product
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.nesting import in_flight
+from chipmodel.model.nesting import in_flight, waits_after
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop, StepNode, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
 
@@ -193,11 +193,18 @@ def around(body: tuple[StepNode, ...], position: int) -> list[StepIf | StepLoop]
     return []
 
 
+def arm_of(fork: StepIf | StepLoop, position: int) -> str:
+    """The arm of ``fork`` that ``position`` lies in; a loop has one without a name."""
+    arms = fork.arms if isinstance(fork, StepIf) else ()
+    return next((arm.name for arm in arms if any(s.position == position for s in steps(arm.body))), "")
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 1 << 40))
+@example(27109).via("due in another arm than issue: the loop around both carries it")
 def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:
-    """Until ``due``, or the end of what has ``due`` in it but not ``issue``, or of the loop that is to
-    carry it to ``due``."""
+    """Until ``due``; or the end of the outermost fork with ``due`` in it but not ``issue``; or, where ``due``
+    cannot follow ``issue`` in one iteration, the end of the innermost loop around both."""
     body, every, random = random_paths(seed)
     control = scopes(body)
     count = len(control.stretch)
@@ -205,16 +212,14 @@ def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:
         return
     issue, due = random.randrange(count), random.randrange(count)
     outer, inner = around(body, issue), around(body, due)
-    ends = [fork.name for fork in inner if fork not in outer][:1]
     both = [fork for fork in inner if fork in outer]
-    loops = [fork.name for fork in both if isinstance(fork, StepLoop)]
-    sane = all(fork in inner for fork in outer)
-    if not sane or (due < issue and not loops):
-        return
-    if due < issue:
-        ends = loops[-1:]
-        if both[-1].name != loops[-1]:
+    next_iteration = due < issue or any(arm_of(fork, issue) != arm_of(fork, due) for fork in both)
+    if next_iteration:
+        ends = [fork.name for fork in both if isinstance(fork, StepLoop)][-1:]
+        if not ends:
             return
+    else:
+        ends = [fork.name for fork in inner if fork not in outer][:1]
     walked: set[int | str] = set()
     for path in every:
         flying = False
@@ -226,3 +231,4 @@ def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:
                 flying = False
     found = {p for i in in_flight(control.section, issue, due) for p in range(i.start, i.stop)}
     assert found == walked
+    assert waits_after(control.section, issue, due) == (ends[0] if ends and issue != due else None)

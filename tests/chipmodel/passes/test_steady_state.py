@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from bench.bound_soundness import random_case
 from chipmodel.bounds.op_costs import read_share
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
@@ -26,6 +25,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import Planned, plan, run
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
+from tests.fuzz.cycle_bounds import random_case
 from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder

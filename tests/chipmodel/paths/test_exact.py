@@ -26,7 +26,7 @@ from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import every_path, random_chances, unrolled
 from tests.random_commands import random_commands
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 PLENTY = 10**6
 BATCHES = 6
@@ -159,7 +159,9 @@ def test_random_programs_up_to_four_deep() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
         random = Random(seed)
-        program = likely(random_program(seed, Shape(ops=3, depth=1 + seed % 4, side=4, channels=4)), random)
+        program = likely(
+            random_program(seed, TreeShape(ops=3, depth=1 + seed % 4, side=4, channels=4)), random
+        )
         chip = tiny_chip(random)
         try:
             commands = plan(program, chip, "large-first", random.choice(("sync", "ping-pong"))).commands

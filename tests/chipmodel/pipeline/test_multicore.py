@@ -16,7 +16,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.machine.stepper import step_through_cores
 from chipmodel.model.commands import Command, DmaStart, walk
-from chipmodel.model.core_parts import split, together, uses
+from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
 from chipmodel.model.result import CorePlan
 from chipmodel.model.trace import Trace
@@ -25,7 +25,7 @@ from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.verify.cores import verify_cores
 from tests.random_commands import random_path
 from tests.support import tiny_chip
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
@@ -36,10 +36,10 @@ BATCH = 25
 def random_case(seed: int) -> tuple[Program, Chip, dict[str, int], Random]:
     """A program, a chip with 1 to 4 cores, and a core for each node: any that is allowed."""
     random = Random(seed)
-    program = random_program(seed, Shape(ops=6, depth=seed % 3, side=5, channels=6))
+    program = random_program(seed, TreeShape(ops=6, depth=seed % 3, side=5, channels=6))
     chip = replace(tiny_chip(random), cores=random.randint(1, 4))
     core_of: dict[str, int] = {}
-    for group in together(program, uses(program)):
+    for group in same_core_groups(program, uses(program)):
         core = random.randrange(chip.cores)
         core_of |= {program.body[index].name: core for index in group}
     return program, chip, core_of, random

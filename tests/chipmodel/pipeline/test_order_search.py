@@ -20,7 +20,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import policies
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
 
@@ -96,7 +96,7 @@ def all_orders(program: Program) -> Iterator[Program]:
 def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> None:
     gained = 0
     for seed in range(40):
-        program = random_program(seed, Shape(ops=6, depth=0))
+        program = random_program(seed, TreeShape(ops=6, depth=0))
         found = ordered(program, choice, "least-peak")
         least = min(live_bytes(each, choice) for each in all_orders(program))
         assert found.live_bytes == found.least_bytes == least, seed
@@ -111,7 +111,7 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> 
     moved = planned = 0
     for seed in range(60):
         random = Random(seed)
-        program = random_program(seed, Shape(ops=7, depth=seed % 3, side=5, channels=6))
+        program = random_program(seed, TreeShape(ops=7, depth=seed % 3, side=5, channels=6))
         found = ordered(program, "all", name)
         validate_program(found.program)
         assert in_order(program, names_in_order(found.program)) == found.program

@@ -17,7 +17,7 @@ from chipmodel.pipeline import single_core as pipeline
 from chipmodel.pipeline.single_core import ROUNDS, largest_live_set, plan, run, smallest_capacity
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def wide(*sizes: int) -> Program:
@@ -61,7 +61,7 @@ def test_where_no_round_fits_the_smallest_peak_is_taken() -> None:
 def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() -> None:
     later_is_worse = 0
     for seed in range(12):
-        program = random_program(seed, Shape(ops=5, depth=1, side=5, channels=6))
+        program = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6))
         try:
             planned = plan(program, with_memory(LUNA_LIKE, 160, 16), "naive", "ping-pong")
         except DoesNotFit:
@@ -82,7 +82,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
     seen = 0
     for seed in range(100):
         random = Random(seed)
-        program, chip = random_program(seed, Shape(ops=5, depth=1, side=5, channels=6)), tiny_chip(random)
+        program, chip = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6)), tiny_chip(random)
         try:
             planned = plan(program, chip, "short-first", "ping-pong")
         except DoesNotFit:
@@ -96,7 +96,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
 
 
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
-    program = random_program(7, Shape(ops=6, depth=1))
+    program = random_program(7, TreeShape(ops=6, depth=1))
     ping_pong = run(program, LUNA_LIKE, "large-first", "ping-pong")
     sync = run(program, LUNA_LIKE, "large-first", "sync")
     assert ping_pong.sync_cycles == sync.sync_cycles == sync.trace.cycles
@@ -171,7 +171,7 @@ def test_without_spilling_a_packers_own_peak_may_be_what_does_not_fit() -> None:
 @pytest.mark.parametrize("packer", ["large-first", "naive"])
 def test_the_smallest_capacity_does_and_one_step_less_does_not(packer: str) -> None:
     for seed in range(12):
-        program = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4))
+        program = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4))
         chip = with_memory(tiny_chip(Random(seed)), 64, 16)
         size = smallest_capacity(program, chip, packer, "ping-pong")
         assert size is not None
@@ -205,7 +205,7 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
 
 
 def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
-    program = random_program(3, Shape(ops=6, depth=2))
+    program = random_program(3, TreeShape(ops=6, depth=2))
     roomy = plan(program, LUNA_LIKE, "large-first", "sync")
     tight = plan(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
     assert tight.solved.peak <= roomy.solved.peak // 2

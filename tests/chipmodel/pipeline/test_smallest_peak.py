@@ -9,12 +9,13 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.nesting import Section
-from chipmodel.model.plan import Problem, Solved, check
+from chipmodel.model.plan import Problem, Solved
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
-from chipmodel.study.answer import Desk, answer
+from chipmodel.study.answer import WorkerCache, answer
 from chipmodel.study.workload import load_workload
+from chipmodel.verify.offsets import check
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.chipmodel.study.support import tasks
@@ -65,7 +66,7 @@ def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> No
     text = (
         "workloads: zoo:shufflenetv1\nchips: stm32n6\nset: {shared_memory.bytes: [3MiB]}\nnode_limit: 20000\n"
     )
-    desk = Desk(load_workload)
+    desk = WorkerCache(load_workload)
     rows = [answer(task, desk) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
     proven = rows[2].peak_bytes
     assert (rows[0].status, rows[2].status) == ("optimal", "optimal")
@@ -76,7 +77,7 @@ def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> No
 
 def test_rows_of_one_packing_problem_share_its_digest() -> None:
     text = "workloads: [zoo:shufflenetv1]\nchips: stm32n6\npackers: [large-first, short-first]\n"
-    desk = Desk(load_workload)
+    desk = WorkerCache(load_workload)
     rows = [
         answer(task, desk)
         for sizes in ("[3MiB, 4MiB]", "[1MiB]")
@@ -90,5 +91,5 @@ def test_rows_of_one_packing_problem_share_its_digest() -> None:
 def test_a_packing_is_the_same_problem_at_any_capacity(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text("id,lower,upper,size\na,0,2,4\nb,1,3,4\n")
     asked = tasks("workloads: [w.csv, 'w.csv?capacity=9', 'guillotine:n=4,seed=1']", tmp_path)
-    problems = [answer(task, Desk(load_workload)).problem for task in asked]
+    problems = [answer(task, WorkerCache(load_workload)).problem for task in asked]
     assert problems[0] == problems[1] != problems[2]

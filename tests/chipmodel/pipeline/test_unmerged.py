@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.chip.chip_file import load_chip
-from chipmodel.model.plan import check
 from chipmodel.model.result import Result
 from chipmodel.pipeline.single_core import run
 from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.verify.offsets import check
 from workloads.load import load
 
 

@@ -11,7 +11,7 @@ from chipmodel.model.study_row import Improved, Point, Row
 from chipmodel.study.points import tasks_of
 from chipmodel.study.store import StudyHeader
 from chipmodel.study.study_file import parse_study
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 
 HEADER = StudyHeader("s", "why?", "s.yaml", "title: why?", "c0de", 0)
 
@@ -45,5 +45,5 @@ def row(key: str, status: str = "feasible", peak: int | None = 100, error: str =
     return Row(point, key, status, 0.5, peak, 80, error=error)  # type: ignore[arg-type]
 
 
-def tasks(text: str, folder: Path = Path()) -> tuple[Task, ...]:
+def tasks(text: str, folder: Path = Path()) -> tuple[PointTask, ...]:
     return tasks_of(parse_study(text, folder / "s.yaml"))

@@ -17,8 +17,8 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline import single_core as pipeline
 from chipmodel.pipeline.multicore import run_cores
-from chipmodel.study.answer import NODES, Desk, answer
-from chipmodel.study.task import Task
+from chipmodel.study.answer import NODES, WorkerCache, answer
+from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload, source_of
 from solvers.core.outcome import Limits
 from tests.chipmodel.study.support import tasks
@@ -27,12 +27,12 @@ from workloads.load import load
 
 
 def answered(text: str, folder: Path = Path()) -> list[Row]:
-    desk = Desk(load_workload)
+    desk = WorkerCache(load_workload)
     return [answer(task, desk) for task in tasks(text, folder)]
 
 
-def desk() -> Desk:
-    return Desk(load_workload)
+def desk() -> WorkerCache:
+    return WorkerCache(load_workload)
 
 
 def test_a_program_has_the_figures_of_simulate() -> None:
@@ -231,7 +231,7 @@ def test_a_fault_of_ours_is_a_failed_row_with_its_traceback(monkeypatch: pytest.
 def test_a_file_that_changes_after_it_was_asked_is_not_stored_as_what_it_was(tmp_path: Path) -> None:
     path = tmp_path / "w.csv"
     path.write_text("id,lower,upper,size\nx,0,1,4\n")
-    task: Task
+    task: PointTask
     (task,) = tasks("workloads: w.csv", tmp_path)
     path.write_text("id,lower,upper,size\nx,0,1,5\n")
     row = answer(task, desk())

@@ -11,20 +11,20 @@ from threading import Thread
 import pytest
 
 from chipmodel.model.study_row import Row
-from chipmodel.study.engine import Stop, stopping, work
-from chipmodel.study.store import Store, opened
-from chipmodel.study.task import Task
+from chipmodel.study.engine import StopRequest, stopping, work
+from chipmodel.study.store import StudyStore, opened
+from chipmodel.study.task import PointTask
 from tests.chipmodel.study.support import HEADER, tasks
 
 TASKS = {task.key: task for task in tasks("workloads: ['zoo:*']")}
 
 
 class Hand:
-    """A crew of one that answers a few points at each call, and writes down what it was given."""
+    """A workers of one that answers a few points at each call, and writes down what it was given."""
 
-    def __init__(self, pace: int = 2) -> None:
-        self.pace = pace
-        self.waiting: list[Task] = []
+    def __init__(self, batch_size: int = 2) -> None:
+        self.batch_size = batch_size
+        self.waiting: list[PointTask] = []
         self.given: list[str] = []
 
     @property
@@ -35,33 +35,33 @@ class Hand:
     def busy(self) -> bool:
         return bool(self.waiting)
 
-    def give(self, tasks: Sequence[Task]) -> None:
+    def give(self, tasks: Sequence[PointTask]) -> None:
         self.waiting += tasks
         self.given += [task.key for task in tasks]
 
     def take(self, seconds: float) -> list[Row]:
-        done, self.waiting = self.waiting[: self.pace], self.waiting[self.pace :]
+        done, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
         return [Row(task.point, task.key, "feasible", 0.1) for task in done]
 
 
-def asked(store: Store) -> Store:
+def asked(store: StudyStore) -> StudyStore:
     store.ask(HEADER, list(TASKS), list(TASKS))
     return store
 
 
 def test_every_point_is_given_once_in_turn_and_stored_as_it_comes(tmp_path: Path) -> None:
-    crew, seen = Hand(), list[int]()
+    workers, seen = Hand(), list[int]()
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, crew, lambda rows: seen.append(store.counts().stored), Stop())
+        work(asked(store), TASKS, workers, lambda rows: seen.append(store.counts().stored), StopRequest())
         assert store.counts().stored == len(TASKS)
-    assert crew.given == list(TASKS)
+    assert workers.given == list(TASKS)
     assert seen[:3] == [2, 4, 6]
 
 
 def test_what_is_stored_is_not_given_again(tmp_path: Path) -> None:
     first, second = Hand(), Hand()
     with opened(tmp_path / "s.sqlite") as store:
-        stop = Stop()
+        stop = StopRequest()
 
         def watch(rows: Sequence[Row]) -> None:
             stop.asked = store.counts().stored >= 5
@@ -70,20 +70,20 @@ def test_what_is_stored_is_not_given_again(tmp_path: Path) -> None:
         stored = {each.key for each in store.rows()}
         assert 5 <= len(stored) < len(TASKS)
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, second, lambda rows: None, Stop())
+        work(asked(store), TASKS, second, lambda rows: None, StopRequest())
     assert sorted(second.given) == sorted(set(TASKS) - stored)
 
 
 def test_two_at_once_share_the_points_and_both_wait_for_the_last(tmp_path: Path) -> None:
     crews = [Hand(1), Hand(1)]
 
-    def one(crew: Hand) -> None:
+    def one(workers: Hand) -> None:
         with opened(tmp_path / "s.sqlite") as store:
-            work(asked(store), TASKS, crew, lambda rows: None, Stop())
+            work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
             assert store.counts().stored == len(TASKS)
 
     with opened(tmp_path / "s.sqlite"):
-        threads = [Thread(target=one, args=(crew,)) for crew in crews]
+        threads = [Thread(target=one, args=(workers,)) for workers in crews]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -93,23 +93,23 @@ def test_two_at_once_share_the_points_and_both_wait_for_the_last(tmp_path: Path)
 
 def test_one_waits_for_points_that_another_has_claimed_and_takes_them_when_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
-    crew = Hand(9)
+    workers = Hand(9)
     with opened(path) as other:
         claimed = asked(other).claim(4)
 
         def run() -> None:
             with opened(path) as store:
-                work(asked(store), TASKS, crew, lambda rows: None, Stop())
+                work(asked(store), TASKS, workers, lambda rows: None, StopRequest())
 
         thread = Thread(target=run)
         thread.start()
         thread.join(1.0)
         assert thread.is_alive()
-        assert not set(crew.given) & set(claimed)
+        assert not set(workers.given) & set(claimed)
         other.release()
         thread.join(10)
         assert not thread.is_alive()
-    assert set(crew.given) == set(TASKS)
+    assert set(workers.given) == set(TASKS)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -124,11 +124,11 @@ def test_the_first_signal_asks_and_the_second_is_as_ever(number: signal.Signals)
 
 
 def test_rows_that_are_finished_when_it_stops_are_stored(tmp_path: Path) -> None:
-    crew, stop = Hand(1), Stop()
+    workers, stop = Hand(1), StopRequest()
 
     def watch(rows: Sequence[Row]) -> None:
         stop.asked = True
 
     with opened(tmp_path / "s.sqlite") as store:
-        work(asked(store), TASKS, crew, watch, stop)
-        assert {each.key for each in store.rows()} == set(crew.given[:2])
+        work(asked(store), TASKS, workers, watch, stop)
+        assert {each.key for each in store.rows()} == set(workers.given[:2])

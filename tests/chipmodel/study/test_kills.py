@@ -1,6 +1,6 @@
 """A study that is killed, and one whose workers are: every point once, and the table of one left alone.
 
-``bench/study_kills.py`` is the same with 1,000 points and 20 kills.
+``python -m tests.fuzz study-kills`` does the same with 1,000 points and 20 kills.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 import chipmodel.study.dask_cluster
-from bench.study_kills import cluster, killed, undisturbed
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.model.study_row import Row
 from chipmodel.study.dask_cluster import Cluster
-from chipmodel.study.engine import Stop, Watch, work
+from chipmodel.study.engine import StopRequest, Watch, work
 from chipmodel.study.export import csv_bytes, parquet_bytes
-from chipmodel.study.pool import Pool
+from chipmodel.study.pool import LocalPool
 from chipmodel.study.store import opened, read_rows
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 from tests.chipmodel.study.support import HEADER, tasks
+from tests.fuzz.study_kills import cluster, killed, undisturbed
 
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:wakeword, w.csv, zoo:autoencoder]
@@ -53,11 +53,11 @@ def nothing(rows: Sequence[Row]) -> None:
     pass
 
 
-def run(store: Path, asked: Sequence[Task], crew: Any, watch: Watch = nothing) -> tuple[Row, ...]:
+def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = nothing) -> tuple[Row, ...]:
     keys = [task.key for task in asked]
-    with opened(store) as link, crew:
+    with opened(store) as link, workers:
         link.ask(HEADER, keys, keys)
-        work(link, {task.key: task for task in asked}, crew, watch, Stop())
+        work(link, {task.key: task for task in asked}, workers, watch, StopRequest())
     return read_rows(store)[1]
 
 
@@ -75,7 +75,7 @@ def test_two_commands_on_one_study_neither_corrupt_it_nor_work_twice(folder: Pat
 
 def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folder: Path, made: Any) -> None:
     asked = tasks(STUDY, folder)
-    local = run(folder / "local.sqlite", asked, Pool(2))
+    local = run(folder / "local.sqlite", asked, LocalPool(2))
     victims = [nanny.pid for nanny in made.workers.values()]
     count = 0
 
@@ -95,7 +95,7 @@ def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folde
 def test_what_cannot_be_loaded_fails_alike_on_a_cluster(folder: Path, made: Any) -> None:
     (folder / "bad.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
     asked = tasks("workloads: [bad.yaml, zoo:ds_cnn]\nchips: [gap9]", folder)
-    local = run(folder / "local.sqlite", asked, Pool(1))
+    local = run(folder / "local.sqlite", asked, LocalPool(1))
     remote = run(folder / "dask.sqlite", asked, Cluster(made.scheduler_address))
     assert [each.status for each in local] == ["failed", "optimal"]
     assert csv_bytes(local, False) == csv_bytes(remote, False)

@@ -20,7 +20,7 @@ from chipmodel.study import pages as study_pages
 from chipmodel.study.pages import chosen, pages_of
 from chipmodel.study.store import read_rows
 from chipmodel.study.study_file import Study
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 from reports.run.page import render_page
 from tests.chipmodel.study.support import row, tasks
 from workloads.load import load
@@ -90,7 +90,7 @@ def test_points_of_older_code_and_options_without_the_others_are_refused(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in (["--points", "x"], ["-o", "x.html", "--point", "k"]):
-        with pytest.raises(BadInput, match="linked from a page"):
+        with pytest.raises(BadInput, match="connected from a page"):
             run(file, *words)
     monkeypatch.setitem(vars(study_pages), "tasks_of", _no_tasks)
     with pytest.raises(BadInput, match="answered by another chipmodel"):
@@ -98,5 +98,5 @@ def test_points_of_older_code_and_options_without_the_others_are_refused(
     assert not (tmp_path / "x.html").exists()
 
 
-def _no_tasks(asked: Study) -> tuple[Task, ...]:
+def _no_tasks(asked: Study) -> tuple[PointTask, ...]:
     return ()

@@ -11,12 +11,12 @@ import chipmodel.study.points
 from chipmodel.errors import BadInput
 from chipmodel.study.points import idle_filters, tasks_of
 from chipmodel.study.study_file import parse_study
-from chipmodel.study.task import Task
+from chipmodel.study.task import PointTask
 
 ONE = "workloads: zoo:resnet8\n"
 
 
-def tasks(text: str, folder: Path = Path()) -> tuple[Task, ...]:
+def tasks(text: str, folder: Path = Path()) -> tuple[PointTask, ...]:
     return tasks_of(parse_study(text, folder / "s.yaml"))
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from chipmodel.errors import ChipmodelError
 from chipmodel.model.study_row import Row
-from chipmodel.study.answer import Desk, answer
-from chipmodel.study.crew import Pace
-from chipmodel.study.pool import FILES, OTHER_FILES, Pool
-from chipmodel.study.task import Task
+from chipmodel.study.answer import WorkerCache, answer
+from chipmodel.study.pool import FILES_PER_WORKER, OTHER_FILES, LocalPool
+from chipmodel.study.task import PointTask
+from chipmodel.study.worker_group import BatchSize
 from chipmodel.study.workload import load_workload
 from tests.chipmodel.study.support import row, tasks
 from tests.paths import ROOT
@@ -29,7 +29,7 @@ SLOW = "workloads: 'guillotine:n=400,seed=1'\npackers: exact\ntime_limit: 60"
 
 
 def all_rows(
-    pool: Pool, asked: Sequence[Task], meanwhile: Callable[[int], None] = lambda done: None
+    pool: LocalPool, asked: Sequence[PointTask], meanwhile: Callable[[int], None] = lambda done: None
 ) -> list[Row]:
     """As the engine does it: as many as there is room for, until all are answered."""
     waiting, rows = list(asked), list[Row]()
@@ -50,13 +50,15 @@ def timeless(rows: Sequence[Row]) -> list[Row]:
 
 def test_rows_are_those_of_one_process() -> None:
     asked = tasks(QUICK)
-    desk = Desk(load_workload)
-    with Pool(2) as pool:
+    desk = WorkerCache(load_workload)
+    with LocalPool(2) as pool:
         assert timeless(all_rows(pool, asked)) == timeless([answer(task, desk) for task in asked])
 
 
 def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chipmodel.study.pool.DEATHS", 4)  # Three may come at one point, which then goes on.
+    monkeypatch.setattr(
+        "chipmodel.study.pool.MOST_DEATHS", 4
+    )  # Three may come at one point, which then goes on.
     asked = tasks(QUICK + "\nseeds: 0\nmerges: [conflict, none]\nstreamers: [sync, ping-pong]")
     deaths: list[int] = []
 
@@ -65,7 +67,7 @@ def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.Monke
             deaths.append(pool.pids[len(deaths) % 2])
             os.kill(deaths[-1], signal.SIGKILL)
 
-    with Pool(2) as pool:
+    with LocalPool(2) as pool:
         rows = all_rows(pool, asked, meanwhile)
         assert deaths
         # The last one may have died with nothing left to do.
@@ -83,7 +85,7 @@ def test_a_point_that_ends_its_workers_fails_alone() -> None:
         if pid is not None and running(pid):
             os.kill(pid, signal.SIGKILL)
 
-    with Pool(2) as pool:
+    with LocalPool(2) as pool:
         rows = {each.key: each for each in all_rows(pool, [quick[0], slow, *quick[1:]], meanwhile)}
     assert rows[slow.key].status == "failed"
     assert "ended by signal 9 at this point, 2 times" in rows[slow.key].error
@@ -91,13 +93,13 @@ def test_a_point_that_ends_its_workers_fails_alone() -> None:
 
 
 def test_workers_end_with_their_pool_and_with_its_process() -> None:
-    with Pool(1) as pool:
+    with LocalPool(1) as pool:
         all_rows(pool, tasks(QUICK)[:1])
         pids = pool.pids
     assert not any(map(running, pids))
     script = (
         "from tests.chipmodel.study.test_pool import *\n"
-        "pool = Pool(2)\npool.give(tasks(SLOW))\npool.take(5)\n"
+        "pool = LocalPool(2)\npool.give(tasks(SLOW))\npool.take(5)\n"
         "print(*pool.pids, flush=True)\ntime.sleep(60)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -117,7 +119,7 @@ def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch
 
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", start)
     with pytest.raises(ChipmodelError, match="server that starts workers has ended"):
-        Pool(1)
+        LocalPool(1)
 
 
 def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,12 +133,12 @@ def test_the_limit_of_open_files_is_raised_or_told(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(resource, "getrlimit", get)
     monkeypatch.setattr(resource, "setrlimit", set_)
-    with Pool(2):
+    with LocalPool(2):
         pass
-    assert limits[1:] == [(2 * FILES + OTHER_FILES, resource.RLIM_INFINITY)]
-    limits.append((10, 3 * FILES + OTHER_FILES - 1))
+    assert limits[1:] == [(2 * FILES_PER_WORKER + OTHER_FILES, resource.RLIM_INFINITY)]
+    limits.append((10, 3 * FILES_PER_WORKER + OTHER_FILES - 1))
     with pytest.raises(ChipmodelError, match="need 33 open files, and the system allows 32"):
-        Pool(3)
+        LocalPool(3)
 
 
 def running(pid: int) -> bool:
@@ -159,7 +161,7 @@ def wait_until(true: Callable[[], bool]) -> None:
     [([], 1), ([0.01], 25), ([0.001] * 3, 32), ([0.001, 0.1], 2), ([9.0], 1), ([0.0], 32)],
 )
 def test_the_slowest_of_late_says_how_many_points_are_handed_out(seconds: list[float], points: int) -> None:
-    pace = Pace(0.25, 32)
+    batch_size = BatchSize(0.25, 32)
     for each in seconds:
-        pace.saw(replace(row("k1"), seconds=each))
-    assert pace.points == points
+        batch_size.saw(replace(row("k1"), seconds=each))
+    assert batch_size.points == points

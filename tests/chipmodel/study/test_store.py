@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
+from chipmodel.study.columns import record_of, row_of
 from chipmodel.study.connection import APPLICATION, FORMAT
-from chipmodel.study.owner import LEASE_SECONDS, Owner, is_alive, myself
-from chipmodel.study.record import record_of, row_of
-from chipmodel.study.store import Store, opened, read_rows
+from chipmodel.study.store import StudyStore, opened, read_rows
+from chipmodel.study.store_owner import LEASE_SECONDS, Owner, is_alive, myself
 from tests.chipmodel.study.support import HEADER, row, rows
 from tests.paths import ROOT
 
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s.sqlite"
 
 
-def asked(store: Store, keys: list[str] = KEYS) -> Store:
+def asked(store: StudyStore, keys: list[str] = KEYS) -> StudyStore:
     store.ask(HEADER, keys, keys)
     return store
 

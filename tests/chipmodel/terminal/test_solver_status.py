@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from chipmodel.terminal import solver_status as live_line
-from chipmodel.terminal.solver_status import LiveLine
+from chipmodel.terminal import solver_status as module
+from chipmodel.terminal.solver_status import SolverStatus
 
 
 class Terminal(io.StringIO):
@@ -18,22 +18,22 @@ class Terminal(io.StringIO):
 
 
 def test_it_says_elapsed_best_bound_and_gap() -> None:
-    line = LiveLine()
-    assert "no plan yet" in line.words()
+    line = SolverStatus()
+    assert "no plan yet" in line.line()
     line.update(1_050_624, 1_048_576, "searching")
-    words = line.words()
+    words = line.line()
     assert words.split()[1] == "s"
     assert "best 1,050,624 B  bound 1,048,576 B  gap 0.20%  searching" in words
     line.update(None, 0, "")
-    assert line.words().endswith("no plan yet")
+    assert line.line().endswith("no plan yet")
 
 
 def test_on_a_terminal_it_follows_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(live_line, "DELAY_SECONDS", 0.01)
-    with live_line.live_line() as line:
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0.01)
+    with module.solver_status() as line:
         line.update(12, 10, "compiling [/b] :x:")
         deadline = time.monotonic() + 5
         while "compiling" not in terminal.getvalue() and time.monotonic() < deadline:
@@ -49,7 +49,7 @@ def test_quick_work_and_work_off_a_terminal_say_nothing(monkeypatch: pytest.Monk
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         if not stream.isatty():
-            monkeypatch.setattr(live_line, "DELAY_SECONDS", 0.0)
-        with live_line.live_line() as line:
+            monkeypatch.setattr(module, "DELAY_SECONDS", 0.0)
+        with module.solver_status() as line:
             line.update(1, 1, "x")
         assert stream.getvalue() == ""

@@ -1,4 +1,4 @@
-"""Certificates: those of the planners verify, forged ones are refused, and none claims too much."""
+"""Certificates: those of the planners verify, false ones are refused, and none claims too much."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from chipmodel.model.certificate import (
     rests_on,
 )
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.exhaustive import TooManyPlans, exhaust
+from chipmodel.verify.offsets import check
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
@@ -50,7 +51,7 @@ CHAIN = Problem(
     (buffer("a", 4, 0, 2), buffer("b", 4, 3, 4), buffer("c", 4, 0, 2)), colocated=(("a", "b"), ("b", "c"))
 )
 SUMS = Problem((buffer("a", 6, 0, 2), buffer("b", 4, 1, 3), buffer("c", 6, 2, 4), buffer("d", 4, 0, 9)))
-# b and c, alive at different times, are pressed against d from both sides: worst cases of fragmentation.
+# b and c, alive at different times, lie against d from both sides: worst cases of fragmentation.
 RING = Problem(
     (
         buffer("a", 2, 0, 2),
@@ -74,10 +75,12 @@ RING = Problem(
         (PINNED, Tallest(10, "p")),
         (Problem((replace(pinned("p", 4, 6), alignment=4),)), Tallest(None, "p")),
         (THREE, Core(50, ("b", "c"))),
-        (THREE, Searched(51, "somebody", 7, "everything")),
+        (THREE, Searched(51, "some solver", 7, "everything")),
     ],
 )
-def test_what_is_true_verifies_and_more_is_refused(problem: Problem, certificate: Certificate) -> None:
+def test_a_true_claim_verifies_and_a_larger_one_is_refused(
+    problem: Problem, certificate: Certificate
+) -> None:
     assert verify_certificate(problem, certificate) == ()
     if certificate.bytes is not None and not isinstance(certificate, Searched):
         assert verify_certificate(problem, replace(certificate, bytes=certificate.bytes + 1))
@@ -96,7 +99,7 @@ def test_a_sum_of_sizes_by_hand() -> None:
     assert fault == "a peak of 10 is a sum of sizes"
 
 
-def test_rounding_and_pins_make_sums_of_their_own() -> None:
+def test_sums_of_sizes_with_alignment_and_with_pins() -> None:
     """Starts are 0, 8, 16 ...: ends are those plus 5, so that nothing ends between 6 and 12."""
     problem = Problem((buffer("a", 5, 0, 2, 8), buffer("b", 5, 3, 4, 8)))
     floor = LiveSet(5, 0, ("a",))
@@ -118,25 +121,35 @@ def test_rounding_and_pins_make_sums_of_their_own() -> None:
         (THREE, LiveSet(60, 2, ("b", "c"), 64), "buffer 'b' is not aligned to 64"),
         (THREE, LiveSet(60, 2, ("b", "c"), 0), "its unit is 0"),
         (CHAIN, LiveSet(8, 0, ("a", "b")), "buffer 'b' is not alive at 0"),
-        (THREE, Regions(60, 2, ("b", "c")), "it claims 60, and proves 50"),
-        (THREE, Regions(None, 2, ("b", "c")), "it claims that there is no plan at all, and proves 50"),
-        (THREE, Tallest(31, "b"), "it claims 31, and proves 30"),
-        (THREE, Tallest(None, "b"), "it claims that there is no plan at all, and proves 30"),
+        (THREE, Regions(60, 2, ("b", "c")), "it claims 60 bytes, but proves only 50 bytes"),
+        (
+            THREE,
+            Regions(None, 2, ("b", "c")),
+            "it claims that there is no plan at all, but proves only 50 bytes",
+        ),
+        (THREE, Tallest(31, "b"), "it claims 31 bytes, but proves only 30 bytes"),
+        (THREE, Tallest(None, "b"), "it claims that there is no plan at all, but proves only 30 bytes"),
         (THREE, Contradiction(("a",)), "it names fewer than two buffers"),
         (
             THREE,
             Contradiction(("a", "b")),
-            "buffers 'a' and 'b' are not colocated, and their pins do not collide",
+            "buffers 'a' and 'b' are not colocated, and their pins do not overlap",
         ),
-        (CHAIN, Contradiction(("a", "b")), "buffers 'a' and 'b' may lie at one offset"),
+        (CHAIN, Contradiction(("a", "b")), "buffers 'a' and 'b' may have the same offset"),
         (THREE, Core(51, ("b", "c")), "its buffers fit in 50 bytes"),
         (THREE, Core(None, ("b", "c")), "its buffers fit in 50 bytes"),
         (THREE, Core(1, ()), "its buffers fit in 0 bytes"),
-        (THREE, Searched(51, "", 7, "everything"), "it does not say who searched what"),
-        (THREE, Searched(51, "me", -7, "everything"), "it has a negative number"),
+        (
+            THREE,
+            Searched(51, "", 7, "everything"),
+            "it does not name its solver and what that has searched",
+        ),
+        (THREE, Searched(51, "some solver", -7, "everything"), "its nodes or bytes are negative"),
     ],
 )
-def test_forged_ones_are_refused_in_words(problem: Problem, certificate: Certificate, fault: str) -> None:
+def test_the_fault_of_a_false_certificate_is_described(
+    problem: Problem, certificate: Certificate, fault: str
+) -> None:
     assert verify_certificate(problem, certificate) == (fault,)
 
 
@@ -147,7 +160,7 @@ def test_colocated_buffers_do_not_add_up() -> None:
     assert best_bound(problem).bytes == 40
 
 
-def test_a_core_that_is_too_large_to_try_is_not_believed() -> None:
+def test_a_core_with_too_many_partial_plans_is_not_verified() -> None:
     many = Problem(tuple(buffer(str(i), 2 + i) for i in range(9)))
     core = Core(40, tuple(b.name for b in many.buffers))
     assert verify_certificate(many, core, 50) == (
@@ -183,7 +196,7 @@ def test_a_certificate_survives_json(seed: int) -> None:
         {"kind": "Core", "bytes": 3, "buffers": "ab"},
     ],
 )
-def test_what_is_no_certificate_is_refused(record: dict[str, object]) -> None:
+def test_a_malformed_record_is_refused(record: dict[str, object]) -> None:
     with pytest.raises(BadInput):
         from_record(record)
 

@@ -1,4 +1,4 @@
-"""The verifier catches what a wrong planner would do: every kind of damage to a correct plan."""
+"""The verifier of commands finds every kind of damage to a correct plan."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
+from chipmodel.passes.lower import lower
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 Change = Callable[[Command], Command | None]
 
@@ -71,7 +73,7 @@ def _shifted(place: Located) -> Located:
 
 
 MUTATIONS: dict[str, tuple[type, Change, str]] = {
-    "nobody waits": (DmaWait, lambda c: None, "in flight"),
+    "never waited for": (DmaWait, lambda c: None, "in flight"),
     "never loaded": (DmaStart, lambda c: None, "not in flight"),
     "loaded elsewhere": (
         DmaStart,
@@ -102,7 +104,7 @@ MUTATIONS: dict[str, tuple[type, Change, str]] = {
     "another op": (
         Compute,
         lambda c: (isinstance(c, Compute) and replace(c, op="zzz")) or c,
-        "no op of the program",
+        "not an op of the program",
     ),
     "wrong size": (
         DmaStart,
@@ -121,7 +123,7 @@ MUTATIONS: dict[str, tuple[type, Change, str]] = {
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_each_damage_is_named(name: str) -> None:
+def test_damage_to_a_single_command_is_reported(name: str) -> None:
     program, chip, commands = network()
     kind, change, words = MUTATIONS[name]
     damaged = rewritten(commands, once(kind, change, 0))
@@ -140,13 +142,13 @@ def _buffers(commands: tuple[Command, ...]) -> Iterator[Located]:
     yield from found
 
 
-def test_two_live_buffers_on_the_same_bytes_are_caught_in_random_programs() -> None:
-    """Move every use of one buffer onto another's bytes: wherever both are needed at once, some
-    step or store finds its data overwritten."""
+def test_overlapping_live_buffers_are_found_in_random_programs() -> None:
+    """Move every use of one buffer to another's bytes: wherever both are needed at once, some step or store
+    finds its data overwritten."""
     caught = moved = 0
     for seed in range(120):
         random = Random(seed)
-        program = random_program(seed, Shape(ops=4, depth=seed % 3, side=4, channels=4))
+        program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=4, channels=4))
         chip = with_memory(tiny_chip(random), 6400, 1)
         planned = plan(program, chip, "large-first", random.choice(("sync", "ping-pong")))
         problem, offsets = planned.problem, dict(planned.solved.plan.offsets)
@@ -159,11 +161,9 @@ def test_two_live_buffers_on_the_same_bytes_are_caught_in_random_programs() -> N
             continue
         victim, onto = random.choice(pairs)
         offsets[victim.name] = offsets[onto.name]
-        from chipmodel.model.plan import Plan
-        from chipmodel.passes.lower import lower
 
         moved += 1
         caught += bool(verify(program, lower(planned.schedule, Plan(offsets)), chip))
     assert moved > 80
-    # A conservative lifetime may cover positions at which nobody minds; such a move is harmless.
+    # A conservative lifetime may cover positions where no step needs the buffer; such a move is harmless.
     assert caught >= 0.8 * moved

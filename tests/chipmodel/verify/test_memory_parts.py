@@ -1,4 +1,4 @@
-"""Parts of a tensor that can be loaded while others are still being stored."""
+"""Parts of a tensor can be loaded while others are still being stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from chipmodel.model.work import WHOLE, Share
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
-from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
+from chipmodel.verify.coverage import EMPTY, Coverage
+from chipmodel.verify.memory_state import MemoryState
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
@@ -25,30 +26,30 @@ def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
 
 
-def covered(*shares: Share) -> Cover:
-    cover = NOTHING
+def covered(*shares: Share) -> Coverage:
+    coverage = EMPTY
     for each in shares:
-        cover = cover.add(each)
-    return cover
+        coverage = coverage.add(each)
+    return coverage
 
 
-def test_rows_are_held_by_the_parts_that_they_lie_in() -> None:
-    cover = covered(share((0, 3)), share((3, 6)))
-    assert cover.holds(share((0, 3)))
-    assert cover.holds(share((2, 5)))
-    assert cover.holds(share((5, 6)))
-    assert not cover.holds(share((5, 7)))
-    assert not cover.holds(share((6, 7)))
-    assert not cover.holds(WHOLE)
-    assert covered(share((0, 3)), share((3, 8))).holds(share((0, 1), 5))  # all of it is there
+def test_rows_are_held_by_the_shares_that_they_lie_in() -> None:
+    coverage = covered(share((0, 3)), share((3, 6)))
+    assert coverage.holds(share((0, 3)))
+    assert coverage.holds(share((2, 5)))
+    assert coverage.holds(share((5, 6)))
+    assert not coverage.holds(share((5, 7)))
+    assert not coverage.holds(share((6, 7)))
+    assert not coverage.holds(WHOLE)
+    assert covered(share((0, 3)), share((3, 8))).holds(share((0, 1), 5))  # the coverage is complete
 
 
-def test_rows_that_are_cut_otherwise_are_not_held() -> None:
-    """Four of eight rows are two of four, but where bytes are rounded up nobody knows that."""
-    cover = covered(share((0, 4)))
-    assert not cover.holds(share((0, 1), 4))
+def test_shares_of_another_division_into_rows_hold_nothing() -> None:
+    """Four of eight rows are two of four, but not where bytes are rounded up."""
+    coverage = covered(share((0, 4)))
+    assert not coverage.holds(share((0, 1), 4))
     assert not covered(share((0, 1), 4), share((2, 4))).holds(share((0, 4)))
-    # Parts that are cut otherwise are no obstacle.
+    # Shares of another division do no harm.
     assert covered(share((3, 4), 4), share((0, 4))).holds(share((1, 4)))
 
 
@@ -61,12 +62,12 @@ def test_channels_count_in_every_row() -> None:
     assert not covered(left, share((2, 4), 8, (3, 4), 4)).holds(share((0, 4)))
 
 
-def test_parts_that_overlap_hold_nothing_for_sure() -> None:
-    """What lies twice in one place is counted twice: four of five rows would seem to be there."""
-    cover = covered(share((0, 2)), share((1, 3)))
-    assert not cover.holds(share((0, 4)))
-    assert not cover.holds(share((0, 3)))
-    assert cover.holds(share((1, 3)))
+def test_overlapping_shares_hold_only_themselves() -> None:
+    """Their common rows would be counted twice: four rows would seem to be there."""
+    coverage = covered(share((0, 2)), share((1, 3)))
+    assert not coverage.holds(share((0, 4)))
+    assert not coverage.holds(share((0, 3)))
+    assert coverage.holds(share((1, 3)))
 
 
 cells = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), unique=True, max_size=16)
@@ -74,14 +75,14 @@ cells = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), unique=True, m
 
 @settings(max_examples=300)
 @given(cells, st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4))
-def test_a_part_is_held_where_every_cell_is(
+def test_a_share_is_held_if_and_only_if_every_cell_of_it_is(
     there: list[tuple[int, int]], row: int, rows: int, channel: int, channels: int
 ) -> None:
-    cover = covered(*(share((r, r + 1), 4, (c, c + 1), 4) for r, c in there))
+    coverage = covered(*(share((r, r + 1), 4, (c, c + 1), 4) for r, c in there))
     stop, end = min(4, row + rows), min(4, channel + channels)
     asked = share((row, stop), 4, (channel, end), 4)
     needed = {(r, c) for r in range(row, stop) for c in range(channel, end)}
-    assert cover.holds(asked) == (needed <= set(there))
+    assert coverage.holds(asked) == (needed <= set(there))
 
 
 def store(state: MemoryState, part: Part, name: str = "store") -> None:
@@ -104,7 +105,7 @@ def test_a_part_can_be_loaded_once_all_its_rows_have_been_stored() -> None:
     assert not state.can_load(Part("u", share((1, 4))))
 
 
-def test_parts_of_a_former_definition_do_not_count() -> None:
+def test_parts_of_an_older_definition_do_not_count() -> None:
     state = MemoryState(frozenset())
     store(state, Part("t", share((0, 4))))
     for _ in range(2):  # the second time it is another tensor
@@ -123,7 +124,7 @@ def striped() -> tuple[Program, Chip, Planned]:
     return program, chip, plan(program, chip, "large-first", "exact:100")
 
 
-def test_a_plan_that_loads_stripes_early_is_sound_and_one_that_does_so_too_early_is_not() -> None:
+def test_a_stripe_may_be_loaded_after_the_stores_that_it_needs_and_not_before() -> None:
     program, chip, planned = striped()
     schedule = planned.schedule
     assert {"a", "b"} <= set(schedule.striped)
@@ -132,8 +133,7 @@ def test_a_plan_that_loads_stripes_early_is_sound_and_one_that_does_so_too_early
     assert len(stores) > 1
     assert loads
     first = min(loads, key=lambda t: t.issue)
-    meets = [s for s in stores if _meet(s.part.share, first.part.share)]
-    last = max(s.due for s in meets)
+    last = max(s.due for s in stores if _rows_overlap(s.part.share, first.part.share))
     assert first.issue > last
     for issue in range(last + 1):
         early = replace(first, issue=issue)
@@ -144,12 +144,12 @@ def test_a_plan_that_loads_stripes_early_is_sound_and_one_that_does_so_too_early
 
 
 def moves(schedule: Schedule, direction: Direction) -> list[Transfer]:
-    """Of the tensor between the convolutions."""
+    """The transfers of the tensor between the convolutions."""
     own = (t for t in schedule.transfers if t.part.name == "a" and not t.part.weights)
     return [t for t in own if t.direction == direction]
 
 
-def _meet(a: Share, b: Share) -> bool:
+def _rows_overlap(a: Share, b: Share) -> bool:
     return max(a.rows.start, b.rows.start) < min(a.rows.stop, b.rows.stop)
 
 
@@ -158,7 +158,7 @@ def test_a_store_that_is_waited_for_too_late_is_found() -> None:
     schedule = planned.schedule
     stores, loads = moves(schedule, "store"), moves(schedule, "load")
     first = min(loads, key=lambda t: t.issue)
-    needed = next(s for s in stores if _meet(s.part.share, first.part.share))
+    needed = next(s for s in stores if _rows_overlap(s.part.share, first.part.share))
     late = replace(needed, due=first.issue)
     transfers = tuple(late if t == needed else t for t in schedule.transfers)
     commands = lower(replace(schedule, transfers=transfers), planned.solved.plan)

@@ -1,4 +1,4 @@
-"""The abstract machine's facts one by one, and damage that only exact bookkeeping finds."""
+"""The verifier's memory state, operation by operation, and damage that only exact bookkeeping finds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.pipeline.single_core import plan
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer
-from chipmodel.verify.commands import verify, verify_file
-from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
+from chipmodel.verify.commands import verify
+from chipmodel.verify.coverage import EMPTY, Coverage
+from chipmodel.verify.memory_state import MemoryState
+from chipmodel.verify.plan_file import verify_file
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
@@ -27,22 +29,22 @@ def share(rows: tuple[int, int], of_rows: int, channels: tuple[int, int] = (0, 1
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
 
 
-def covered(*shares: Share) -> Cover:
-    cover = NOTHING
+def covered(*shares: Share) -> Coverage:
+    coverage = EMPTY
     for each in shares:
-        cover = cover.add(each)
-    return cover
+        coverage = coverage.add(each)
+    return coverage
 
 
-def test_shares_that_add_up_are_the_whole_however_they_were_cut() -> None:
+def test_shares_that_add_up_are_the_whole_however_it_was_divided() -> None:
     grid = [share((r, r + 2), 4, (c, c + 1), 2) for r in (0, 2) for c in (0, 1)]
     assert covered(*grid).shares == {WHOLE}
-    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # counted in other units
+    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # divided into other numbers of rows
     assert covered(WHOLE).complete
     assert share((1, 2), 3) in covered(WHOLE)
 
 
-def test_what_is_missing_twice_there_or_overlapping_is_not_complete() -> None:
+def test_missing_repeated_or_overlapping_shares_are_not_complete() -> None:
     assert not covered().complete
     assert not covered(share((0, 1), 2)).complete
     assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
@@ -65,19 +67,19 @@ pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.i
 
 @settings(max_examples=300)
 @given(st.permutations([share((r, r + 1), 4, (c, c + 2), 4) for r in range(4) for c in (0, 2)]), st.data())
-def test_a_cover_is_complete_only_when_every_cell_is_there(exact: list[Share], data: st.DataObject) -> None:
+def test_a_coverage_is_complete_only_with_every_cell(exact: list[Share], data: st.DataObject) -> None:
     changed = data.draw(st.lists(st.tuples(st.integers(0, 7), pieces), max_size=3))
     shares = list(exact)
     for index, piece in changed:
         shares[index] = piece
-    cover = NOTHING
+    coverage = EMPTY
     cells: set[tuple[int, int]] = set()
     for each in shares:
-        cover = cover.add(each)
+        coverage = coverage.add(each)
         rows, columns = range(each.rows.start, each.rows.stop), range(each.channels.start, each.channels.stop)
         cells |= {(r, c) for r in rows for c in columns}
-        assert not cover.complete or len(cells) == 16
-    assert cover.complete or bool(changed)
+        assert not coverage.complete or len(cells) == 16
+    assert coverage.complete or bool(changed)
 
 
 def start(
@@ -94,7 +96,7 @@ def fresh(*psram: str) -> MemoryState:
     return MemoryState(frozenset(psram))
 
 
-def test_a_load_is_there_once_it_has_been_waited_for() -> None:
+def test_loaded_data_can_be_read_after_a_wait() -> None:
     state = fresh("t")
     assert state.missing(at(0, 8)) == "'t' is not at 0"
     assert state.start(start("load t", 0, 8)) == []
@@ -105,10 +107,10 @@ def test_a_load_is_there_once_it_has_been_waited_for() -> None:
     assert state.missing(at(0, 4)) == "'t' at 0 takes 8 bytes, not 4"
     assert state.missing(at(0, 8, Part("t", weights=True))) == "'t' is not at 0"
     assert state.wait("load t") == []
-    assert state.wait("load u") == ["something waits for transfer 'load u', which is not in flight"]
+    assert state.wait("load u") == ["a command waits for transfer 'load u', which is not in flight"]
 
 
-def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
+def test_the_start_of_a_load_invalidates_the_buffers_that_it_overlaps() -> None:
     state = fresh("t", "u")
     for name, offset in (("t", 0), ("u", 8)):
         state.start(start(name, offset, 8, part=Part(name)))
@@ -120,7 +122,7 @@ def test_a_load_takes_the_place_of_what_it_touches_at_once() -> None:
     assert state.missing(at(8, 8, Part("u"))) == "'u' is not at 8"
 
 
-def test_transfers_collide_but_two_stores_may_read_the_same_bytes() -> None:
+def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> None:
     state = fresh("t")
     assert state.start(start("a", 0, 8, "store")) == []
     assert state.start(start("b", 4, 8, "store")) == []
@@ -130,7 +132,7 @@ def test_transfers_collide_but_two_stores_may_read_the_same_bytes() -> None:
     (fault,) = state.write(at(3, 1, Part("u")), "step 's'", True)
     assert fault == "step 's' touches bytes [3, 4) while 'a' is in flight there"
     again = state.start(start("d", 40, 4))
-    assert again == ["transfer 'd' starts again before anybody waited for it"]
+    assert again == ["transfer 'd' starts again before it has been waited for"]
 
 
 def test_a_store_brings_its_share_to_psram() -> None:
@@ -160,7 +162,7 @@ def test_a_new_definition_makes_every_copy_stale() -> None:
     assert fault == "step 'third' writes 't' again while 'slow' is in flight"
 
 
-def test_halves_of_two_definitions_are_no_whole_in_psram() -> None:
+def test_halves_of_two_definitions_are_not_complete_in_psram() -> None:
     state = fresh()
     for index in (0, 1):
         state.write(at(0, 8), "step", True)
@@ -170,7 +172,7 @@ def test_halves_of_two_definitions_are_no_whole_in_psram() -> None:
     assert not state.in_psram("t")
 
 
-def test_parts_add_up_only_in_a_buffer_of_the_whole() -> None:
+def test_parts_add_up_only_in_a_buffer_of_the_whole_tensor() -> None:
     halves = [Part("t", share((i, i + 1), 2)) for i in (0, 1)]
     for accumulates, missing in ((True, None), (False, "'t' at 0 is not complete")):
         state = fresh()
@@ -180,7 +182,7 @@ def test_parts_add_up_only_in_a_buffer_of_the_whole() -> None:
         assert state.missing(at(0, 8, halves[1])) is None
 
 
-def test_what_overlaps_a_write_is_gone() -> None:
+def test_a_write_invalidates_the_buffers_that_it_overlaps() -> None:
     state = fresh()
     state.write(at(0, 8), "step", True)
     state.write(at(8, 8, Part("u")), "step", True)
@@ -200,8 +202,8 @@ def full() -> MemoryState:
 
 CHANGES: dict[str, Callable[[MemoryState], object]] = {
     "psram": lambda s: s.wait("store"),
-    "held": lambda s: s.held.clear(),
-    "partial": lambda s: s.partial.clear(),
+    "contents": lambda s: s.contents.clear(),
+    "stored": lambda s: s.stored.clear(),
     "written": lambda s: s.written.clear(),
     "in flight": lambda s: s.in_flight.clear(),
     "waited for": lambda s: s.wait("store"),
@@ -209,42 +211,42 @@ CHANGES: dict[str, Callable[[MemoryState], object]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_copy_is_independent_and_compared_by_every_fact(name: str) -> None:
+def test_a_copy_is_independent_and_compared_field_by_field(name: str) -> None:
     state, other = full(), full().copy()
-    assert state.same_as(other)
-    assert other.same_as(state.common(other))
+    assert state == other
+    assert other == state.common(other)
     CHANGES[name](other)
-    assert not state.same_as(other)
-    assert state.same_as(full())
+    assert state != other
+    assert state == full()
     joined = state.common(other)
-    for fact in (joined.held, joined.partial, joined.written):
-        for key in fact:
-            assert any(key in both for both in (state.held, state.partial, state.written))
-    assert joined.same_as(other) or name in ("psram", "in flight", "waited for")
+    for known in (joined.contents, joined.stored, joined.written):
+        for key in known:
+            assert any(key in both for both in (state.contents, state.stored, state.written))
+    assert joined == other or name in ("psram", "in flight", "waited for")
     assert joined.in_flight == state.in_flight
-    assert joined.spoiled == state.in_flight.keys() - other.in_flight.keys()
+    assert joined.lost == state.in_flight.keys() - other.in_flight.keys()
     assert joined.psram == other.common(state).psram == state.psram & other.psram
 
 
-def test_what_only_some_paths_have_waited_for_is_nobodys_until_all_have() -> None:
+def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_have() -> None:
     state = fresh("t")
     state.start(start("load t", 0, 8))
     waited = state.copy()
     waited.wait("load t")
-    assert waited.leaves_like(state)
-    assert state.leaves_like(waited)
-    assert not state.leaves_like(fresh("t"))
+    assert waited.same_transfers(state)
+    assert state.same_transfers(waited)
+    assert not state.same_transfers(fresh("t"))
     used = waited.copy()
     used.write(at(4, 2, Part("u")), "step", True)
     for past, left in ((waited, None), (used, "'t' is not at 0")):
-        for joined in (state.common(past), past.common(state), past.unless_skipped(state)):
-            assert bool(joined.spoiled) == (past is used)
+        for joined in (state.common(past), past.common(state), past.after_loop(state)):
+            assert bool(joined.lost) == (past is used)
             assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
             again = joined.copy()
             assert again.start(start("load t", 0, 8))
             assert joined.wait("load t") == joined.wait("load t") == []
             assert not joined.in_flight
-            assert not joined.spoiled
+            assert not joined.lost
             assert joined.missing(at(0, 8)) == left
 
 
@@ -282,7 +284,7 @@ def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
     )
 
 
-def test_steps_that_overlap_do_not_cover_an_op() -> None:
+def test_steps_with_overlapping_work_do_not_cover_an_op() -> None:
     """Three steps of as much work as a 4 x 4 op has, of which the first and the last overlap."""
     builder = ProgramBuilder("clash")
     builder.output(builder.matmul("m", builder.input("a", (4, 8)), builder.input("b", (8, 4))))
@@ -296,8 +298,8 @@ def test_steps_that_overlap_do_not_cover_an_op() -> None:
     assert "the steps of op 'm' do not cover its work exactly once" in verify(program, wrong, LUNA_LIKE)
 
 
-def test_a_buffer_may_not_be_said_to_be_smaller_than_it_is() -> None:
-    """Else a step could write over the end of its own operand unseen."""
+def test_an_operand_with_a_wrong_buffer_size_is_reported() -> None:
+    """Otherwise a step could write over the end of its own operand unseen."""
     program, chip, commands = striped()
 
     def shrunk(command: Command) -> Command:
@@ -322,7 +324,7 @@ def gated() -> tuple[Program, tuple[Command, ...]]:
     return program, plan(program, LUNA_LIKE, "large-first", "sync").commands
 
 
-def test_a_condition_must_be_somewhere() -> None:
+def test_the_condition_of_an_if_must_be_in_one_of_the_memories() -> None:
     program, commands = gated()
     assert verify(program, commands, LUNA_LIKE) == ()
     blind = tuple(replace(c, condition=None) if isinstance(c, Branch) else c for c in commands)
@@ -331,7 +333,7 @@ def test_a_condition_must_be_somewhere() -> None:
     )
 
 
-def test_a_plan_file_with_two_buffers_of_one_name_is_wrong() -> None:
+def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
     builder = ProgramBuilder("twice")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program = builder.build()
@@ -348,7 +350,7 @@ def test_a_plan_file_with_two_buffers_of_one_name_is_wrong() -> None:
 
 
 def test_arms_that_do_nothing_need_no_condition() -> None:
-    """Whichever is taken, nothing happens: the planner keeps no tensor for it."""
+    """The planner keeps no tensor for the condition, as both arms do the same."""
     builder = ProgramBuilder("idle")
     x = builder.input("x", (1, 8))
     decides = builder.elementwise("relu", "decides", [x])

@@ -1,4 +1,4 @@
-"""The fast check says what the slow one says, word for word."""
+"""The sweep reports the same violations as the pairwise check, word for word."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, check
-from chipmodel.verify.offsets_sweep import FROM_BUFFERS, check_by_sweep, check_fast
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
+from chipmodel.verify.offsets_sweep import SWEEP_MIN_BUFFERS, check_by_sweep, check_fast
 from tests.solvers.random_problems import random_problem
 
 
@@ -34,9 +35,9 @@ def test_it_equals_check_on_random_plans(first: int) -> None:
     assert faulty > 500
 
 
-def test_correct_plans_of_many_buffers_and_one_byte_too_far() -> None:
-    """Stairs: each buffer above the one before it, and one that is moved by a byte."""
-    count = FROM_BUFFERS
+def test_a_large_correct_plan_and_the_same_with_one_buffer_moved_by_a_byte() -> None:
+    """Each buffer lies above the one before it, four levels in turn."""
+    count = SWEEP_MIN_BUFFERS
     buffers = tuple(Buffer(str(i), 3, (Interval(i, i + 4),)) for i in range(count))
     offsets = {str(i): i % 4 * 3 for i in range(count)}
     problem = Problem(buffers, 12)
@@ -48,7 +49,7 @@ def test_correct_plans_of_many_buffers_and_one_byte_too_far() -> None:
     )
 
 
-def test_all_on_one_heap_is_every_pair() -> None:
+def test_buffers_at_one_offset_overlap_in_every_pair() -> None:
     buffers = tuple(Buffer(str(i), 2, (Interval(0, 3), Interval(2, 5))) for i in range(40))
     problem = Problem(buffers)
     plan = Plan({str(i): 0 for i in range(40)})

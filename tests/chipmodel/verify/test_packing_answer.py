@@ -1,4 +1,4 @@
-"""``chipmodel check`` of a packing: what holds passes, and every single lie is found."""
+"""``chipmodel check`` of a packing: correct answers pass, and every false statement is found."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def faults_of(answer: dict[str, Any]) -> tuple[str, ...]:
     return judge(table.problem, claim).faults
 
 
-def test_what_holds_passes() -> None:
+def test_correct_answers_pass() -> None:
     assert faults_of(GOOD) == ()
     assert faults_of(GOOD | {"capacity_bytes": 12}) == ()
     assert faults_of(INFEASIBLE) == ()
@@ -45,29 +45,29 @@ def test_what_holds_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lie", "words"),
+    ("answer", "message"),
     [
         (GOOD | {"offsets": GOOD["offsets"] | {"b2": 6}}, "share bytes [6, 8)"),
         (GOOD | {"offsets": {"b1": 0}}, "has no offset"),
         (GOOD | {"offsets": GOOD["offsets"] | {"b9": 6}}, "no buffer 'b9'"),
         (GOOD | {"offsets": None}, "has no offsets"),
-        (GOOD | {"peak_bytes": 11}, "has a peak of 12, not of 11"),
-        (GOOD | {"lower_bound_bytes": 11}, "optimal, with a peak of 12"),
+        (GOOD | {"peak_bytes": 11}, "has a peak of 12 bytes, not 11"),
+        (GOOD | {"lower_bound_bytes": 11}, "optimal, but it has a peak of 12"),
         (GOOD | {"capacity_bytes": 11}, "no plan that fits"),
-        (GOOD | {"certificate": GOOD["certificate"] | {"bytes": 13}}, "it claims 13"),
+        (GOOD | {"certificate": GOOD["certificate"] | {"bytes": 13}}, "it claims 13 bytes"),
         (GOOD | {"certificate": GOOD["certificate"] | {"position": 3}}, "not alive at 3"),
         (INFEASIBLE | {"certificate": None}, "no certificate"),
         (INFEASIBLE | {"capacity_bytes": 12}, "does not exclude"),
     ],
 )
-def test_every_lie_is_found(lie: dict[str, Any], words: str) -> None:
-    faults = faults_of(lie)
-    assert any(words in fault for fault in faults), faults
+def test_every_false_statement_is_found(answer: dict[str, Any], message: str) -> None:
+    faults = faults_of(answer)
+    assert any(message in fault for fault in faults), faults
 
 
-def test_a_solvers_word_is_called_that() -> None:
-    word = {"kind": "Searched", "bytes": 12, "solver": "CP-SAT", "nodes": 5, "record": "everything"}
-    claim = read_claim(json.dumps(GOOD | {"certificate": word}), "a.json")
+def test_a_solvers_unverifiable_bound_is_reported_as_such() -> None:
+    searched = {"kind": "Searched", "bytes": 12, "solver": "CP-SAT", "nodes": 5, "record": "everything"}
+    claim = read_claim(json.dumps(GOOD | {"certificate": searched}), "a.json")
     verdict = judge(parse_packing(TEXT, "p.csv").problem, claim)
     assert verdict.faults == ()
     assert "not verified: the word of CP-SAT" in verdict.ground
@@ -87,7 +87,7 @@ def test_a_solvers_word_is_called_that() -> None:
         json.dumps(GOOD | {"certificate": {"kind": "Trust"}}),
     ],
 )
-def test_what_is_no_answer_is_refused(text: str) -> None:
+def test_a_document_that_is_not_an_answer_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         read_claim(text, "a.json")
 

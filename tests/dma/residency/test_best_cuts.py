@@ -22,7 +22,7 @@ from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def emitted(program: Program, chip: Chip, op: Op, cut: Cut, kept: frozenset[str]) -> Emission:
@@ -54,7 +54,7 @@ def real_bytes(program: Program, emission: Emission, op: Op, cut: Cut) -> int:
 def random_op(seed: int) -> tuple[Program, Chip, Op, frozenset[str]] | None:
     random = Random(seed)
     side = random.choice((3, 6, 10))
-    program = random_program(seed, Shape(ops=4, depth=0, side=side, channels=random.choice((4, 12))))
+    program = random_program(seed, TreeShape(ops=4, depth=0, side=side, channels=random.choice((4, 12))))
     op = random.choice(list(ops(program.body)))
     names = list(dict.fromkeys((*op.inputs, *op.outputs)))
     if op.absorbs or not op.work.rows or not all(program.tensors[n].bytes for n in names):

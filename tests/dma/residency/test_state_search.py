@@ -30,7 +30,7 @@ from tests.dma.residency.test_greedy import skip_connection
 from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build, networks
 from workloads.zoo.catalogue import CATALOGUE
 
@@ -179,7 +179,7 @@ def test_a_tensor_of_several_stretches_stays_where_it_is() -> None:
 
 def random_case(seed: int) -> tuple[Program, Chip, str, Random]:
     random = Random(seed)
-    program = random_program(seed, Shape(ops=5, depth=seed % 3, side=5, channels=6))
+    program = random_program(seed, TreeShape(ops=5, depth=seed % 3, side=5, channels=6))
     program = reuse(program, random.choice(("all", "declared", "elementwise")))
     return program, tiny_chip(random), random.choice(("sync", "ping-pong", "weight-pipeline")), random
 

@@ -17,7 +17,7 @@ from dma.schedule.forecast import Forecast, Move, forecast, late_weights
 from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 
@@ -51,7 +51,7 @@ def test_lateness_is_what_the_simulator_waits_for_weights(streamer: str) -> None
     waited = 0
     for seed in range(90):
         random = Random(seed)
-        program = random_program(seed, Shape(ops=6, depth=seed % 3, side=5, channels=6))
+        program = random_program(seed, TreeShape(ops=6, depth=seed % 3, side=5, channels=6))
         chip = quiet(tiny_chip(random))
         try:
             planned = plan(program, chip, "large-first", streamer)

@@ -25,7 +25,7 @@ from dma.schedule.refine import MOST_TRIES, alternatives, refined
 from dma.streamers.exact import POLICY
 from dma.streamers.race import NEVER, Forecasts, Race
 from tests.chipmodel.machine.test_simulate import PLAIN
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 
 WAY = next(rival for rival in POLICY.rivals if rival.recut)
@@ -138,7 +138,7 @@ def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 20))
 def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
-    program = random_program(seed, Shape(ops=5, depth=0, side=8, channels=12))
+    program = random_program(seed, TreeShape(ops=5, depth=0, side=8, channels=12))
     chip = replace(PLAIN, shared_memory=replace(PLAIN.shared_memory, bytes=kilobytes * 256))
     found: list[float] = []
     for work in (0, 2_000):

@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-from bench.bound_soundness import random_case
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
@@ -19,6 +18,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from chipmodel.verify.commands import verify
+from tests.fuzz.cycle_bounds import random_case
 from tests.random_commands import random_path
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder

@@ -27,7 +27,7 @@ from dma.schedule.forecast import transfer_times
 from dma.streamers.ping_pong_across import odds_of
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 NAME = "ping-pong-across"
@@ -197,7 +197,7 @@ def test_a_plan_without_the_wait_behind_is_refused(left: int) -> None:
 
 
 def cases(seed: int) -> Program:
-    return random_program(seed, Shape(ops=4, depth=1 + seed % 3, side=4, channels=8))
+    return random_program(seed, TreeShape(ops=4, depth=1 + seed % 3, side=4, channels=8))
 
 
 @settings(max_examples=60, deadline=None)

@@ -21,7 +21,7 @@ from dma.streamers.prefetch_greedy import EIGHTHS, LEAN, LIMITS, early, field
 from dma.streamers.race import Forecasts, Race
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 KIB = 1024
 ROOMY = with_memory(LUNA_LIKE, 8 * KIB * KIB)
@@ -53,7 +53,7 @@ def test_three_buffers_in_turn_are_loaded_two_blocks_ahead() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_two_buffers_are_ping_pong(seed: int) -> None:
-    program = random_program(seed, Shape(ops=6, depth=seed % 3))
+    program = random_program(seed, TreeShape(ops=6, depth=seed % 3))
     try:
         two = stream(program, LUNA_LIKE, "prefetch-k:2", 700)
     except DoesNotFit:
@@ -86,7 +86,7 @@ def test_all_that_fits_is_loaded_during_a_long_compute() -> None:
 
 
 def cases(seed: int) -> Program:
-    return random_program(seed, Shape(ops=6, depth=0, side=5, channels=8))
+    return random_program(seed, TreeShape(ops=6, depth=0, side=5, channels=8))
 
 
 @settings(max_examples=40, deadline=None)

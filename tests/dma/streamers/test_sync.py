@@ -18,7 +18,7 @@ from dma.stream import stream
 from dma.streamers.sync import least_weights
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def test_every_transfer_is_due_where_it_is_issued() -> None:
@@ -52,7 +52,7 @@ def test_a_store_waits_for_the_last_slice() -> None:
 def test_no_dma_cycle_is_beside_a_compute() -> None:
     for seed in range(30):
         random = Random(seed)
-        program, chip = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
+        program, chip = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
         try:
             trace = simulate(plan(program, chip, "large-first", "sync").commands, chip)
         except DoesNotFit:
@@ -66,7 +66,7 @@ def test_no_dma_cycle_is_beside_a_compute() -> None:
 @given(st.integers(0, 5000), st.integers(1, 50), st.integers(1, 50))
 def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
     random = Random(seed)
-    program, chip = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
+    program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
     # Its clocks may not meet: the phase costs up to a cycle, and the core must be the faster one.
     assume(not isinstance(chip.dma, HyperBusDma))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.model.commands import DmaStart
-from chipmodel.plan_file.document import PlanFile
+from chipmodel.plan_file.contents import PlanFile
 from reports.export.c_header import c_header
 from reports.export.c_names import identifiers
 from reports.export.layout import Layout, layout_of, moves

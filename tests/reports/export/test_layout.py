@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.plan_file.document import PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from reports.export.layout import layout_of, moves, must_fit, step_count, tensor_places
 from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_cores
 from tests.reports.sample import EVIL

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Plan, check
+from chipmodel.model.plan import Plan
+from chipmodel.verify.offsets import check
 from reports.export.layout import layout_of
 from reports.export.tables import minimalloc_csv, ops_csv
 from reports.result_file import read_result

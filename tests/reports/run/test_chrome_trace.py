@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Unit
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
 from tests.reports.sample import chip, large, sample
 from workloads.load import load
@@ -62,7 +63,7 @@ def assert_orderly(found: list[dict[str, Any]]) -> None:
 
 def real(workload: str, *overrides: str) -> Result:
     chip_ = load_chip("stm32n6", ["shared_memory.bytes=256KiB", *overrides])
-    return run(load(workload), chip_, "large-first", "ping-pong")
+    return run(PlanRequest(load(workload), chip_, "large-first", "ping-pong"))
 
 
 RESULTS: dict[str, Callable[[], Result]] = {

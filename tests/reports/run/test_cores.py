@@ -11,7 +11,8 @@ from rich.console import Console
 
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.result import Result
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
 from reports.run.cores import core_of_ops, core_totals, cores_document, speed_up
 from reports.run.document import document
@@ -28,7 +29,7 @@ EXAMPLE = WORKLOADS / "two_cores.yaml"
 
 @cache
 def result() -> Result:
-    return run(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong")
+    return run(PlanRequest(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong"))
 
 
 def test_every_cycle_of_every_core_is_in_the_table() -> None:
@@ -52,7 +53,7 @@ def test_the_document_has_the_cores_and_one_core_has_none() -> None:
     assert json.loads(json.dumps(answer["cores"])) == cores_document(result())["cores"]
     assert answer["one_core_cycles"] == result().one_core_cycles
     assert answer["compute_cycles"] + answer["stall_cycles"] == 2 * result().trace.cycles  # type: ignore[operator]
-    alone = run(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync")
+    alone = run(PlanRequest(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync"))
     assert cores_document(alone) == {}
     assert core_totals(alone) == ()
     assert set(core_of_ops(alone).values()) == {0}

@@ -3,7 +3,8 @@ from __future__ import annotations
 from functools import cache
 
 from chipmodel.model.result import Result
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.dependencies import needs
 from tests.reports.sample import EVIL, UNICODE, sample
 
@@ -59,7 +60,9 @@ def _runs() -> tuple[Result, ...]:
 
     chips = load_chip("stm32n6", ("shared_memory.bytes=64KiB",)), load_chip("stm32n6", ("cores=2",))
     names = ("zoo:resnet8", "zoo:branchynet")
-    return tuple(run(load(name), chip, "large-first", "ping-pong") for name in names for chip in chips)
+    return tuple(
+        run(PlanRequest(load(name), chip, "large-first", "ping-pong")) for name in names for chip in chips
+    )
 
 
 def test_in_real_runs_dependencies_have_ended_before() -> None:

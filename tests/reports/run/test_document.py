@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from chipmodel.model.plan import check
 from chipmodel.model.program import ops
 from chipmodel.model.result import Result
+from chipmodel.verify.offsets import check
 from reports.run.document import document
 from reports.run.totals import op_runs, run_totals
 from tests.reports.sample import EVIL, MARKUP, UNICODE, large, sample

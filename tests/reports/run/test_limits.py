@@ -10,7 +10,8 @@ from rich.console import Console
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
@@ -43,7 +44,7 @@ def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
     net.output(net.dense("fc", x, 50))
     net.override(cycles=1000)
     chip = with_memory(PLAIN, 16384)
-    result = run(net.build(), chip, "large-first", "ping-pong")
+    result = run(PlanRequest(net.build(), chip, "large-first", "ping-pong"))
     assert [(b.unit, b.first, b.last) for b in result.bound.bindings] == [
         ("npu", "conv0", "conv9"),
         ("dma", "fc", "fc"),
@@ -54,14 +55,14 @@ def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
 def test_the_segments_add_up_to_the_bound() -> None:
     chip = load_chip("stm32n6", ())
     for network in ("resnet18", "shufflenetv1"):
-        bound = run(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync").bound
+        bound = run(PlanRequest(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync")).bound
         assert 0 <= bound.cycles - sum(b.cycles for b in bound.bindings) <= len(bound.bindings)
     assert replace(bound, bindings=()).cycles == bound.cycles
 
 
 def test_a_psram_that_is_too_small_has_a_remark() -> None:
     chip = load_chip("stm32n6", ("psram.bytes=8MiB",))
-    result = run(load("zoo:resnet18"), chip, "large-first", "sync")
+    result = run(PlanRequest(load("zoo:resnet18"), chip, "large-first", "sync"))
     assert result.psram_bytes > 8 << 20
     assert document(result)["psram_bytes"] == result.psram_bytes
     assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"

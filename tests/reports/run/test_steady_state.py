@@ -10,7 +10,8 @@ from rich.console import Console
 
 from chipmodel.model.result import Result
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.steady_state import inference_ends, resident_words, steady_of
@@ -28,7 +29,7 @@ def result() -> Result:
         x = builder.dense(f"d{number}", x, 64)
     builder.output(x)
     program = steady(builder.build(), 4)
-    return run(program, with_memory(LUNA_LIKE, 11 * 1024), "large-first", "resident-knapsack")
+    return run(PlanRequest(program, with_memory(LUNA_LIKE, 11 * 1024), "large-first", "resident-knapsack"))
 
 
 def test_inferences_end_after_their_stores_and_the_last_one_with_the_run() -> None:
@@ -85,9 +86,9 @@ def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
 def test_a_single_inference_has_no_such_figures() -> None:
     builder = ProgramBuilder("one")
     builder.output(builder.dense("d", builder.input("x", (1, 16)), 16))
-    one = run(builder.build(), LUNA_LIKE, "large-first", "sync")
+    one = run(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
     assert steady_of(one) is None
     assert resident_words(one) == ""
     assert "steady_state" not in document(one)
-    twice = run(steady(one.program, 2), LUNA_LIKE, "large-first", "sync", choices={"inferences": "1"})
+    twice = run(PlanRequest(steady(one.program, 2), LUNA_LIKE, "large-first", "sync"), {"inferences": "1"})
     assert steady_of(twice) is None

@@ -12,20 +12,22 @@ from hypothesis import strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Fork, Section
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Node, Program
 from chipmodel.model.scopes import scopes
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.verify.commands import verify
+from chipmodel.verify.offsets import check
 from dma.stream import stream
 from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.branches.mergers import merge_arms, merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
+from tests.fuzz.broken_merges import MergeCase, corrupts, later_conditional, objections
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 HEURISTICS = tuple(name for name, packer in packers().items() if packer.search is None)
@@ -143,7 +145,7 @@ def test_names() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 40), st.sampled_from(HEURISTICS), st.sampled_from(("sync", "ping-pong")))
 def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str, streamer: str) -> None:
-    program = random_program(seed, Shape(ops=4, depth=1 + seed % 4, side=4, channels=4))
+    program = random_program(seed, TreeShape(ops=4, depth=1 + seed % 4, side=4, channels=4))
     schedule = stream(program, ROOMY, streamer, ROOMY.shared_memory.bytes)
     problem, nesting = liveness(schedule, ROOMY), scopes(schedule.body).section
     peaks: dict[str, int] = {}
@@ -162,7 +164,7 @@ def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str,
 @pytest.mark.parametrize("packer", ["exact", "search", "hill-climb"])
 def test_packers_that_search_merge_too(packer: str) -> None:
     for seed in range(4):
-        program = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4))
+        program = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4))
         schedule = stream(program, ROOMY, "ping-pong", ROOMY.shared_memory.bytes)
         problem, nesting = liveness(schedule, ROOMY), scopes(schedule.body).section
         peaks = [merge_arms(problem, nesting, packer, name, FEW).peak for name in mergers()]
@@ -277,14 +279,12 @@ def test_an_output_alive_across_the_next_conditional_is_kept(nested: bool, strea
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_forgetting_it_is_noticed(nested: bool) -> None:
-    from bench.broken_merges import Case, corrupts, later_conditional, objections
-
     program = consecutive(nested)
     schedule = stream(program, ROOMY, "sync", ROOMY.shared_memory.bytes)
     problem = liveness(schedule, ROOMY)
     plan = solve(later_conditional(schedule, problem), "large-first").plan
     assert corrupts(schedule, plan, Random(1), 1)
-    assert all(objections(Case(program, schedule, problem, "large-first"), plan))
+    assert all(objections(MergeCase(program, schedule, problem, "large-first"), plan))
 
 
 def test_results_of_all_arms_are_one_buffer() -> None:

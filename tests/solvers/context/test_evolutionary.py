@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.context import evolutionary as module
 from solvers.context.evolutionary import EVALUATIONS, evolve, order_crossover
 from solvers.core.bounds import contention

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval, hull
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.context.live_blocks import Place, Request, alive, free_blocks, places, put, requests
 from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention

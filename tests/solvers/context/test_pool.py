@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.context.pool import context_nodes_in_a_row, context_pool_nodes
 from solvers.registry import solve
 from tests.solvers.heuristics.test_pool import feature_maps

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.context.environment import FEATURES, MOST_PLACES, Box, Discrete, PackingEnvironment
 from solvers.context.reinforcement import INITIAL, POPULATION, CrossEntropy, learn, play
 from solvers.core.bounds import contention

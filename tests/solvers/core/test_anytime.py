@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from chipmodel.model.plan import Problem, check
+from chipmodel.model.plan import Problem
+from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
 from solvers.core.first_fit import naive
 from solvers.core.outcome import Limits, Progress

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention, largest_live_set
 from solvers.core.bounds_certified import best_bound, next_sum
 from tests.solvers.oracle import smallest_peak

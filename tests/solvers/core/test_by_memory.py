@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.offsets import check
 from solvers.core.by_memory import by_memory
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve

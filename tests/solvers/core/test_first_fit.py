@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit, naive
 from solvers.registry import packers, solve

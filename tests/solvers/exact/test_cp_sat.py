@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
 from solvers.exact import cp_sat
 from tests.solvers.oracle import smallest_peak

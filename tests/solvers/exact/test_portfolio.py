@@ -11,16 +11,17 @@ from random import Random
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.model.certificate import excludes
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
-from solvers.core.outcome import Limits, Outcome, Progress
-from solvers.core.preprocess import components, part_of
+from chipmodel.verify.offsets import check
+from solvers.core.outcome import Limits, Progress
+from solvers.core.preprocess import components
 from solvers.exact import cp_sat
 from solvers.exact.portfolio import exact
 from solvers.registry import solve
 from solvers.search import complete as search
+from tests.fuzz.exact_packers import agree
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 
@@ -29,31 +30,6 @@ LIMITS = Limits(nodes=200_000, threads=1)
 
 def buffer(name: str, size: int, start: int = 0, stop: int = 9, alignment: int = 1) -> Buffer:
     return Buffer(name, size, (Interval(start, stop),), alignment)
-
-
-def agree(seed: int, problem: Problem) -> Outcome:
-    """The outcome of minimising, after every claim in it was held against all plans."""
-    best = smallest_peak(problem)
-    for goal in ("fit", "minimise"):
-        outcome = exact(problem, LIMITS, goal=goal)
-        assert outcome.certificate is not None
-        assert verify_certificate(problem, outcome.certificate) == (), seed
-        if best is None:
-            assert outcome.status == "infeasible", seed
-            assert excludes(outcome.certificate, problem.capacity), seed
-            names = set(outcome.explanation)
-            part = part_of(problem, [b for b in problem.buffers if b.name in names])
-            assert smallest_peak(part) is None, seed
-            continue
-        assert outcome.plan is not None, seed
-        assert check(problem, outcome.plan) == (), seed
-        peak = outcome.plan.peak(problem)
-        assert outcome.lower_bound <= best, seed
-        if goal == "minimise" or problem.capacity is None or outcome.status == "optimal":
-            assert (outcome.status, peak, outcome.lower_bound) == ("optimal", best, best), seed
-        else:
-            assert outcome.status == "feasible", seed
-    return outcome
 
 
 @pytest.mark.parametrize("first", range(0, 400, 100))

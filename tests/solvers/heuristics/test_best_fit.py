@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.heuristics.best_fit import greedy_best_fit
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems

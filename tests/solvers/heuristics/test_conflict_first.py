@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.heuristics.conflict_first import conflict_first
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems

@@ -7,7 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.free_list import free_list
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits, Progress

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program, ops
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems

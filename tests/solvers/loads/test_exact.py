@@ -32,7 +32,7 @@ def hold(problem: StreamProblem, outcome: StreamOutcome) -> None:
 
 
 def test_agrees_with_all_plans_of_small_stretches() -> None:
-    """``python -m bench.stream_exact --oracle 1000`` does a thousand and more."""
+    """``python -m tests.fuzz exact-streamer`` tries more."""
     alone = 0
     for seed in range(3000):
         problem = random_stream(seed)

@@ -9,13 +9,14 @@ from random import Random
 
 import pytest
 
-from bench.search_soundness import differences
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem, check
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise, warm
 from solvers.search.fuse import fused
 from solvers.search.model import Contradiction, model_of
+from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
 from workloads.packing.guillotine import guillotine
 

@@ -9,7 +9,8 @@ from hypothesis import given
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Problem, check
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve

@@ -22,7 +22,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import policies
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.build.loop_tensors import allocate, collect, evenly, hand_over, pick
+from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
 from workloads.build.shapes import Value
 
 SLICE = 64
@@ -233,7 +233,7 @@ class Writer:
         if whole:
             allocate(builder, self.name("room"), whole.name, whole.shape, whole.dtype)
             values.append(whole)
-        chances = evenly(1, iterations) if self.random.random() < 0.3 else ()
+        chances = equally_likely(1, iterations) if self.random.random() < 0.3 else ()
         builder.add_loop(name, iterations, body, carried, chances)
         values.append(state)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chipmodel.model.program import If, Loop, Node, Program, ops
 from chipmodel.passes.validate import validate_program
-from workloads.build.random_programs import Shape, random_program
+from workloads.build.random_programs import TreeShape, random_program
 
 
 def nodes(body: tuple[Node, ...]) -> list[Node]:
@@ -34,7 +34,7 @@ def depth(body: tuple[Node, ...]) -> int:
 
 
 shapes = st.builds(
-    Shape,
+    TreeShape,
     ops=st.integers(1, 8),
     depth=st.integers(0, 3),
     side=st.integers(1, 7),
@@ -44,7 +44,7 @@ shapes = st.builds(
 
 @settings(max_examples=150)
 @given(st.integers(0, 1 << 40), shapes)
-def test_every_program_is_sound_and_of_its_shape(seed: int, shape: Shape) -> None:
+def test_every_program_is_sound_and_of_its_shape(seed: int, shape: TreeShape) -> None:
     program = random_program(seed, shape)
     validate_program(program)
     assert program.outputs
@@ -60,12 +60,12 @@ def test_every_program_is_sound_and_of_its_shape(seed: int, shape: Shape) -> Non
 
 
 @given(st.integers(0, 1000), shapes)
-def test_the_same_seed_and_shape_give_the_same_program(seed: int, shape: Shape) -> None:
+def test_the_same_seed_and_shape_give_the_same_program(seed: int, shape: TreeShape) -> None:
     assert random_program(seed, shape) == random_program(seed, shape)
 
 
 def programs() -> list[Program]:
-    return [random_program(seed, Shape(depth=2)) for seed in range(200)]
+    return [random_program(seed, TreeShape(depth=2)) for seed in range(200)]
 
 
 def test_other_seeds_give_other_programs() -> None:

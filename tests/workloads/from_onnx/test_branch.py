@@ -9,7 +9,8 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, ops
-from tests.workloads.from_onnx.support_bodies import (
+from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.support_subgraphs import (
     BOOL,
     NO,
     SCALAR,
@@ -19,7 +20,6 @@ from tests.workloads.from_onnx.support_bodies import (
     inside,
     only,
 )
-from tests.workloads.from_onnx.support_models import kinds, load, model, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
 
 

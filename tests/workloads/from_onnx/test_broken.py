@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, onnx
-from workloads.from_onnx.lower import MICROSOFT
+from workloads.from_onnx.lowering import MICROSOFT
 from workloads.from_onnx.program import load_onnx
 
 EXP = node("Exp", "x", "y")

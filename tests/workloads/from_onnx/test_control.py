@@ -19,7 +19,8 @@ from chipmodel.pipeline.single_core import run
 from chipmodel.verify.commands import verify
 from tests.chipmodel.cli.test_main import call
 from tests.support import LUNA_LIKE
-from tests.workloads.from_onnx.support_bodies import (
+from tests.workloads.from_onnx.support_models import helper, load, model, node
+from tests.workloads.from_onnx.support_subgraphs import (
     FLOAT,
     GO_ON,
     INT64,
@@ -32,7 +33,6 @@ from tests.workloads.from_onnx.support_bodies import (
     looped,
     scanned,
 )
-from tests.workloads.from_onnx.support_models import helper, load, model, node
 from workloads.from_onnx.program import load_onnx
 
 

@@ -20,7 +20,7 @@ from tests.workloads.from_onnx.support_models import (
     operations,
     reference_shapes,
 )
-from workloads.from_onnx.lower import MICROSOFT
+from workloads.from_onnx.lowering import MICROSOFT
 
 NEWEST: int = onnx.defs.onnx_opset_version()
 since_23 = pytest.mark.skipif(NEWEST < 23, reason="this onnx package has no operator set 23")

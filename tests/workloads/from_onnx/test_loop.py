@@ -11,7 +11,8 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Loop, Op, ops
-from tests.workloads.from_onnx.support_bodies import (
+from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.support_subgraphs import (
     BOOL,
     FLOAT,
     GO_ON,
@@ -28,9 +29,8 @@ from tests.workloads.from_onnx.support_bodies import (
     only,
     scanned,
 )
-from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
-from workloads.from_onnx.control_infer import ASSUMED_ITERATIONS
+from workloads.from_onnx.control_inference import ASSUMED_ITERATIONS
 
 
 def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_data_that_decide_are_chances_and_a_note(tmp_path: Path) -> None:
         4,
         tuple((iterations, Fraction(1, 4)) for iterations in (1, 2, 3, 4)),
     )
-    assert "node 'around' (Loop): data decide" in program.notes[0]
+    assert "node 'around' (Loop): its number of iterations depends on data" in program.notes[0]
     assert "--iterations around=N" in program.notes[0]
     known = only(load(tmp_path, _ends_by_data(), iterations={"around": 3}), Loop)
     assert (known.iterations, known.chances) == (3, ())

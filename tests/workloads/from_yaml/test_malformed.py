@@ -10,11 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
+from tests.paths import WORKLOADS
 from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
 from workloads.from_yaml.schema import schema
 
 HERE = Path(__file__).parent
-EXAMPLES = sorted((HERE.parents[1] / "workloads").glob("*.yaml"))
+EXAMPLES = sorted(WORKLOADS.glob("*.yaml"))
+assert EXAMPLES
 HEAD = "name: t\ninputs: {x: [1, 8, 16, 16], y: [1, 8, 16, 16], flat: [4, 32], raw: 64}\nops:\n"
 
 Case = tuple[str, int, str]

@@ -8,7 +8,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS, Op, Program, ops
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from tests.workloads.from_yaml.yaml_text import X, kinds, program
-from workloads.from_yaml.values import Dtype
+from workloads.from_yaml.field_types import Dtype
 
 
 def only(made: Program) -> Op:

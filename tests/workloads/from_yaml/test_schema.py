@@ -14,6 +14,7 @@ from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
 from workloads.from_yaml.schema import schema
 
 EXAMPLES = sorted(path for path in WORKLOADS.glob("*.yaml") if not path.stem.startswith("study"))
+assert EXAMPLES
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.plan import check
+from chipmodel.verify.offsets import check
 from workloads.packing.guillotine import guillotine, guillotine_table, guillotine_with_plan
 
 

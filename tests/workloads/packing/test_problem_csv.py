@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan
-from workloads.packing.problem_csv import (
-    LARGEST,
-    PackingTable,
-    parse_memories,
-    parse_packing,
-    read_packing,
-    write_packing,
-)
+from workloads.packing.problem_csv import LARGEST, parse_memories, parse_packing, read_packing, write_packing
 
 HEAD = "id,lower,upper,size\n"
 FAST = (Memory("fast", 0, 100), Memory("slow", 100, 500))

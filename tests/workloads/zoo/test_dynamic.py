@@ -17,8 +17,8 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import Planned, plan, run
 from chipmodel.verify.commands import verify
 from workloads import zoo
-from workloads.zoo.catalogue_control import CONTROL_FLOW
-from workloads.zoo.control import lengths
+from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
+from workloads.zoo.control_flow import lengths
 
 NETWORKS = {network.name: network for network in CONTROL_FLOW}
 CHIPS = ("luna-arcs", "stm32n6")

@@ -15,7 +15,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS, Op, Program, ops
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from workloads import zoo
-from workloads.zoo.catalogue_control import CONTROL_FLOW
+from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 
 NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
 MIB = 1 << 20
@@ -296,7 +296,7 @@ def test_importing_the_package_loads_no_family_and_nothing_heavy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
-        "workloads.zoo workloads.zoo.catalogue workloads.zoo.catalogue_control workloads.zoo.network",
+        "workloads.zoo workloads.zoo.catalogue workloads.zoo.catalogue_control_flow workloads.zoo.network",
         "workloads.zoo.layers workloads.zoo.resnet",
         "",
     ]

@@ -1,4 +1,4 @@
-"""Attention as one node, taken apart into what an NPU runs: two products with a softmax between."""
+"""Attention nodes of ONNX graphs, as the ops that an NPU runs: two matrix products with a softmax between."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from math import prod
 
 from chipmodel.model.work import Matmul, Vector
 from workloads.build.shapes import Value
-from workloads.from_onnx.graph import Node, fault
-from workloads.from_onnx.lower import MICROSOFT, Lowering, operator
+from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class AttentionSizes:
     """``batch`` x ``heads`` products of (``queries`` x ``size``) by (``size`` x ``keys``)."""
 
     batch: int
@@ -23,8 +23,19 @@ class Heads:
     value_size: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """Queries, keys and values, which may be one packed tensor; the mask, and the weights of the softmax."""
+
+    q: Value
+    k: Value
+    v: Value
+    mask: list[Value]
+    weights: list[str]
+
+
 @operator("Attention")
-def attention(low: Lowering, node: Node) -> None:
+def attention(low: OnnxLowering, node: OnnxNode) -> None:
     """ONNX's own, operator set 23: q, k, v as (B, S, width) or (B, heads, S, size), mask, past k, v."""
     q, k, v = (low.value(node, i) for i in range(3))
     q_heads, kv_heads = node.integer("q_num_heads", 1), node.integer("kv_num_heads", 1)
@@ -34,14 +45,14 @@ def attention(low: Lowering, node: Node) -> None:
     _, keys, _ = _split(node, k, kv_heads)
     _, _, value_size = _split(node, v, kv_heads)
     past = low.shape(node.input(4))[2] if node.input(4) else 0
-    heads = Heads(batch, q_heads, queries, keys + past, size, value_size)
+    heads = AttentionSizes(batch, q_heads, queries, keys + past, size, value_size)
     mask = low.activations(node.inputs[3:4])
     k = _with_cache(low, node, k, 4, 1)
     v = _with_cache(low, node, v, 5, 2)
-    _attend(low, node, heads, q, k, v, mask, low.weights(node.inputs[3:4]))
+    _attend(low, node, heads, _Operands(q, k, v, mask, low.weights(node.inputs[3:4])))
 
 
-def _split(node: Node, x: Value, heads: int) -> tuple[int, int, int]:
+def _split(node: OnnxNode, x: Value, heads: int) -> tuple[int, int, int]:
     """Batch, sequence length and head size."""
     if len(x.shape) == 4:
         return x.shape[0], x.shape[2], x.shape[3]
@@ -50,8 +61,8 @@ def _split(node: Node, x: Value, heads: int) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], x.shape[2] // heads
 
 
-def _with_cache(low: Lowering, node: Node, x: Value, past: int, present: int) -> Value:
-    """Keys or values after those of the cache; written out where the node gives the new cache."""
+def _with_cache(low: OnnxLowering, node: OnnxNode, x: Value, past: int, present: int) -> Value:
+    """Keys or values after those of the cache, input ``past``; output ``present`` is the new cache."""
     output = node.outputs[present] if len(node.outputs) > present else ""
     cached = low.activations(node.inputs[past : past + 1])
     if not cached and not low.is_used(output):
@@ -74,21 +85,13 @@ def _moved(inputs: list[Value], elements: int, like: Value) -> Vector:
     return Vector(elements, sum(v.bytes for v in inputs), out_bytes)
 
 
-def _attend(
-    low: Lowering,
-    node: Node,
-    heads: Heads,
-    q: Value,
-    k: Value,
-    v: Value,
-    mask: list[Value],
-    held: list[str],
-) -> None:
-    """Scores, softmax, weighted values. Packed operands (q, k and v in one tensor) are read as they lie."""
+def _attend(low: OnnxLowering, node: OnnxNode, heads: AttentionSizes, given: _Operands) -> None:
+    """Append scores, softmax and weighted values."""
+    q, mask = given.q, given.mask
     products = heads.batch * heads.heads
     shape = (heads.batch, heads.heads, heads.queries, heads.keys)
     build = low.builder
-    right = [k] if k.name != q.name else []
+    right = [given.k] if given.k.name != q.name else []  # packed operands are read once
     work = Matmul(heads.queries, heads.size, heads.keys, products, False)
     names = _score_names(low, node)
     (scores,) = build.emit("matmul", f"{node.name}.scores", work, [q, *right], [shape], outputs=names[:1])
@@ -100,16 +103,22 @@ def _attend(
         products * heads.queries,
         tuple(i + 1 for i, m in enumerate(mask) if m.elements < total),
     )
-    (chances,) = build.emit(
-        "softmax", f"{node.name}.softmax", soft, [scores, *mask], [shape], weights=held, outputs=names[1:]
+    (probabilities,) = build.emit(
+        "softmax",
+        f"{node.name}.softmax",
+        soft,
+        [scores, *mask],
+        [shape],
+        weights=given.weights,
+        outputs=names[1:],
     )
-    low.values.update({value.name: value for value in (scores, chances)})
+    low.values.update({value.name: value for value in (scores, probabilities)})
     mixed = Matmul(heads.queries, heads.keys, heads.value_size, products, False)
-    low.emit("matmul", node, mixed, [chances, v], outputs=[node.output])
+    low.emit("matmul", node, mixed, [probabilities, given.v], outputs=[node.output])
 
 
-def _score_names(low: Lowering, node: Node) -> list[str]:
-    """Names of the scores before and after the softmax, one of which ONNX's own node can give out."""
+def _score_names(low: OnnxLowering, node: OnnxNode) -> list[str]:
+    """Names of the scores before and after the softmax; ONNX's own node can have either as an output."""
     names = [f"{node.name}.scores", f"{node.name}.softmax"]
     output = node.outputs[3] if len(node.outputs) > 3 and not node.domain else ""
     if low.is_used(output):
@@ -118,7 +127,7 @@ def _score_names(low: Lowering, node: Node) -> list[str]:
 
 
 @operator("Attention", domain=MICROSOFT)
-def packed_attention(low: Lowering, node: Node) -> None:
+def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
     """One dense layer makes q, k and v of the input; then attention over them."""
     x = low.value(node)
     if not low.is_constant(node.input(1)) or node.input(4):
@@ -139,13 +148,13 @@ def packed_attention(low: Lowering, node: Node) -> None:
     work = Matmul(prod(x.shape[:-1]), weight[0], weight[1])
     name = f"{node.name}.qkv"
     (qkv,) = low.builder.emit("dense", name, work, [x], [(*x.shape[:2], weight[1])], weights=held)
-    heads = Heads(x.shape[0], count, x.shape[1], x.shape[1], sizes[0] // count, sizes[2] // count)
+    heads = AttentionSizes(x.shape[0], count, x.shape[1], x.shape[1], sizes[0] // count, sizes[2] // count)
     mask = low.activations([node.input(3), node.input(5)])
-    _attend(low, node, heads, qkv, qkv, qkv, mask, low.weights([node.input(5)]))
+    _attend(low, node, heads, _Operands(qkv, qkv, qkv, mask, low.weights([node.input(5)])))
 
 
 @operator("MultiHeadAttention", "GroupQueryAttention", domain=MICROSOFT)
-def multi_head_attention(low: Lowering, node: Node) -> None:
+def multi_head_attention(low: OnnxLowering, node: OnnxNode) -> None:
     """Query, key, value with a cache; key and value may be packed into the query."""
     grouped = node.op == "GroupQueryAttention"
     q = low.value(node)
@@ -157,16 +166,16 @@ def multi_head_attention(low: Lowering, node: Node) -> None:
     past = low.shape(node.input(past_at))[2] if node.input(past_at) else 0
     keys = k.shape[2] if len(k.shape) == 4 else k.shape[1]
     size = width // count if k is q else q.shape[-1] // count
-    heads = Heads(q.shape[0], count, q.shape[1], keys + past, size, width // count)
+    heads = AttentionSizes(q.shape[0], count, q.shape[1], keys + past, size, width // count)
     if past or low.is_used(node.outputs[1] if len(node.outputs) > 1 else ""):
         k, v = _with_cache(low, node, k, past_at, 1), _with_cache(low, node, v, past_at + 1, 2)
     mask = [] if grouped else low.activations([node.input(4), node.input(5)])
     held = [] if grouped else [*low.weights([node.input(3)], bias=True), *low.weights([node.input(5)])]
-    _attend(low, node, heads, q, k, v, mask, held)
+    _attend(low, node, heads, _Operands(q, k, v, mask, held))
 
 
 @operator("RotaryEmbedding")
 @operator("RotaryEmbedding", domain=MICROSOFT)
-def rotary_embedding(low: Lowering, node: Node) -> None:
+def rotary_embedding(low: OnnxLowering, node: OnnxNode) -> None:
     """Sines and cosines come from tables of weights."""
     low.vector(node, "rotary_embedding", rows=low.shape(node.output)[0])

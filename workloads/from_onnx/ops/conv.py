@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
 from chipmodel.model.work import Matmul, Pool, Window
 from workloads.build.shapes import Pads
-from workloads.from_onnx.fuse import fuse
-from workloads.from_onnx.graph import Node, fault
-from workloads.from_onnx.lower import MICROSOFT, Lowering, leading, operator
+from workloads.from_onnx.fusion import fuse
+from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, leading, operator
+
+
+@dataclass(frozen=True, slots=True)
+class _WindowSizes:
+    """Sizes of a window's input, output and taps along each spatial axis."""
+
+    image: Sequence[int]
+    out: Sequence[int]
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    dilation: Sequence[int]
+    transposed: bool = False
 
 
 @operator("Conv", "ConvTranspose")
 @operator("FusedConv", domain=MICROSOFT)
-def conv(low: Lowering, node: Node) -> None:
+def conv(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands x, w, bias; FusedConv adds a residual input."""
     _convolution(low, node, node.input(0), node.input(1), node.input(2), node.inputs[3:4])
 
 
 @operator("ConvInteger")
-def conv_integer(low: Lowering, node: Node) -> None:
+def conv_integer(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands x, w, and their zero points."""
     _convolution(low, node, node.input(0), node.input(1), "", ())
 
 
 @operator("QLinearConv")
-def quantised_conv(low: Lowering, node: Node) -> None:
+def quantised_conv(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands x, w and y, each with scale and zero point, then the bias."""
     _convolution(low, node, node.input(0), node.input(3), node.input(8), ())
 
 
-def _convolution(low: Lowering, node: Node, x: str, w: str, bias: str, residual: Sequence[str]) -> None:
+def _convolution(
+    low: OnnxLowering, node: OnnxNode, x: str, w: str, bias: str, residual: Sequence[str]
+) -> None:
     transposed = node.op == "ConvTranspose"
     groups = node.integer("group", 1)
     _check_channels(low, node, low.shape(x), low.shape(w), groups, transposed)
@@ -45,12 +60,9 @@ def _convolution(low: Lowering, node: Node, x: str, w: str, bias: str, residual:
     bias = bias or fused.bias
     weights = [low.weight(w), *([low.weight(bias, bias=True)] if bias else []), *low.weights(fused.weights)]
     image, out = low.shape(x)[2:], low.shape(node.output)[2:]
-    kernel, stride, dilation = (
-        low.shape(w)[2:],
-        _each(node, "strides", image),
-        _each(node, "dilations", image),
-    )
-    pads = _pads(node, image, out, kernel, stride, dilation, transposed)
+    kernel = low.shape(w)[2:]
+    stride, dilation = _each(node, "strides", image), _each(node, "dilations", image)
+    pads = _pads(node, _WindowSizes(image, out, kernel, stride, dilation, transposed))
     added = _each(node, "output_padding", image, 0)
     low.values[fused.output] = low.builder.conv(
         node.name,
@@ -69,7 +81,7 @@ def _convolution(low: Lowering, node: Node, x: str, w: str, bias: str, residual:
 
 
 def _check_channels(
-    low: Lowering, node: Node, x: Sequence[int], w: Sequence[int], groups: int, transposed: bool
+    low: OnnxLowering, node: OnnxNode, x: Sequence[int], w: Sequence[int], groups: int, transposed: bool
 ) -> None:
     kernel = node.integers("kernel_shape")
     if len(w) != len(x) or len(x) < 3 or (kernel and kernel != tuple(w[2:])) or not prod(w):
@@ -91,8 +103,8 @@ def _check_channels(
         )
 
 
-def _as_product(low: Lowering, node: Node, x: str, w: str, others: Sequence[str]) -> None:
-    """Convolution over volumes, and with weights that are computed: costed as its matrix product."""
+def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Sequence[str]) -> None:
+    """Model a convolution over volumes, or with computed weights, as its matrix product."""
     out, weight, groups = low.shape(node.output), low.shape(w), node.integer("group", 1)
     transposed = node.op == "ConvTranspose"
     spatial = prod((low.shape(x) if transposed else out)[2:])
@@ -109,50 +121,50 @@ def _as_product(low: Lowering, node: Node, x: str, w: str, others: Sequence[str]
     if len(out) > 4 or not low.is_constant(w):
         low.builder.notes.append(
             f"{node.label}: a convolution over {len(out) - 2} axes"
-            f"{'' if low.is_constant(w) else ' with computed weights'} is costed as its matrix product"
+            f"{'' if low.is_constant(w) else ' with computed weights'} is modelled as its matrix product"
         )
     held = [*low.weights([w]), *low.weights(operands[1:], bias=True), *low.weights(fused.weights)]
     low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held)
 
 
 @operator("MaxPool")
-def max_pool(low: Lowering, node: Node) -> None:
+def max_pool(low: OnnxLowering, node: OnnxNode) -> None:
     """Over a window."""
     _pool(low, node, "max_pool")
 
 
 @operator("AveragePool", "LpPool")
-def average_pool(low: Lowering, node: Node) -> None:
+def average_pool(low: OnnxLowering, node: OnnxNode) -> None:
     """Over a window; an Lp norm costs what a mean does."""
     _pool(low, node, "average_pool")
 
 
 @operator("GlobalMaxPool")
-def global_max_pool(low: Lowering, node: Node) -> None:
+def global_max_pool(low: OnnxLowering, node: OnnxNode) -> None:
     """Over the whole image."""
     _global_pool(low, node, "max_pool")
 
 
 @operator("GlobalAveragePool", "GlobalLpPool")
 @operator("QLinearGlobalAveragePool", domain=MICROSOFT)
-def global_average_pool(low: Lowering, node: Node) -> None:
+def global_average_pool(low: OnnxLowering, node: OnnxNode) -> None:
     """Over the whole image."""
     _global_pool(low, node, "average_pool")
 
 
-def _pool(low: Lowering, node: Node, kind: Literal["max_pool", "average_pool"]) -> None:
+def _pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
     x, out = low.shape(node.input(0)), low.shape(node.output)
     kernel = node.integers("kernel_shape")
     if len(x) not in (3, 4) or len(kernel) != len(x) - 2:
         low.vector(node, kind, rows=leading(x, 2), operands=node.inputs[:1])
         return
     stride, dilation = _each(node, "strides", kernel), _each(node, "dilations", kernel)
-    pads = _pads(node, x[2:], out[2:], kernel, stride, dilation, False)
+    pads = _pads(node, _WindowSizes(x[2:], out[2:], kernel, stride, dilation))
     window = Window(*_pair(x[2:]), *_pair(out[2:]), *_pair(kernel), *_pair(stride), *pads, *_pair(dilation))
     low.emit(kind, node, Pool(window, x[1], x[0]), [low.value(node)])
 
 
-def _global_pool(low: Lowering, node: Node, kind: Literal["max_pool", "average_pool"]) -> None:
+def _global_pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
     x = low.shape(node.input(0))
     if len(x) not in (3, 4) or node.integer("channels_last", 0):
         low.vector(node, kind, rows=x[0], operands=node.inputs[:1])
@@ -162,7 +174,7 @@ def _global_pool(low: Lowering, node: Node, kind: Literal["max_pool", "average_p
     )
 
 
-def _each(node: Node, name: str, like: Sequence[int], default: int = 1) -> tuple[int, ...]:
+def _each(node: OnnxNode, name: str, like: Sequence[int], default: int = 1) -> tuple[int, ...]:
     values = node.integers(name) or (default,) * len(like)
     if len(values) != len(like):
         raise fault(node, f"attribute {name} is {list(values)} and must have {len(like)} numbers")
@@ -170,23 +182,16 @@ def _each(node: Node, name: str, like: Sequence[int], default: int = 1) -> tuple
 
 
 def _pair(values: Sequence[int], filler: int = 1) -> tuple[int, int]:
-    """A sequence's one number as its height, as in the builder."""
+    """(height, width); the builder takes the length of a sequence as its height."""
     return (values[0], values[1]) if len(values) == 2 else (values[0], filler)
 
 
-def _pads(
-    node: Node,
-    image: Sequence[int],
-    out: Sequence[int],
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-) -> Pads:
-    """Padding by which the window formula, rounded down, gives exactly the output ``out``.
+def _pads(node: OnnxNode, sizes: _WindowSizes) -> Pads:
+    """Padding with which the window formula, rounded down, gives exactly the output's size.
 
-    So it covers auto_pad, output_shape and the partial last window of ceil_mode alike.
+    So it covers auto_pad, output_shape and the partial last window of ceil_mode.
     """
+    image, transposed = sizes.image, sizes.transposed
     given = node.text("auto_pad", "NOTSET") == "NOTSET" and not node.integers("output_shape")
     explicit = node.integers("pads") if given else ()
     if explicit and (len(explicit) != 2 * len(image) or (min(explicit) < 0 and not transposed)):
@@ -195,22 +200,23 @@ def _pads(
     starts: list[int] = []
     ends: list[int] = []
     for axis, size in enumerate(image):
-        reach = dilation[axis] * (kernel[axis] - 1) + 1
+        stride, out = sizes.stride[axis], sizes.out[axis]
+        reach = sizes.dilation[axis] * (sizes.kernel[axis] - 1) + 1
         if transposed:
-            total = (size - 1) * stride[axis] + reach + added[axis] - out[axis]
+            total = (size - 1) * stride + reach + added[axis] - out
         else:
-            total = (out[axis] - 1) * stride[axis] + reach - size
-        start = explicit[axis] if explicit else _first_share(node, total)
+            total = (out - 1) * stride + reach - size
+        start = explicit[axis] if explicit else _start_padding(node, total)
         starts.append(start)
-        # Rows that no window reaches are left out of the padding of a convolution, and harmless.
+        # Rows that no window of a convolution reaches would make its padding negative.
         ends.append(total - start if transposed else max(total - start, 0))
     top, left = _pair(starts, 0)
     bottom, right = _pair(ends, 0)
     return top, left, bottom, right
 
 
-def _first_share(node: Node, total: int) -> int:
-    """What of the padding lies before the image: the smaller half, with SAME_LOWER the larger."""
+def _start_padding(node: OnnxNode, total: int) -> int:
+    """The part of the padding before the image: the smaller half, with SAME_LOWER the larger."""
     match node.text("auto_pad", "NOTSET"):
         case "SAME_LOWER":
             return max(0, total - total // 2)

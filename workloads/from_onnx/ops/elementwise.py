@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from workloads.from_onnx.fuse import SCALED, UNARY, Fused, fuse, is_view
-from workloads.from_onnx.graph import Node
-from workloads.from_onnx.lower import MICROSOFT, Lowering, operator
+from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view
+from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 KINDS = {
     "LeakyRelu": "leaky_relu",
@@ -35,7 +35,7 @@ FOREIGN = "Gelu FastGelu QuickGelu BiasGelu BiasAdd QLinearSigmoid QLinearLeakyR
 
 @operator(*UNARY, *SCALED, *OTHERS.split())
 @operator(*FOREIGN.split(), domain=MICROSOFT)
-def elementwise(low: Lowering, node: Node) -> None:
+def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands are broadcast; constants of more than one element are weights, scalars parameters."""
     kind = KINDS.get(node.op.removeprefix("QLinear"), node.op.removeprefix("QLinear").lower())
     operands = node.inputs
@@ -45,14 +45,14 @@ def elementwise(low: Lowering, node: Node) -> None:
             if node.op in ("QLinearAdd", "QLinearMul")
             else node.inputs[:1]
         )
-    fused = Fused(node.output)
+    fused = FusionResult(node.output)
     if node.op in JOINS and len(low.activations(operands)) > 1:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
     low.vector(node, kind, operands=operands, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
 @operator("Identity", "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")
-def view_or_cast(low: Lowering, node: Node) -> None:
+def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
     """Nothing in a deployed network, except where the size of an element changes."""
     same = low.dtype(node.input(0)) == low.dtype(node.output)
     if is_view(low, node) or (node.op == "CastLike" and same):
@@ -67,13 +67,13 @@ def view_or_cast(low: Lowering, node: Node) -> None:
 
 
 @operator("DynamicQuantizeLinear")
-def dynamic_quantise(low: Lowering, node: Node) -> None:
+def dynamic_quantise(low: OnnxLowering, node: OnnxNode) -> None:
     """The range of the whole tensor first, so no rows are independent."""
     low.vector(node, "cast", rows=1)
 
 
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-def view(low: Lowering, node: Node) -> None:
+def view(low: OnnxLowering, node: OnnxNode) -> None:
     """Another shape of the same bytes."""
     low.bind(node.output, low.value(node))
 
@@ -81,6 +81,6 @@ def view(low: Lowering, node: Node) -> None:
 @operator(
     "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"
 )
-def random(low: Lowering, node: Node) -> None:
+def random(low: OnnxLowering, node: OnnxNode) -> None:
     """Made on the chip: it is neither stored nor folded."""
     low.vector(node, "random", rows=prod(low.shape(node.output)[:-1]))

@@ -8,20 +8,20 @@ from typing import Literal
 
 from chipmodel.model.work import Matmul, Recurrent
 from workloads.build.shapes import matmul_work
-from workloads.from_onnx.contrib import transposed_last
-from workloads.from_onnx.fuse import fuse
-from workloads.from_onnx.graph import Node, fault
-from workloads.from_onnx.lower import MICROSOFT, Lowering, operator
+from workloads.from_onnx.contrib_shapes import transposed_last
+from workloads.from_onnx.fusion import fuse
+from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 
 @operator("MatMul")
-def matmul(low: Lowering, node: Node) -> None:
+def matmul(low: OnnxLowering, node: OnnxNode) -> None:
     """Either operand may be a weight."""
     product(low, node, node.input(0), node.input(1))
 
 
 @operator("FusedMatMul", domain=MICROSOFT)
-def fused_matmul(low: Lowering, node: Node) -> None:
+def fused_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     """A product whose operands are read with their last axes swapped, scaled by alpha."""
     swaps = (node.integer("transA", 0), node.integer("transB", 0))
     product(low, node, node.input(0), node.input(1), swaps=swaps)
@@ -29,35 +29,35 @@ def fused_matmul(low: Lowering, node: Node) -> None:
 
 @operator("MatMulInteger")
 @operator("MatMulIntegerToFloat", "DynamicQuantizeMatMul", domain=MICROSOFT)
-def matmul_integer(low: Lowering, node: Node) -> None:
+def matmul_integer(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands a and b, then scales and zero points, and a bias with the forms that give floats."""
     at = {"MatMulIntegerToFloat": 6, "DynamicQuantizeMatMul": 4}.get(node.op, len(node.inputs))
     product(low, node, node.input(0), node.input(1), others=node.inputs[at : at + 1])
 
 
 @operator("QLinearMatMul")
-def quantised_matmul(low: Lowering, node: Node) -> None:
+def quantised_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands a and b, each with scale and zero point, then those of the result."""
     product(low, node, node.input(0), node.input(3))
 
 
 @operator("Gemm")
 @operator("FusedGemm", domain=MICROSOFT)
-def gemm(low: Lowering, node: Node) -> None:
+def gemm(low: OnnxLowering, node: OnnxNode) -> None:
     """a times b plus c."""
     swaps = (node.integer("transA", 0), node.integer("transB", 0))
     product(low, node, node.input(0), node.input(1), swaps=swaps, others=node.inputs[2:3])
 
 
 @operator("QGemm", domain=MICROSOFT)
-def quantised_gemm(low: Lowering, node: Node) -> None:
+def quantised_gemm(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands a and b, each with scale and zero point, then the bias."""
     swaps = (node.integer("transA", 0), node.integer("transB", 0))
     product(low, node, node.input(0), node.input(3), swaps=swaps, others=node.inputs[6:7])
 
 
 @operator("MatMulNBits", domain=MICROSOFT)
-def blocked_matmul(low: Lowering, node: Node) -> None:
+def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     """Weights of ``bits`` bits in blocks: its bytes are those that the file stores."""
     inner, cols = node.integer("K", 1), node.integer("N", 1)
     x = low.value(node)
@@ -73,8 +73,8 @@ def blocked_matmul(low: Lowering, node: Node) -> None:
 
 
 def product(
-    low: Lowering,
-    node: Node,
+    low: OnnxLowering,
+    node: OnnxNode,
     a: str,
     b: str,
     *,
@@ -110,7 +110,7 @@ def _turned(work: Matmul) -> Matmul:
 
 
 @operator("Einsum")
-def einsum(low: Lowering, node: Node) -> None:
+def einsum(low: OnnxLowering, node: OnnxNode) -> None:
     """Two operands with a sum: a batched matrix product. Anything else: by its bytes."""
     work = _einsum_work(low, node)
     if work is None:
@@ -124,7 +124,7 @@ def einsum(low: Lowering, node: Node) -> None:
     low.emit("dense" if weighted else "matmul", node, work, inputs, weights=low.weights([a, b]))
 
 
-def _einsum_work(low: Lowering, node: Node) -> Matmul | None:
+def _einsum_work(low: OnnxLowering, node: OnnxNode) -> Matmul | None:
     """Indices in both operands and the result are the batch, those only summed over the inner axis."""
     equation = node.text("equation", "").replace(" ", "")
     terms, _, result = equation.partition("->")
@@ -148,24 +148,24 @@ def _einsum_work(low: Lowering, node: Node) -> Matmul | None:
 
 
 @operator("LSTM")
-def lstm(low: Lowering, node: Node) -> None:
+def lstm(low: OnnxLowering, node: OnnxNode) -> None:
     """Four gates."""
     _recurrent(low, node, "lstm", 4)
 
 
 @operator("GRU")
-def gru(low: Lowering, node: Node) -> None:
+def gru(low: OnnxLowering, node: OnnxNode) -> None:
     """Three gates."""
     _recurrent(low, node, "gru", 3)
 
 
 @operator("RNN")
-def rnn(low: Lowering, node: Node) -> None:
+def rnn(low: OnnxLowering, node: OnnxNode) -> None:
     """One gate."""
     _recurrent(low, node, "rnn", 1)
 
 
-def _recurrent(low: Lowering, node: Node, kind: Literal["rnn", "gru", "lstm"], gates: int) -> None:
+def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "lstm"], gates: int) -> None:
     """Operands x, w, r, bias, sequence lengths, initial h, for LSTM initial c and peepholes."""
     x, w, r = (low.shape(node.input(i)) for i in range(3))
     steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
@@ -184,7 +184,7 @@ def _recurrent(low: Lowering, node: Node, kind: Literal["rnn", "gru", "lstm"], g
     low.emit(kind, node, work, inputs, weights=held)
 
 
-def _zero(low: Lowering, name: str) -> bool:
+def _zero(low: OnnxLowering, name: str) -> bool:
     """Whether an initial state is all zeros, as exporters write it: nothing is loaded for it."""
     array = low.fact(name).array
     return array is not None and not array.any()

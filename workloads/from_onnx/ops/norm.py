@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from workloads.from_onnx.fuse import fuse, is_inference_norm
-from workloads.from_onnx.graph import Node
-from workloads.from_onnx.lower import MICROSOFT, Lowering, axis_rows, leading, operator
+from workloads.from_onnx.fusion import fuse, is_inference_norm
+from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, leading, operator
 
 
 @operator("BatchNormalization")
-def batch_norm(low: Lowering, node: Node) -> None:
+def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """One that no op before it could take: a scale and a shift for each channel, with the
     multiplications and additions by constants after it folded into them, then the activation."""
     if not is_inference_norm(low, node):
@@ -30,39 +30,39 @@ def batch_norm(low: Lowering, node: Node) -> None:
 
 
 @operator("InstanceNormalization")
-def instance_norm(low: Lowering, node: Node) -> None:
+def instance_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Over each channel of each image."""
     low.vector(node, "instance_norm", rows=prod(low.shape(node.input(0))[:2]))
 
 
 @operator("GroupNormalization")
-def group_norm(low: Lowering, node: Node) -> None:
+def group_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Over each group of channels."""
     rows = low.shape(node.input(0))[0] * node.integer("num_groups", 1)
     low.vector(node, "group_norm", rows=rows)
 
 
 @operator("GroupNorm", domain=MICROSOFT)
-def group_norm_channels_last(low: Lowering, node: Node) -> None:
+def group_norm_channels_last(low: OnnxLowering, node: OnnxNode) -> None:
     """Channels are the last axis, so an image is the unit."""
     low.vector(node, "group_norm", rows=low.shape(node.input(0))[0])
 
 
 @operator("LayerNormalization")
-def layer_norm(low: Lowering, node: Node) -> None:
+def layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Over the axes from ``axis`` on."""
     low.vector(node, "layer_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization")
 @operator("SimplifiedLayerNormalization", domain=MICROSOFT)
-def rms_norm(low: Lowering, node: Node) -> None:
+def rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Over the axes from ``axis`` on, without a mean."""
     low.vector(node, "rms_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
 
 
 @operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)
-def skip_layer_norm(low: Lowering, node: Node) -> None:
+def skip_layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """The sum of two operands and a bias, normalised; the embedding form looks its rows up first."""
     if node.op == "EmbedLayerNormalization":
         low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
@@ -71,19 +71,19 @@ def skip_layer_norm(low: Lowering, node: Node) -> None:
 
 
 @operator("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
-def skip_rms_norm(low: Lowering, node: Node) -> None:
+def skip_rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """The sum of two operands, normalised."""
     low.vector(node, "rms_norm")
 
 
 @operator("LRN")
-def local_response_norm(low: Lowering, node: Node) -> None:
+def local_response_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Across neighbouring channels."""
     low.vector(node, "lrn", rows=axis_rows(low.shape(node.input(0)), 1))
 
 
 @operator("MeanVarianceNormalization")
-def mean_variance_norm(low: Lowering, node: Node) -> None:
+def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Over the given axes, by default batch, height and width."""
     axes = node.integers("axes") or (0, 2, 3)
     low.vector(node, "instance_norm", rows=leading(low.shape(node.input(0)), min(axes)))
@@ -91,7 +91,7 @@ def mean_variance_norm(low: Lowering, node: Node) -> None:
 
 @operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
 @operator("QLinearSoftmax", domain=MICROSOFT)
-def along_axis(low: Lowering, node: Node) -> None:
+def along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     """Work along one axis; before operator set 13 a softmax takes all axes from its own on."""
     kind = {
         "LpNormalization": "lp_norm",
@@ -122,7 +122,7 @@ def along_axis(low: Lowering, node: Node) -> None:
     "ReduceLogSumExp",
     "ReduceSumSquare",
 )
-def reduction(low: Lowering, node: Node) -> None:
+def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The axes are an attribute or, later, an input; none given is all."""
     name = node.input(1)
     array = low.fact(name).array if name else None
@@ -136,14 +136,14 @@ def reduction(low: Lowering, node: Node) -> None:
 
 
 @operator("ArgMax", "ArgMin")
-def arg_reduction(low: Lowering, node: Node) -> None:
+def arg_reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The index of the largest or smallest along one axis."""
     x = low.shape(node.input(0))
     low.vector(node, node.op.lower(), rows=axis_rows(x, node.integer("axis", 0)), operands=node.inputs[:1])
 
 
 @operator("TopK")
-def top_k(low: Lowering, node: Node) -> None:
+def top_k(low: OnnxLowering, node: OnnxNode) -> None:
     """Values and indices of the largest along one axis."""
     x = low.shape(node.input(0))
     low.vector(node, "topk", rows=axis_rows(x, node.integer("axis", -1)), operands=node.inputs[:1])

@@ -1,0 +1,66 @@
+"""``chipmodel check``: a plan or a packing, verified by code that shares nothing with the planners."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from chipmodel.cli.options import ChipOptions, WorkloadOptions, chip_options, workload_options
+from chipmodel.cli.packing_source import is_packing, read_packing_source
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.files.yaml_file import read_text
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.plan_file.read import read_plan
+from chipmodel.terminal.progress import stage
+from chipmodel.verify.packing_answer import judge, read_claim
+from chipmodel.verify.plan_file import verify_file
+
+
+@click.command()
+@click.argument("plan_file", metavar="PLAN")
+@workload_options
+@chip_options
+def check(*, plan_file: str, source: WorkloadOptions, target: ChipOptions) -> int:
+    """Verify PLAN for WORKLOAD with code that shares nothing with the planners.
+
+    The chip is the one that the plan names, unless --chip or --set say otherwise. Where WORKLOAD is a
+    packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
+    """
+    if is_packing(source.workload):
+        return _check_packing(plan_file, source.workload)
+    plan = read_plan(read_text(Path(plan_file)), plan_file)
+    if not target.chip_name:
+        target = replace(target, chip_name=plan.chip, overrides=target.overrides or plan.overrides)
+    chip, program = target.load(), source.load()
+    with stage(f"checking {plan_file}"):
+        program, violations = order_faults(program, plan)
+        violations = violations or verify_file(reuse(program, "all"), plan, chip)
+    if not _right(violations):
+        return EXIT_DOES_NOT_FIT
+    number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
+    many = f" on {len(plan.cores)} cores" if plan.cores else ""
+    capacity = f"{chip.shared_memory.bytes:,} B"
+    click.echo(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
+    return EXIT_DONE
+
+
+def _check_packing(answer_file: str, source: str) -> int:
+    """The offsets, the status and the certificate of a packing."""
+    claim = read_claim(read_text(Path(answer_file)), answer_file)
+    table = read_packing_source(source, claim.capacity, claim.memories)
+    with stage(f"checking {answer_file}"):
+        verdict = judge(table.problem, claim)
+    if not _right(verdict.faults):
+        return EXIT_DOES_NOT_FIT
+    peak = "no plan" if claim.peak is None else f"peak {claim.peak:,} B"
+    click.echo(f"correct: {len(table.problem.buffers)} buffers, {claim.status}, {peak}; {verdict.ground}")
+    return EXIT_DONE
+
+
+def _right(faults: tuple[str, ...]) -> bool:
+    for fault in faults:
+        click.echo(f"wrong: {fault}")
+    return not faults

@@ -1,0 +1,44 @@
+"""Commands that list what there is: ``schema``, ``zoo``, ``planners``, ``chips``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from chipmodel.chip.chip_file import load_chip, preset_names
+from dma.stream import policies
+from reports.lists import print_chip, print_chips, print_networks, print_planners
+from solvers.branches.mergers import mergers
+from solvers.registry import packers
+from workloads.from_yaml.program import schema as workload_schema
+from workloads.zoo import build, networks
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of YAML workloads, for editors and generators."""
+    click.echo(json.dumps(workload_schema(), indent=2))
+
+
+@click.command()
+def zoo() -> None:
+    """List the built-in networks with their source, MACs and weights."""
+    print_networks([(network, build(network.name)) for network in networks()])
+
+
+@click.command()
+def planners() -> None:
+    """List the packers, mergers and streamers with what they do and who published them."""
+    print_planners(list(packers().values()), list(mergers().values()), list(policies().values()))
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help="Change a number. Repeatable.")
+def chips(name: str | None, overrides: tuple[str, ...]) -> None:
+    """List the chip presets, or every number of one with its origin."""
+    if name:
+        print_chip(load_chip(name, overrides))
+    else:
+        print_chips([load_chip(preset, overrides) for preset in preset_names()])

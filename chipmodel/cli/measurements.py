@@ -1,0 +1,120 @@
+"""``chipmodel validate`` and ``calibrate``: the model against a table of measurements, and fitted to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from chipmodel.cli.options import ChipOptions, all_of, chip_options, group
+from chipmodel.cli.output import STDOUT, note, show, write_files
+from chipmodel.files.json_text import json_text
+from chipmodel.files.yaml_file import read_text
+from chipmodel.terminal.progress import stage
+from dma.validation.calibration import calibrate as fit
+from dma.validation.calibration import chip_text
+from dma.validation.compare import Table, chip_for, compare, document, read_table
+from reports.lists import print_calibration
+from reports.validation import print_validation
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """A table of measurements."""
+
+    table_file: str
+    kind: str | None
+
+    def read(self) -> Table:
+        """Raises BadInput."""
+        return read_table(read_text(Path(self.table_file)), self.table_file, self.kind)
+
+
+_table_options = all_of(
+    group(
+        "measured",
+        TableOptions,
+        click.argument("table_file", metavar="TABLE.csv"),
+        click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say."),
+    ),
+    chip_options,
+)
+
+
+@click.command()
+@_table_options
+@click.option("--json", "json_file", metavar="FILE|-", help="All rows and the summary as one JSON document.")
+def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | None) -> None:
+    """Compare the model with the measurements in TABLE.csv, row by row.
+
+    The columns tell the kind of table, in any order; columns that a kind does not have are not used.
+    Times are cycles. The last column before "and" is the one that counts; those after it may be
+    missing. The exit code is 0 however large the errors are.
+
+    Of a chip (luna-arcs, unless --chip names another), bytes and shapes per row:
+
+    \b
+      luna_conv2d      in_c,in_h,in_w,out_c,kernel_h,kernel_w,stride,pad_h,pad_w,
+                       cycles (int8; padding on both sides)
+      luna_depthwise2d the same; of a table with in_c = out_c in all rows, the
+                       reading with the smaller error is taken, or --kind
+      luna_matmul      rows,inner,cols,bits,cycles (bits: 4, 8, 16 or 32)
+      luna_vector      op,elements,cycles (int8; add, mul, relu, softmax ...)
+      luna_transfer    route,bytes,core_cycles (dma psram->shared,
+                       dma shared->psram ...)
+
+    Of a controller, by its preset, --chip and --set; where the table has a column
+    for a clock, a latency, a width, a burst length or a wait, that counts instead:
+
+    \b
+      pulp-hyperbus
+        rtl_hyperbus_read          sys_mhz,ck_mhz,latency_clocks,
+          latency_multiple,max_burst_words,bytes,address,last_beat_sys_cycle
+          and first_beat_sys_cycle,cs_low_count,ck_clocks
+        rtl_hyperbus_back_to_back  sys_mhz,ck_mhz,reads,bytes_each,
+          latency_clocks,latency_multiple,max_burst_words,total_sys_cycles
+          and cs_low_count,ck_clocks
+      axi-cdma
+        rtl_axi_cdma               data_bits,max_burst_beats,src,dst,bytes,
+          cycles and read_bursts,write_bursts
+      ef-psram
+        rtl_ef_psram               controller,command,is_read,bytes,
+          wait_clocks,controller_cycles and sck_clocks
+    """
+    with stage(f"comparing {measured.table_file}"):
+        table = measured.read()
+        answer = document(compare(table, chip_for(table, target.chip_name, target.overrides)))
+    text = json_text(answer)
+    if json_file == STDOUT:
+        note(answer["notes"])
+    write_files([(json_file, lambda: text)])
+    show(json_file, lambda: text, lambda console: print_validation(answer, console))
+
+
+@click.command()
+@_table_options
+@click.option("--output", "-o", metavar="FILE", help="Write the fitted chip as a chip file.")
+def calibrate(*, measured: TableOptions, target: ChipOptions, output: str | None) -> None:
+    """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
+
+    The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
+    measurement can tell.
+    """
+    with stage(f"fitting to {measured.table_file}"):
+        calibration = fit(measured.read(), target.chip_name, target.overrides)
+    if output:
+        base = _base_of(target.chip_name or calibration.before.kind.chip, Path(output))
+        text = chip_text(calibration, base, Path(measured.table_file).name)
+        write_files([(output, lambda: text)])
+    errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
+    changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
+    print_calibration(calibration.before.chip, changes, errors[0], errors[1])
+
+
+def _base_of(chip: str, output: Path) -> str:
+    """A chip file's base is relative to the file itself."""
+    if not Path(chip).is_file():
+        return chip
+    return os.path.relpath(chip, output.parent)

@@ -1,0 +1,42 @@
+"""Where a command's answers go: files that appear whole, JSON or words on stdout, notes on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chipmodel.files.atomic_write import write_atomically
+from chipmodel.terminal.progress import stage
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STDOUT = "-"
+Content = str | bytes
+
+
+def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> None:
+    """Write each named file; None and ``-`` name none. All contents are made before the first is written."""
+    with stage("writing reports"):
+        contents = [(Path(name), make()) for name, make in outputs if name and name != STDOUT]
+        for path, content in contents:
+            write_atomically(path, content)
+
+
+def show(json_file: str | None, text: Callable[[], str], words: Callable[[Console], None]) -> None:
+    """The answer on stdout: the JSON document alone where ``json_file`` is ``-``, else in words."""
+    if json_file == STDOUT:
+        click.echo(text(), nl=False)
+        return
+    from rich.console import Console  # Heavy: not for --help.
+
+    words(Console())
+
+
+def note(texts: Iterable[str]) -> None:
+    """What a user should know beside the answer, on stderr."""
+    for text in texts:
+        click.echo(f"note: {text}", err=True)

@@ -1,0 +1,119 @@
+"""``chipmodel simulate``: plan a workload, simulate the plan, and say what it costs and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import click
+
+from chipmodel.cli.options import (
+    ChipOptions,
+    EffortOptions,
+    MemoryOptions,
+    WorkloadOptions,
+    chip_options,
+    effort_options,
+    group,
+    memory_options,
+    order_option,
+    path_option,
+    planner_options,
+    workload_options,
+)
+from chipmodel.cli.output import show, write_files
+from chipmodel.cli.paths import SampleOptions, path_word, sample_options, weighed_run
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.files.json_text import json_text
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.pipeline import run as pipeline
+from chipmodel.pipeline.order_choice import OrderRequest, OrderWish, run_in_order
+from chipmodel.pipeline.plan_export import plan_text
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.terminal.progress import stage
+from reports.run.chrome_trace import trace_text
+from reports.run.document import document
+from reports.run.page import render_page
+from reports.run.summary import print_summary
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """Where the answer goes beside the terminal."""
+
+    json_file: str | None
+    plan_file: str | None
+    trace_file: str | None
+    html_file: str | None
+
+
+_file_options = group(
+    "files",
+    RunFiles,
+    click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document."),
+    click.option("--plan", "plan_file", metavar="FILE", help="Offsets and commands, for chipmodel check."),
+    click.option("--trace", "trace_file", metavar="FILE", help="Chrome trace events, for Perfetto."),
+    click.option("--html", "html_file", metavar="FILE", help="One self-contained page."),
+)
+
+
+@click.command()
+@workload_options
+@chip_options
+@planner_options()
+@memory_options
+@path_option
+@order_option
+@effort_options
+@sample_options
+@_file_options
+def simulate(
+    *,
+    source: WorkloadOptions,
+    target: ChipOptions,
+    packer: str,
+    streamer: str,
+    memory: MemoryOptions,
+    choices: tuple[str, ...],
+    order: OrderWish,
+    effort: EffortOptions,
+    samples: SampleOptions,
+    files: RunFiles,
+) -> int:
+    """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
+    chip, program = target.load(), source.load()
+    word, path = path_word(choices)
+    asked = PlanRequest(
+        program, chip, packer, streamer, memory.merge, not memory.no_spill, limits=effort.limits()
+    )
+
+    def run(program: Program, choices: Mapping[str, str]) -> Result:
+        with stage(f"planning and simulating {program.name}") as say:
+            return pipeline.run(replace(asked, program=program, stop=effort.stop(say)), choices)
+
+    along = run_in_order(OrderRequest(program, memory.in_place, order), run, path)
+    result = weighed_run(along, word, path, samples)
+    write_files(
+        (
+            (files.plan_file, lambda: plan_text(result, source.workload, target.name, target.overrides)),
+            (files.trace_file, lambda: trace_text(result)),
+            (files.html_file, lambda: render_page(with_unmerged(result, packer))),
+            (files.json_file, lambda: json_text(document(result))),
+        )
+    )
+    show(files.json_file, lambda: json_text(document(result)), lambda console: print_summary(result, console))
+    return _verdict(result)
+
+
+def _verdict(result: Result) -> int:
+    if result.fits:
+        return EXIT_DONE
+    click.echo(
+        f"does not fit: packer {result.solved.planner} needs {result.solved.peak:,} B of "
+        f"{result.capacity:,} B\n  hint: another --packer, or more memory: "
+        f"--set shared_memory.bytes={result.solved.peak}",
+        err=True,
+    )
+    return EXIT_DOES_NOT_FIT

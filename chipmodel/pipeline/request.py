@@ -1,0 +1,70 @@
+"""What is asked of the pipeline, and the plan that it answers with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.commands import Command
+from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.program import Program
+from chipmodel.model.result import Attempt
+from chipmodel.model.schedule import Schedule
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.passes.lower import lower
+from dma.schedule.effort import Stop
+from solvers.branches.mergers import DEFAULT_MERGE
+from solvers.core.outcome import Limits
+
+DEFAULT_PACKER = "large-first"
+DEFAULT_STREAMER = "ping-pong"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """A program, the chip that it is to run on, and the planners that are to plan it.
+
+    The program is in the order in which it runs, its in-place reuse marked. Planners go by the names that
+    ``chipmodel planners`` lists. On a chip with several cores ``limits`` and ``stop`` hold for each plan of a
+    core that is tried.
+    """
+
+    program: Program
+    chip: Chip
+    packer: str = DEFAULT_PACKER
+    streamer: str = DEFAULT_STREAMER
+    merge: str = DEFAULT_MERGE
+    """How the arms of a branch share memory."""
+    spill: bool = True
+    """Whether tensors may be stored to Psram and loaded again where SharedMemory is too small."""
+    limits: Limits | None = None
+    """For a packer that searches; None: its own. The seconds are for all its runs in one plan together."""
+    stop: Stop | None = None
+    """For a streamer that tries several schedules: when it has tried enough."""
+    smallest_peak: bool = False
+    """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
+
+    def with_chip(self, chip: Chip) -> PlanRequest:
+        """The same for another chip."""
+        return replace(self, chip=chip)
+
+    def with_sync(self) -> PlanRequest:
+        """The same with every load waited for at once: the reference that streamers are compared with."""
+        return replace(self, streamer="sync", limits=None, stop=None, smallest_peak=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A schedule with its offsets, and the rounds of scheduling and packing that led to it."""
+
+    schedule: Schedule
+    problem: Problem
+    solved: Solved
+    attempts: tuple[Attempt, ...]
+    bound: TimeBound | None = None
+    """A lower bound on the cycles of any plan, where the streamer asked for one."""
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of the sequencer and the DMA engine, with addresses."""
+        return lower(self.schedule, self.solved.plan)

@@ -1,0 +1,61 @@
+"""The whole way from a program to a simulated, checked plan, on one core or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.result import Result
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace
+from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.steady_state import inferences_of, unrolled
+from chipmodel.pipeline.multicore import run_cores
+from chipmodel.pipeline.partition import assigned
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from dma.stream import policy_named
+from solvers.branches.mergers import merger_named
+
+
+def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Result:
+    """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations),
+    and again with streamer ``sync`` to compare with.
+
+    Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
+    """
+    choices = choices or {}
+    refuse_skipped_results(request.program, choices)
+    merger_named(request.merge)
+    if request.chip.cores > 1:
+        return run_cores(request, choices)
+    assigned(request.program, request.chip.cores)
+    planned = plan(request)
+    trace = simulate(planned.commands, request.chip, choices)
+    return Result(
+        program=request.program,
+        chip=request.chip,
+        schedule=planned.schedule,
+        problem=planned.problem,
+        solved=planned.solved,
+        trace=trace,
+        sync_cycles=_sync_cycles(request, choices, trace),
+        bound=_bound(request, trace, planned),
+        attempts=planned.attempts,
+        merge=request.merge,
+    )
+
+
+def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
+    made = inferences_of(request.program, trace.path)
+    if planned.bound and made == request.program.inferences:
+        return planned.bound
+    residency = policy_named(request.streamer).squeezes
+    return time_bound(unrolled(request.program, made), request.chip, trace.path, residency)
+
+
+def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int:
+    if request.streamer == "sync":
+        return trace.cycles
+    return simulate(plan(request.with_sync()).commands, request.chip, choices).cycles

@@ -1,0 +1,190 @@
+"""Read plans from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast, get_args
+
+from chipmodel.errors import BadInput, Place
+from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.model.commands import (
+    Acquire,
+    Branch,
+    BranchArm,
+    Command,
+    Compute,
+    DmaStart,
+    DmaWait,
+    Located,
+    Release,
+    Repeat,
+)
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
+from chipmodel.model.work import WHOLE, Share
+from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
+
+_HINT = "write one with: chipmodel simulate WORKLOAD --plan FILE"
+
+
+def read_plan(text: str, file: str) -> PlanFile:
+    """The plan in ``text``, an equal value to the one that was written.
+
+    Raises BadInput, with line and column, for broken JSON and for a value that is missing or wrong.
+    """
+    root = read_json(text, file, _HINT)
+    try:
+        return _plan(root)
+    except RecursionError:
+        raise BadInput("nested too deeply", where=Place(file), hint=_HINT) from None
+
+
+def _plan(root: JsonValue) -> PlanFile:
+    form = root.mapping().get("format")
+    many = form == FORMAT_OF_CORES
+    if not many and form != FORMAT:
+        root.fail(f"this is no {FORMAT} document")
+    cores = root.at("cores").each(_planned_core) if many else ()
+    if many and not cores:
+        root.fail("a plan for several cores has none")
+    return PlanFile(
+        workload=root.at("workload").text(),
+        chip=root.at("chip").text(),
+        overrides=root.at("set").each(JsonValue.text),
+        packer=root.at("packer").text(),
+        streamer=root.at("streamer").text(),
+        capacity_bytes=root.at("capacity_bytes").integer(),
+        peak_bytes=root.at("peak_bytes").integer(),
+        buffers=() if many else root.at("buffers").each(_buffer),
+        commands=() if many else root.at("commands").each(_command),
+        cores=cores,
+        alignment=root.at("alignment").integer() if root.has("alignment") else 1,
+        order=root.at("order").each(JsonValue.text) if root.has("order") else (),
+    )
+
+
+def _planned_core(node: JsonValue) -> PlannedCore:
+    return PlannedCore(
+        node.at("peak_bytes").integer(),
+        node.at("buffers").each(_buffer),
+        node.at("commands").each(_command),
+    )
+
+
+def _interval(node: JsonValue) -> Interval:
+    start, stop = node.integers(2)
+    if start < 0 or stop < start:
+        node.fail(f"[{start}, {stop}) is no interval")
+    return Interval(start, stop)
+
+
+def _buffer(node: JsonValue) -> PlannedBuffer:
+    return PlannedBuffer(
+        node.at("name").text(),
+        node.at("offset").integer(),
+        node.at("bytes").integer(),
+        node.at("live").each(_interval),
+    )
+
+
+def _part(node: JsonValue) -> Part:
+    weights = node.has("weights_of")
+    name = node.at("weights_of" if weights else "tensor").text()
+    if not node.has("rows") and not node.has("channels"):
+        return Part(name, WHOLE, weights)
+    first, last, of_rows = node.at("rows").integers(3)
+    low, high, of_channels = node.at("channels").integers(3)
+    if not (0 <= first < last <= of_rows and 0 <= low < high <= of_channels):
+        node.fail("rows and channels must be [start, stop, of] with 0 <= start < stop <= of")
+    return Part(name, Share(Interval(first, last), of_rows, Interval(low, high), of_channels), weights)
+
+
+def _located(node: JsonValue) -> Located:
+    touched = _interval(node.at("touches")) if node.has("touches") else None
+    return Located(_part(node), node.at("offset").integer(), node.at("bytes").integer(), touched)
+
+
+def _phase(node: JsonValue) -> Phase:
+    pair = node.each(lambda value: value)
+    if len(pair) != 2:
+        node.fail(f"expected 2 values, not {len(pair)}")
+    kind, cycles = pair[0].text(), pair[1].integer()
+    if kind not in get_args(PhaseKind) or cycles < 1:
+        node.fail(f"expected a phase ({', '.join(get_args(PhaseKind))}) and its cycles")
+    return Phase(cast(PhaseKind, kind), cycles)
+
+
+def _direction(node: JsonValue) -> Direction:
+    if node.text() not in ("load", "store"):
+        node.fail(f"expected load or store, not {node.text()!r}")
+    return cast(Direction, node.text())
+
+
+def _dma_start(node: JsonValue) -> DmaStart:
+    return DmaStart(
+        node.at("dma_start").text(),
+        _direction(node.at("direction")),
+        node.at("bytes").integer(),
+        _located(node.at("at")),
+        node.at("op").text(),
+        node.at("psram").integer(),
+        _interval(node.at("home")),
+    )
+
+
+def _dma_wait(node: JsonValue) -> DmaWait:
+    return DmaWait(node.at("dma_wait").text(), node.at("op").text())
+
+
+def _release(node: JsonValue) -> Release:
+    return Release(node.at("release").text(), node.at("op").text())
+
+
+def _acquire(node: JsonValue) -> Acquire:
+    return Acquire(node.at("acquire").text(), node.at("core").integer(), node.at("op").text())
+
+
+def _compute(node: JsonValue) -> Compute:
+    return Compute(
+        node.at("compute").text(),
+        node.at("op").text(),
+        node.at("position").integer(),
+        _interval(node.at("rows")),
+        _interval(node.at("channels")),
+        node.at("cycles").integer(),
+        node.at("reads").each(_located),
+        node.at("writes").each(_located),
+        node.at("phases").each(_phase),
+    )
+
+
+def _arm(node: JsonValue) -> BranchArm:
+    return BranchArm(node.at("arm").text(), node.at("commands").each(_command))
+
+
+def _branch(node: JsonValue) -> Branch:
+    condition = _located(node.at("condition")) if node.has("condition") else None
+    return Branch(node.at("branch").text(), node.at("arms").each(_arm), condition)
+
+
+def _repeat(node: JsonValue) -> Repeat:
+    commands = node.at("commands").each(_command)
+    return Repeat(node.at("repeat").text(), node.at("iterations").integer(), commands)
+
+
+_COMMANDS: Mapping[str, Callable[[JsonValue], Command]] = {
+    "dma_start": _dma_start,
+    "dma_wait": _dma_wait,
+    "release": _release,
+    "acquire": _acquire,
+    "compute": _compute,
+    "branch": _branch,
+    "repeat": _repeat,
+}
+
+
+def _command(node: JsonValue) -> Command:
+    kind = next((key for key in _COMMANDS if node.has(key)), None)
+    if kind is None:
+        node.fail(f"no command: none of {', '.join(_COMMANDS)}")
+    return _COMMANDS[kind](node)

@@ -1,0 +1,178 @@
+"""The lower bound of cycles against plans of random programs on random chips, by several streamers.
+
+For each seed one program, with or without in-place reuse, on one chip: any DMA and NPU model, one channel
+or more, memories from tight to large. Each streamer plans it with a packer, and it runs along random paths.
+No run may take fewer cycles than ``time_bound`` with residency gives for its path. With ``--zoo`` the seeds
+number networks of the zoo instead, each on three chips with all, 1/2 and 1/4 of the memory.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip, Cpu, Dma, Psram, Route
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program, ops
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.in_place import CHOICES, reuse
+from chipmodel.pipeline.single_core import plan, smallest_capacity
+from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.random_trees import random_paths
+from tests.support import tiny_chip
+from workloads.build.random_programs import TreeShape, random_program
+from workloads.load import load
+
+COUNT = 1000
+STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "resident-knapsack", "exact:20")
+PACKERS = ("large-first", "short-first", "greedy-best-fit")
+PATHS = 2
+"""Paths simulated of each plan."""
+CHIPS = ("luna-arcs", "stm32n6", "gap9")
+PARTS = (1, 2, 4)
+ZOO = (
+    *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "mobilenetv2", "shufflenetv1", "resnet18"),
+    *("googlenet", "blazeface", "resnet50", "alexnet", "vgg16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRun:
+    """One plan's run along a path."""
+
+    case: str
+    streamer: str
+    path: Mapping[str, str]
+    cycles: int
+    bound: int
+    joint: bool
+    """Whether residency makes the bound higher."""
+
+    @property
+    def beaten(self) -> bool:
+        return self.cycles < self.bound
+
+    def __str__(self) -> str:
+        return f"{self.case}, {self.streamer}, {dict(self.path)}: {self.cycles} cycles, bound {self.bound}"
+
+
+def random_case(seed: int) -> tuple[Program, Chip]:
+    """A program of small ops, and a chip on which it may fit."""
+    random = Random(seed)
+    shape = TreeShape(
+        ops=random.choice((2, 3, 5)),
+        depth=random.choice((0, 0, 1, 2)),
+        side=random.choice((3, 5, 8)),
+        channels=random.choice((4, 8, 16)),
+    )
+    program = reuse(random_program(seed, shape), random.choice(CHOICES))
+    chip = tiny_chip(random)
+    if random.random() < 0.6:
+        chip = _balanced(random, chip, program)
+    size = max(64, int(_largest(program) * random.choice((0.3, 0.5, 0.7, 0.9, 1.2, 2))))
+    return program, replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
+
+
+def _largest(program: Program) -> int:
+    """Bytes that the largest op needs."""
+    every = (
+        sum(program.tensors[n].bytes for n in {*op.inputs, *op.outputs}) + program.block_bytes(op)
+        for op in ops(program.body)
+    )
+    return max(every, default=0)
+
+
+def _balanced(random: Random, chip: Chip, program: Program) -> Chip:
+    """The chip without contention, NPU and DMA engine equally busy, so that plans come near to the bound."""
+    route = Route(random.choice((0, 0, 3, 20)), 8, Fraction(random.choice((0, 0, 8))))
+    every = list(ops(program.body))
+    computed = sum(op_cycles(chip.npu, op, op.work.rows, op.work.channels) for op in every)
+    moved = sum(program.block_bytes(op) for op in every) + sum(t.bytes for t in program.tensors.values())
+    return replace(
+        chip,
+        core_mhz=max(Fraction(1), Fraction(computed, max(1, moved)) * random.choice((1, 2, 4))),
+        shared_memory=replace(chip.shared_memory, banks=None, alignment=random.choice((1, 4))),
+        psram=Psram(1 << 20, Fraction(1), Fraction(random.choice((1, 2, 4)))),
+        dma=Dma(route, route),
+        cpu=Cpu(),
+    )
+
+
+def random_runs(seed: int, streamers: Sequence[str] = STREAMERS) -> Iterator[BoundedRun]:
+    """All streamers on one case."""
+    program, chip = random_case(seed)
+    random = Random(seed)
+    bounds: dict[tuple[tuple[str, str], ...], tuple[int, bool]] = {}
+    for streamer in streamers:
+        try:
+            planned = plan(program, chip, random.choice(PACKERS), streamer)
+        except DoesNotFit:
+            continue
+        if planned.solved.peak > chip.shared_memory.bytes:
+            continue
+        for choices in random_paths(program, planned, random)[:PATHS]:
+            trace = simulate(planned.commands, chip, choices)
+            key = tuple(sorted(trace.path.items()))
+            if key not in bounds:
+                bounds[key] = _bounds(program, chip, trace.path)
+            yield BoundedRun(f"seed {seed}", streamer, trace.path, trace.cycles, *bounds[key])
+            if not trace.path:
+                break
+
+
+def _bounds(program: Program, chip: Chip, path: Mapping[str, str]) -> tuple[int, bool]:
+    bound = time_bound(program, chip, path, True).cycles
+    return bound, bound > time_bound(program, chip, path).cycles
+
+
+def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
+    """A network on all chips, with the least SharedMemory at which ping-pong spills nothing, a half and a
+    quarter of it."""
+    program = reuse(load(f"zoo:{network}"), "all")
+    for name in CHIPS:
+        chip = load_chip(name)
+        memory = chip.shared_memory
+        size = smallest_capacity(program, chip, "large-first", "ping-pong") or 0
+        for part in PARTS:
+            bytes_ = size // part // memory.alignment * memory.alignment
+            small = replace(chip, shared_memory=replace(memory, bytes=bytes_))
+            yield from _zoo_run(f"{network} on {name}, {bytes_:,} B", program, small, streamer)
+
+
+def _zoo_run(case: str, program: Program, chip: Chip, streamer: str) -> Iterator[BoundedRun]:
+    try:
+        planned = plan(program, chip, "large-first", streamer)
+    except DoesNotFit:
+        return
+    if planned.solved.peak <= chip.shared_memory.bytes:
+        cycles = simulate(planned.commands, chip).cycles
+        yield BoundedRun(case, streamer, {}, cycles, *_bounds(program, chip, {}))
+
+
+def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
+    """Counts of runs; of those whose bound residency decides, and of those that take no longer than it.
+
+    Raises Fault where a run takes fewer cycles than its bound."""
+    seen: Counter[str] = Counter()
+    for run in runs:
+        if run.beaten:
+            raise Fault(str(run))
+        seen.update(runs=1, joint=run.joint, tight=run.cycles == run.bound)
+    return seen
+
+
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.add_argument("--streamers", default=",".join(STREAMERS), help="NAME,... [six of them]")
+    parser.add_argument("--zoo", action="store_true", help="networks instead, by the first of the streamers")
+    given = parser.parse_args(arguments)
+    streamers = given.streamers.split(",")
+    if given.zoo:
+        return lambda seed: tally(zoo_runs(ZOO[seed % len(ZOO)], streamers[0]))
+    return lambda seed: tally(random_runs(seed, streamers))

@@ -1,0 +1,26 @@
+"""What a module of this folder offers to the runner."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+Check = Callable[[int], Counter[str]]
+"""Try one seed: what was seen, by name. Raises AssertionError (``Fault``, too) where something is wrong."""
+
+
+class Fault(AssertionError):
+    """Something is wrong; the message says with which seed and options."""
+
+
+class Fuzzer(Protocol):
+    """A module that searches for faults."""
+
+    COUNT: int
+    """Seeds to try by default."""
+
+    def search(self, parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+        """The check, with the options that ``arguments`` set; the search adds its own to ``parser``."""
+        ...

@@ -1,0 +1,41 @@
+"""The search ``broken-merges`` on a few trees: each broken merge that corrupts is noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from solvers.registry import solve
+from tests.fuzz.broken_merges import BREAKS, case, check_tree, corrupts, objections
+
+TREES = 60
+BATCHES = 4
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_a_broken_merge_that_corrupts_is_always_noticed(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch, TREES, BATCHES):
+        seen += check_tree(seed)
+    assert seen["trees"] == TREES // BATCHES
+    assert seen["corrupted"] >= 3
+
+
+def test_every_way_to_break_it_corrupts_some_tree() -> None:
+    for name, breaks in BREAKS.items():
+        plans = (
+            (case(s), solve(breaks(case(s).schedule, case(s).problem), "large-first").plan) for s in range(40)
+        )
+        assert any(corrupts(tree.schedule, plan, Random(1), 1) for tree, plan in plans), name
+
+
+def test_a_walk_that_notices_nothing_would_be_noticed() -> None:
+    """All buffers at 0: whatever the tree, that corrupts, and both checks say so."""
+    tree = case(7)
+    plan = solve(tree.problem, "large-first").plan
+    heap = type(plan)(dict.fromkeys(plan.offsets, 0))
+    assert corrupts(tree.schedule, heap, Random(1), 1)
+    assert all(objections(tree, heap))
+    assert not corrupts(tree.schedule, plan, Random(1), 0)

@@ -1,0 +1,71 @@
+"""The search ``cycle-bounds`` on a few programs, and that it reports a bound that is too high."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.bounds.residency import residency_problem
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.model.program import Loop, Program
+from chipmodel.model.time_bound import TimeBound
+from tests.fuzz import cycle_bounds
+from tests.fuzz.cycle_bounds import BoundedRun, random_case, random_runs, tally
+from tests.fuzz.runner import main
+
+QUICK = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across")
+COUNTED_TWICE = 359
+"""The seed of a program whose plan beat a bound that counted a channel's weights twice."""
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_no_plan_beats_the_bound(first: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(first, first + 10):
+        seen += tally(random_runs(seed, QUICK))
+    assert seen["runs"] > 30
+    assert seen["joint"]
+
+
+@pytest.mark.parametrize("seed", [0, 3, 7, 11, 19, COUNTED_TWICE])
+def test_no_exact_plan_beats_the_bound(seed: int) -> None:
+    assert tally(random_runs(seed, ("exact:5",)))["runs"]
+
+
+def test_cases_are_of_all_kinds() -> None:
+    cases = [random_case(seed) for seed in range(80)]
+    chips = [chip for _, chip in cases]
+    assert {chip.npu.luna is None for chip in chips} == {False, True}
+    assert {type(chip.dma).__name__ for chip in chips} >= {"Dma", "BurstDma"}
+    assert {chip.dma.channels.count > 1 for chip in chips} == {False, True}
+    assert any(isinstance(node, Loop) for program, _ in cases for node in program.body)
+    asked = [residency_problem(program, chip, {}) for program, chip in cases if _straight(program)]
+    assert sum(problem is not None and bool(problem.overlays) for problem in asked) > 3
+
+
+def _straight(program: Program) -> bool:
+    return all(hasattr(node, "work") for node in program.body)
+
+
+def test_a_bound_that_is_too_high_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def high(program: Program, chip: Chip, path: Mapping[str, str], residency: bool = False) -> TimeBound:
+        bound = time_bound(program, chip, path, residency)
+        return replace(bound, cycles=bound.cycles * 50)
+
+    monkeypatch.setattr(cycle_bounds, "time_bound", high)
+    assert main(["cycle-bounds", "--count", "3", "--streamers", "sync"]) == 1
+    assert capsys.readouterr().out.startswith("seed 0: Fault: seed 0, sync, ")
+
+
+def test_counts_of_runs() -> None:
+    runs = (
+        BoundedRun("x", "sync", {}, 10, 10, joint=True),
+        BoundedRun("x", "sync", {}, 30, 10, joint=False),
+    )
+    assert tally(iter(runs)) == Counter(runs=2, joint=1, tight=1)

@@ -1,0 +1,69 @@
+"""The search ``random-trees`` on a few seeds, and that it reports faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Command
+from chipmodel.model.program import If, Loop, Node, Program
+from chipmodel.model.trace import Trace
+from dma.stream import policies
+from solvers.branches.mergers import mergers
+from tests.fuzz import random_trees
+from tests.fuzz.fuzzer import Fault
+from tests.fuzz.random_trees import PACKERS, check, check_one, combinations, random_tree
+
+BATCHES = 4
+TREES = 5
+FITS = 2
+"""The seed of a tree that fits its chip with large-first, and runs."""
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_every_combination_passes_on_random_trees(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * TREES, (batch + 1) * TREES):
+        seen += check(seed, 1)
+    assert seen["trees"] == TREES
+    assert seen["verified"]
+    assert seen["paths"] > TREES
+
+
+def test_combinations_are_all_different_and_complete() -> None:
+    turns = combinations()
+    assert len(turns) == len(set(turns)) == len(mergers()) * len(PACKERS) * len(policies())
+
+
+def depth(body: tuple[Node, ...]) -> int:
+    inner = [arm.body for n in body if isinstance(n, If) for arm in n.arms]
+    inner += [n.body for n in body if isinstance(n, Loop)]
+    return 1 + max(map(depth, inner)) if inner else 0
+
+
+def test_trees_are_up_to_five_deep() -> None:
+    assert max(depth(random_tree(seed)[0].body) for seed in range(4, 100, 5)) == 5
+
+
+def test_a_wrong_plan_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
+        return ("a fault",)
+
+    monkeypatch.setattr(random_trees, "verify", verify)
+    with pytest.raises(Fault, match=rf"seed {FITS}, .*a fault"):
+        check_one(FITS, ("conflict", "large-first", "ping-pong-across"))
+
+
+def test_simulators_that_differ_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str]) -> Trace:
+        trace = simulate(commands, chip, choices)
+        return replace(trace, cycles=trace.cycles + 1)
+
+    monkeypatch.setattr(random_trees, "simulate", late)
+    with pytest.raises(Fault, match="differ"):
+        check_one(FITS, ("conflict", "large-first", "sync"))

@@ -1,0 +1,54 @@
+"""Random commands on random chips, through the event-driven simulator and the stepper.
+
+For each seed both traces are equal event for event, with banks, channels, the CPU, refreshes and clock ratios
+in play.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.commands import Command
+from chipmodel.model.trace import Trace
+from tests.fuzz.fuzzer import Check, Fault
+from tests.random_commands import random_commands, random_path
+from tests.support import tiny_chip
+
+COUNT = 100_000
+
+
+def random_run(seed: int) -> tuple[tuple[Command, ...], Chip, dict[str, str]]:
+    """Commands, a chip, and a path through the commands."""
+    random = Random(seed)
+    chip = tiny_chip(random)
+    commands = random_commands(random, chip.shared_memory.bytes, random.randint(2, 9))
+    return commands, chip, random_path(commands, random)
+
+
+def stalls(trace: Trace) -> Counter[str]:
+    """Cycles that units lost while at work, by cause."""
+    causes: Counter[str] = Counter()
+    for event in trace.events:
+        for wait in event.waits:
+            causes[wait.cause] += wait.cycles
+    return causes
+
+
+def check(seed: int) -> Counter[str]:
+    """Run the commands of that seed on both simulators. Raises Fault where they differ."""
+    commands, chip, path = random_run(seed)
+    trace = simulate(commands, chip, path)
+    if trace != step_through(commands, chip, path):
+        raise Fault(f"seed {seed}: the two simulators differ")
+    return Counter(cycles=trace.cycles, events=len(trace.events)) + stalls(trace)
+
+
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.parse_args(arguments)
+    return check

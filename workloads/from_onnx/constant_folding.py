@@ -1,0 +1,126 @@
+"""Computes constants of ONNX graphs: shape arithmetic and small scales, never a weight matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault
+from workloads.from_onnx.onnx_package import GraphProto, module
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+INT64, FLOAT = 7, 1
+
+COSTLY = frozenset(
+    ["Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention", "Resize", "Upsample", "TopK"]
+)
+"""Never computed: nothing that a shape depends on comes out of these."""
+
+EVALUATION_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the reference implementation raises for values or variants that it does not take."""
+
+
+def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | None:
+    """The constant that Shape and Size make of any input, ConstantOfShape of a known shape, and
+    CastLike of a constant and any example."""
+    if node.domain or not node.output or not node.input(0):
+        return None
+    match node.op:
+        case "Shape":
+            shape = facts[node.input(0)].shape
+            end = node.integer("end", len(shape))
+            return _integers(node.output, list(shape[slice(node.integer("start", 0), end)]))
+        case "Size":
+            return _integers(node.output, facts[node.input(0)].elements)
+        case "ConstantOfShape":
+            return _filled(node, facts[node.input(0)])
+        case "CastLike" if facts[node.input(0)].constant and node.input(1):
+            return _cast(node.output, facts[node.input(0)], facts[node.input(1)].element)
+        case _:
+            return None
+
+
+def _cast(name: str, source: Fact, element: int) -> Fact:
+    array = source.array
+    if array is not None:
+        try:
+            array = array.astype(module("onnx.helper").tensor_dtype_to_np_dtype(element))
+        except EVALUATION_FAULTS:
+            array = None
+    return Fact(name, source.shape, element, True, array, source.origin, source.stored)
+
+
+def _integers(name: str, value: list[int] | int) -> Fact:
+    import numpy
+
+    array = numpy.array(value, numpy.int64)
+    return Fact(name, array.shape, INT64, True, array, name, INT64)
+
+
+def _filled(node: OnnxNode, given: Fact) -> Fact | None:
+    import numpy
+
+    if given.array is None:
+        return None
+    shape = tuple(int(size) for size in given.array.reshape(-1))
+    if any(size < 0 for size in shape):
+        raise fault(node, f"it makes a constant of the negative shape {list(shape)}")
+    value = node.attributes.get("value")
+    is_tensor = isinstance(value, module("onnx").TensorProto)
+    kind: int = value.data_type if value is not None and is_tensor else FLOAT
+    array: NDArray[Any] | None = None
+    if prod(shape) <= LIMIT:
+        try:
+            filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
+        except EVALUATION_FAULTS as error:
+            raise fault(node, f"its attribute value cannot be read: {error}") from None
+        if filler.size != 1:
+            raise fault(node, f"its attribute value has {filler.size} elements and must have one")
+        array = numpy.full(shape, filler.reshape(-1)[0])
+    return Fact(node.output, shape, kind, True, array, node.output, kind)
+
+
+def evaluate(
+    node: OnnxNode,
+    facts: Mapping[str, Fact],
+    opsets: Mapping[str, int],
+    shapes: Sequence[tuple[int, ...] | None],
+) -> dict[str, NDArray[Any]]:
+    """Values of the outputs by ONNX's reference implementation; none where an operand or a result is
+    large, or where the implementation does not take the operator."""
+    arrays = {name: facts[name].array for name in node.reads}
+    large = any(shape is not None and prod(shape) > LIMIT for shape in shapes)
+    if node.domain or node.op in COSTLY or large or any(array is None for array in arrays.values()):
+        return {}
+    import numpy
+
+    try:
+        with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            evaluator = module("onnx.reference").ReferenceEvaluator(_alone(node), opsets=dict(opsets))
+            results: Any = evaluator.run(None, dict(arrays))
+    except EVALUATION_FAULTS:
+        return {}
+    named = zip(node.writes, results, strict=False)
+    return {name: numpy.asarray(value) for name, value in named if value is not None}
+
+
+def _alone(node: OnnxNode) -> GraphProto:
+    """The node as a graph: of a bare node the evaluator takes the newest version of the operator."""
+    helper, unknown = module("onnx.helper"), module("onnx").TypeProto()
+    reads, writes = dict.fromkeys(node.reads), node.writes
+    infos = [[helper.make_value_info(name, unknown) for name in names] for names in (reads, writes)]
+    return helper.make_graph([node.proto], "node", *infos)

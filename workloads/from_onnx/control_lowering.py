@@ -1,0 +1,290 @@
+"""If, Loop and Scan in the importer's second pass: their sub-graphs become arms and loops of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from chipmodel.model.program import If, Loop, Node, Op, ops
+from chipmodel.model.work import Vector
+from chipmodel.passes.in_place import ELEMENTWISE
+from workloads.build.builder import ProgramBuilder
+from workloads.build.loop_tensors import (
+    MAX_ITERATION_COUNTS,
+    allocate,
+    collect,
+    equally_likely,
+    hand_over,
+    pick,
+)
+from workloads.build.shapes import Value
+from workloads.from_onnx.graph import CarriedTensor, ControlFlow, OnnxNode, SlicedTensor, Subgraph, fault
+from workloads.from_onnx.lowering import OnnxLowering, lowering, operator
+
+
+@operator("If")
+def branch(low: OnnxLowering, node: OnnxNode) -> None:
+    """Each branch is an arm; its results become the node's outputs, copied only where they must be."""
+    arms: list[tuple[str, Sequence[Node]]] = []
+    for body in _control(node).bodies:
+        with low.builder.block() as nodes:
+            child = _child(low, body, body.results)
+            child.run(body.nodes)
+            _define_outputs(child, node, body, nodes)
+        arms.append((body.name, nodes))
+    condition = None if low.is_constant(node.input(0)) else low.value(node)
+    low.builder.add_if(node.name, arms, condition)
+    for name in node.writes:
+        if low.is_used(name):
+            low.values[name] = Value(name, low.shape(name), low.dtype(name))
+
+
+@operator("Loop", "Scan")
+def loop(low: OnnxLowering, node: OnnxNode) -> None:
+    """Each iteration reads slices of scanned tensors, makes slices of stacked ones, and carries the rest."""
+    control = _control(node)
+    carried = {tensor.inside: _first_value(low, node, tensor) for tensor in control.carried}
+    with low.builder.block() as nodes:
+        child = _run_body(low, node, control, carried)
+        stacks = [_stacked(low, child, node, each) for each in control.stacked]
+        _update_carried(child, node, nodes, carried)
+    _append_loop(low, node, nodes, carried, [stack for stack in stacks if stack is not None])
+    for tensor in control.carried:
+        if tensor.last:
+            value = carried[tensor.inside]
+            low.values[tensor.last] = Value(value.name, low.shape(tensor.last), value.dtype)
+
+
+def _control(node: OnnxNode) -> ControlFlow:
+    if node.control is None:
+        raise fault(node, "its sub-graphs are not known")
+    return node.control
+
+
+def _child(low: OnnxLowering, body: Subgraph, results: Sequence[str]) -> OnnxLowering:
+    """The lowering of a sub-graph, which can read the tensors around it."""
+    kept = frozenset(filter(None, results))
+    child = lowering(low.builder, body.nodes, low.facts, kept, low.strict, low.opset)
+    child.values.update(low.values)
+    child.declared = low.declared
+    return child
+
+
+# -- If --------------------------------------------------------------------------------------------
+
+
+def _define_outputs(child: OnnxLowering, node: OnnxNode, body: Subgraph, nodes: list[Node]) -> None:
+    """Let the branch that was just lowered to ``nodes`` define the outputs of its If."""
+    renamed: dict[str, str] = {}
+    for name, result in zip(node.outputs, body.results, strict=True):
+        if not result:
+            continue
+        whole = Value(name, child.shape(name), child.dtype(name))
+        value = _materialised(child, result, f"{node.name}.{body.name}.{name}.constant")
+        value = Value(renamed.get(value.name, value.name), value.shape, value.dtype)
+        free = value.name not in renamed.values() and value.bytes == whole.bytes
+        if free and child.builder.defines(nodes, value.name):
+            renamed[value.name] = name
+            child.builder.rename(nodes, value.name, name)
+        else:
+            _copied(child.builder, f"{node.name}.{body.name}.{name}", value, whole, [name])
+
+
+def _materialised(low: OnnxLowering, name: str, op: str) -> Value:
+    """The tensor ``name``; a constant is copied from Psram, or set if it is a scalar, by the op ``op``."""
+    if not low.is_constant(name):
+        return low.existing(name)
+    fact = low.fact(name)
+    value = Value(op, fact.shape, low.dtype(name))
+    weights = [low.weight(name)] if fact.elements > 1 else []
+    work = Vector(fact.elements, 0, value.bytes, max(1, fact.elements))
+    return low.builder.emit("copy", op, work, [], [fact.shape], weights=weights, out_dtype=value.dtype)[0]
+
+
+def _copied(
+    builder: ProgramBuilder, op: str, value: Value, whole: Value, outputs: Sequence[str] | None
+) -> Value:
+    """``value`` in a tensor of the shape of ``whole``, which may be larger or smaller."""
+    work = Vector(whole.elements, min(value.bytes, whole.bytes), whole.bytes, max(1, whole.elements))
+    return builder.emit("copy", op, work, [value], [whole.shape], outputs=outputs, out_dtype=whole.dtype)[0]
+
+
+# -- loops: before the first iteration -------------------------------------------------------------
+
+
+def _first_value(low: OnnxLowering, node: OnnxNode, tensor: CarriedTensor) -> Value:
+    """The carried tensor before the loop: its first value itself if nothing else needs that, else a copy."""
+    name = tensor.last or tensor.inside
+    shape = low.shape(tensor.inside)
+    whole = Value(name, shape, low.dtype(tensor.inside))
+    op = f"{node.name}.{tensor.inside}.first"
+    if low.is_constant(tensor.first):
+        constant = _materialised(low, tensor.first, op)
+        return Value(constant.name, shape, constant.dtype)
+    value = low.existing(tensor.first)
+    if tensor.last not in low.kept and value.bytes == whole.bytes and _dies(low, node, tensor.first):
+        return Value(value.name, shape, value.dtype)
+    return _copied(low.builder, op, value, whole, [name])
+
+
+def _dies(low: OnnxLowering, node: OnnxNode, name: str) -> bool:
+    """Whether a tensor is made in this block, and from here on read by this node alone, once."""
+    tensor = low.values[name].name
+    if not low.builder.makes(tensor):
+        return False
+    control = _control(node)
+    operands = [*(t.first for t in control.carried), *(t.whole for t in control.scanned)]
+    inside = {read for body in control.bodies for read in _read_within(body)}
+    for view in [view for view, value in low.values.items() if value.name == tensor]:
+        later = any(low.order[user.name] > low.order[node.name] for user in low.users.get(view, ()))
+        elsewhere = view != name and (view in node.inputs or view in operands)
+        if later or elsewhere or view in low.kept or view in inside:
+            return False
+    return operands.count(name) == 1
+
+
+def _read_within(body: Subgraph) -> Iterator[str]:
+    for node in body.nodes:
+        yield from node.reads
+    yield from body.results
+
+
+# -- loops: an iteration ---------------------------------------------------------------------------
+
+
+def _run_body(
+    low: OnnxLowering, node: OnnxNode, control: ControlFlow, carried: Mapping[str, Value]
+) -> OnnxLowering:
+    """Lower the body into the open block: what the iteration is given, then its nodes."""
+    (body,) = control.bodies
+    child = _child(low, body, control.loop_results)
+    child.values.update(carried)
+    if control.counter:
+        child.values[control.counter] = _counter(child, node, control.counter)
+    for each in control.scanned:
+        child.values[each.piece] = _scanned(low, each, control.max_iterations)
+    child.run(body.nodes)
+    return child
+
+
+def _counter(child: OnnxLowering, node: OnnxNode, counter: str) -> Value:
+    """The number of the iteration, made by an op of its own."""
+    value = Value(counter, (), child.dtype(counter))
+    work = Vector(1, 0, value.bytes)
+    name = f"{node.name}.counter"
+    return child.builder.emit("counter", name, work, [], [()], outputs=[counter], out_dtype=value.dtype)[0]
+
+
+def _scanned(low: OnnxLowering, each: SlicedTensor, iterations: int) -> Value:
+    """The iteration's slice of a tensor, or of a constant in Psram."""
+    shape = low.shape(each.piece)
+    name = each.piece
+    if not low.is_constant(each.whole):
+        whole = low.existing(each.whole)
+        return Value(pick(low.builder, name, whole, iterations, shape).name, shape, whole.dtype)
+    value = Value(name, shape, low.dtype(each.whole))
+    work = Vector(value.elements, value.bytes, value.bytes, max(1, value.elements))
+    weights = [low.weight(each.whole)]
+    return low.builder.emit(
+        "slice", name, work, [], [shape], weights=weights, out_dtype=value.dtype, gathers=True
+    )[0]
+
+
+def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: SlicedTensor) -> Value | None:
+    """Store the iteration's slice; the tensor to be allocated before the loop, None where none has to be."""
+    shape, dtype = low.shape(each.whole), low.dtype(each.whole)
+    whole = Value(each.whole, shape, dtype)
+    if low.is_constant(each.whole):
+        return None  # empty
+    iterations = _control(node).max_iterations
+    piece = _materialised(child, each.piece, f"{node.name}.{each.whole}.constant")
+    name = f"{node.name}.{each.whole}.slice"
+    low.values[each.whole] = whole
+    if iterations == 1:
+        _copied(low.builder, name, piece, whole, [each.whole])
+        return None
+    if whole.bytes != iterations * piece.bytes:
+        raise fault(node, f"a slice of {each.whole!r} is no whole number of bytes", "take --dtype int8")
+    collect(low.builder, name, piece, whole, iterations)
+    return whole
+
+
+def _update_carried(
+    child: OnnxLowering, node: OnnxNode, nodes: list[Node], carried: Mapping[str, Value]
+) -> None:
+    """Bring the values for the next iteration to where it reads them."""
+    builder = child.builder
+    following: dict[str, Value] = {}
+    for tensor in _control(node).carried:
+        made = _materialised(child, tensor.result, f"{node.name}.{tensor.inside}.constant")
+        following[carried[tensor.inside].name] = made
+    _write_directly(builder, nodes, following)
+    old = {value.name: value for value in carried.values()}
+    for name, value in following.items():
+        # A tensor that changes its size in the file has its first size here.
+        if value.bytes != old[name].bytes:
+            following[name] = _copied(builder, f"{node.name}.{name}.resized", value, old[name], None)
+    hand_over(builder, node.name, {name: value for name, value in following.items() if value.name != name})
+
+
+def _write_directly(builder: ProgramBuilder, nodes: list[Node], following: dict[str, Value]) -> None:
+    """Let ops write the carried tensors themselves where nothing reads the old value any more."""
+    for name, value in list(following.items()):
+        values = [v.name for v in following.values()]
+        alone = values.count(value.name) == 1 and name not in values
+        if alone and _may_write(builder, nodes, name, value):
+            builder.rename(nodes, value.name, name)
+            following[name] = Value(name, value.shape, value.dtype)
+
+
+def _may_write(builder: ProgramBuilder, nodes: Sequence[Node], name: str, value: Value) -> bool:
+    """Whether the op that makes ``value`` may write it over the carried tensor ``name``."""
+    places = [i for i, node in enumerate(nodes) if value.name in _written((node,))]
+    if len(places) != 1 or builder.size(name) != builder.size(value.name):
+        return False
+    op = nodes[places[0]]
+    if not isinstance(op, Op) or op.collects or (name in op.inputs and not _reads_pointwise(op, name)):
+        return False
+    return not any(name in _reads(node) for node in nodes[places[0] + 1 :])
+
+
+def _reads_pointwise(op: Op, name: str) -> bool:
+    """Whether each output element depends on the same element of ``name`` alone."""
+    operands = {index for index, each in enumerate(op.inputs) if each == name}
+    return op.kind in ELEMENTWISE and isinstance(op.work, Vector) and not operands & set(op.work.broadcast)
+
+
+def _written(nodes: tuple[Node, ...]) -> set[str]:
+    return {name for op in ops(nodes) for name in op.outputs}
+
+
+def _reads(node: Node) -> Iterator[str]:
+    match node:
+        case Op():
+            yield from node.inputs
+        case If():
+            if node.condition:
+                yield node.condition
+            for arm in node.arms:
+                for inner in arm.body:
+                    yield from _reads(inner)
+        case Loop():
+            yield from node.carried
+            for inner in node.body:
+                yield from _reads(inner)
+
+
+# -- loops: the whole ------------------------------------------------------------------------------
+
+
+def _append_loop(
+    low: OnnxLowering, node: OnnxNode, nodes: list[Node], carried: Mapping[str, Value], stacks: list[Value]
+) -> None:
+    """Append the loop with the body ``nodes``, after ops that allocate the tensors that it fills."""
+    control = _control(node)
+    for stack in stacks:
+        allocate(low.builder, f"{node.name}.{stack.name}.room", stack.name, stack.shape, stack.dtype)
+    written = _written(tuple(nodes))
+    names = [value.name for value in carried.values() if value.name in written]
+    least, most = control.min_iterations, control.max_iterations
+    chances = equally_likely(least, most) if most - least < MAX_ITERATION_COUNTS else ()
+    low.builder.add_loop(node.name, most, nodes, [*names, *(stack.name for stack in stacks)], chances)

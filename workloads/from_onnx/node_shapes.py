@@ -1,0 +1,154 @@
+"""Shapes of a node's outputs by the onnx package's own inference, one node at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
+from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
+from workloads.from_onnx.onnx_package import NodeProto, Schema, TensorProto, TypeProto, module
+
+SAME_AS_INPUT = frozenset(["GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"])
+"""Operators for which some version of the onnx package has no inference."""
+
+POSITIVE = [
+    "kernel_shape",
+    "strides",
+    "dilations",
+    "group",
+    "blocksize",
+    "num_outputs",
+    "num_groups",
+    "hidden_size",
+    "output_shape",
+    "q_num_heads",
+    "kv_num_heads",
+    "num_heads",
+]
+"""Attributes that count something. Older onnx packages divide by them before they look."""
+
+LARGEST = (1 << 31) - 1
+"""Of a count. The square of a larger block size overflows in onnx before 1.23."""
+
+FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
+
+
+CONVOLUTIONS = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv")
+
+MIN_AXES = {
+    **dict.fromkeys(CONVOLUTIONS, (3,)),
+    **dict.fromkeys(["MaxPool", "AveragePool", "LpPool"], (3,)),
+    **dict.fromkeys(["LSTM", "GRU", "RNN"], (3, 3, 3)),
+    **dict.fromkeys(["DepthToSpace", "SpaceToDepth"], (4,)),
+}
+"""Fewest axes of each operand. The inference of onnx 1.17 to 1.20 reads past the end of a shorter shape."""
+
+
+def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
+    """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
+    _check_counts(node)
+    _check_axes(node, facts)
+    if node.op == "Einsum" and not node.domain:
+        _check_equation(node, facts)
+    standard = STANDARD_FORM.get(node.op) if node.domain else None
+    try:
+        contrib = contrib_outputs(node, facts)
+        if contrib is not None or (node.domain and standard is None):
+            return contrib or {}
+        found = _onnx_inference(node, standard or node.op, facts, opsets[""])
+    except FAULTS as error:
+        raise fault(node, _reason(error)) from None
+    if node.op in SAME_AS_INPUT and node.input(0) and found.get(node.output, (0, None))[1] is None:
+        first = facts[node.input(0)]
+        found[node.output] = (first.element, first.shape)
+    return found
+
+
+def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int) -> Outputs:
+    defs, shape_inference = module("onnx.defs"), module("onnx.shape_inference")
+    try:
+        schema = defs.get_schema(op, defs.onnx_opset_version() if node.domain else version, "")
+    except defs.SchemaError:
+        return {}
+    try:
+        outputs = shape_inference.infer_node_outputs(
+            schema,
+            _standard_node(node, op, schema) if node.domain else node.proto,
+            {name: _type(facts[name]) for name in node.reads},
+            _data(node, facts),
+            opset_imports=[module("onnx.helper").make_opsetid("", version)],
+            ir_version=8,
+        )
+    except (shape_inference.InferenceError, module("onnx.checker").ValidationError) as error:
+        raise ValueError(_reason(error)) from None
+    return {name: _read_type(proto) for name, proto in outputs.items()}
+
+
+def _type(fact: Fact) -> TypeProto:
+    return module("onnx.helper").make_tensor_type_proto(fact.element, fact.shape)
+
+
+def _data(node: OnnxNode, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
+    """The constants that may be shapes, axes, sizes or scales; inference reads only small vectors."""
+    known = {name: facts[name].array for name in node.inputs if name}
+    return {
+        name: module("onnx.numpy_helper").from_array(array, name)
+        for name, array in known.items()
+        if array is not None and array.ndim <= 1 and array.size <= 1024
+    }
+
+
+def _check_counts(node: OnnxNode) -> None:
+    for name in POSITIVE:
+        if name not in node.attributes:
+            continue
+        counts = as_tuple(node.attributes[name])
+        if any(isinstance(count, int) and not 1 <= count <= LARGEST for count in counts):
+            shown = ", ".join(map(str, counts))
+            raise fault(node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {LARGEST}")
+
+
+def _check_equation(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
+    equation = node.text("equation", "").replace(" ", "")
+    terms = equation.partition("->")[0].split(",")
+    shapes = [facts[name].shape for name in node.inputs if name]
+    fits = len(terms) == len(shapes) and all(
+        "..." in term or len(term) == len(shape) for term, shape in zip(terms, shapes, strict=True)
+    )
+    if not fits:
+        raise fault(node, f"its equation {equation!r} does not fit the shapes {[list(s) for s in shapes]}")
+
+
+def _check_axes(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
+    for name, least in zip(node.inputs, MIN_AXES.get(node.op, ()), strict=False):
+        shape = facts[name].shape if name else ()
+        if len(shape) < least:
+            raise fault(node, f"its operand {name!r} is {list(shape)} and must have at least {least} axes")
+    if node.op in CONVOLUTIONS:
+        names = node.input(0), node.input(3 if node.op == "QLinearConv" else 1)
+        x, w = (facts[name].shape if name else () for name in names)
+        if len(x) != len(w):
+            raise fault(node, f"its weight {list(w)} does not have as many axes as its input {list(x)}")
+
+
+def _standard_node(node: OnnxNode, op: str, schema: Schema) -> NodeProto:
+    """A foreign node as the standard one that it extends: without the attributes that it adds."""
+    plain = module("onnx").NodeProto()
+    plain.CopyFrom(node.proto)
+    plain.domain, plain.op_type = "", op
+    del plain.attribute[:]
+    plain.attribute.extend(a for a in node.proto.attribute if a.name in schema.attributes)
+    del plain.input[schema.max_input :]
+    return plain
+
+
+def _read_type(proto: TypeProto) -> tuple[int, tuple[int, ...] | None]:
+    kind = proto.tensor_type
+    if not kind.HasField("shape") or not all(d.HasField("dim_value") for d in kind.shape.dim):
+        return kind.elem_type, None
+    return kind.elem_type, tuple(d.dim_value for d in kind.shape.dim)
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")[:300]

@@ -1,0 +1,133 @@
+"""Operators of ONNX graphs that move bytes and compute nothing, or next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, leading, operator
+
+
+@operator("Concat")
+def concat(low: OnnxLowering, node: OnnxNode) -> None:
+    """Constants among the parts (a class token) are weights; empty ones (an empty cache) nothing."""
+    axis = node.integer("axis", 0)
+    parts = [name for name in node.inputs if low.fact(name).elements]
+    if len(parts) == 1:
+        low.bind(node.output, low.named(node, parts[0]))
+        return
+    held = [low.weight(name) for name in parts if low.is_constant(name)]
+    rows = axis_rows(low.shape(node.output), axis)
+    low.vector(node, "concat", rows=rows, operands=parts, weights=held)
+
+
+@operator("QLinearConcat", domain=MICROSOFT)
+def quantised_concat(low: OnnxLowering, node: OnnxNode) -> None:
+    """Every part comes with its scale and zero point."""
+    rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
+    low.vector(node, "concat", rows=rows, operands=node.inputs[2::3])
+
+
+@operator("Split")
+def split(low: OnnxLowering, node: OnnxNode) -> None:
+    """Every piece is copied."""
+    rows = axis_rows(low.shape(node.input(0)), node.integer("axis", 0))
+    low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True)
+
+
+@operator("Slice")
+def slice_(low: OnnxLowering, node: OnnxNode) -> None:
+    """Only what comes out is read."""
+    _reshaping(low, node, "slice")
+
+
+@operator("Pad")
+def pad(low: OnnxLowering, node: OnnxNode) -> None:
+    """The whole input is copied."""
+    _reshaping(low, node, "pad")
+
+
+@operator("Expand", "Tile", "Resize", "Upsample")
+def repeat(low: OnnxLowering, node: OnnxNode) -> None:
+    """Rows are repeated or interpolated along some axes."""
+    _reshaping(low, node, "resize" if node.op == "Upsample" else node.op.lower())
+
+
+def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
+    """Rows are the axes before the first whose size changes; where none does, nothing is moved."""
+    x, out = low.shape(node.input(0)), low.shape(node.output)
+    if x == out or (prod(x) == prod(out) and kind in ("expand", "tile")):
+        low.bind(node.output, low.value(node))
+        return
+    low.vector(node, kind, rows=_common(x, out), operands=node.inputs[:1], moves=kind == "slice")
+
+
+def _common(x: Sequence[int], out: Sequence[int]) -> int:
+    if len(x) != len(out):
+        return 1
+    changed = [axis for axis, (before, after) in enumerate(zip(x, out, strict=True)) if before != after]
+    return axis_rows(x, changed[0]) if changed[1:] == [] else leading(x, changed[0])
+
+
+@operator("Transpose")
+def transpose(low: OnnxLowering, node: OnnxNode) -> None:
+    """Axes of size 1 may change places for nothing; otherwise every byte is moved."""
+    x = low.shape(node.input(0))
+    order = node.integers("perm") or tuple(reversed(range(len(x))))
+    moved = [axis for axis in order if x[axis] > 1]
+    if moved == sorted(moved):
+        low.bind(node.output, low.value(node))
+        return
+    low.vector(node, "transpose", rows=_fixed_rows(x, order))
+
+
+def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
+    """The leading axes that stay; where the last two stay, the rows of the images (a channel shuffle)."""
+    last = len(x) - 1
+    fixed = next(place for place, axis in enumerate(order) if place != axis)
+    if len(x) > 3 and fixed > 0 and tuple(order[-2:]) == (last - 1, last):
+        return x[0] * x[-2]
+    return prod(x[:fixed])
+
+
+@operator("DepthToSpace", "SpaceToDepth")
+def blocks(low: OnnxLowering, node: OnnxNode) -> None:
+    """Blocks of pixels to channels, or back."""
+    kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
+    smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
+    low.vector(node, kind, rows=low.shape(node.output)[0] * smaller)
+
+
+@operator("Gather", "GatherElements", "GatherND")
+def gather(low: OnnxLowering, node: OnnxNode) -> None:
+    """From a table of weights only as many bytes are read as come out; so from an activation."""
+    data, indices = node.input(0), node.input(1)
+    if low.is_constant(data):
+        operands, table = [indices], [low.weight(data)]
+        rows = prod(low.shape(indices)) if node.op == "Gather" else 1
+        low.vector(node, "gather", rows=rows, operands=operands, weights=table, gathers=True)
+        return
+    rows = leading(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else 1
+    if (
+        low.is_constant(indices)
+        and low.shape(data) == low.shape(node.output)
+        and low.fact(data).elements == 1
+    ):
+        low.bind(node.output, low.value(node))
+        return
+    low.vector(node, "gather", rows=rows, operands=[data, *_computed(low, [indices])], moves=True)
+
+
+def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
+    """Indices that are constants are part of the command stream, not operands."""
+    return [name for name in names if not low.is_constant(name)]
+
+
+@operator(
+    "ScatterND", "ScatterElements", "Scatter", "OneHot", "Trilu", "GridSample", "RoiAlign", "ReverseSequence"
+)
+def scatter(low: OnnxLowering, node: OnnxNode) -> None:
+    """Whole tensors at once: any output may come from any input."""
+    operands = [node.input(0), *node.inputs[1:]]
+    low.vector(node, node.op.lower(), rows=1, operands=operands)

@@ -1,0 +1,299 @@
+"""The importer's first pass: the shape of every tensor, and the value of every small constant.
+
+Shapes come node by node from the onnx package's own inference, which is given the values of small constants.
+So the shape arithmetic that exporters leave in a graph folds away, and no weight matrix is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from chipmodel.errors import Place
+from workloads.from_onnx.constant_folding import evaluate, folded_without_values
+from workloads.from_onnx.contrib_shapes import Outputs
+from workloads.from_onnx.graph import Fact, OnnxNode, fault
+from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
+from workloads.from_onnx.node_shapes import schema_outputs
+from workloads.from_onnx.onnx_file import constant
+from workloads.from_onnx.onnx_package import GraphProto, module
+
+VIEWS_OF_CONSTANTS = frozenset(
+    [
+        "Identity",
+        "Reshape",
+        "Flatten",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Cast",
+        "CastLike",
+        "QuantizeLinear",
+        "DequantizeLinear",
+    ]
+)
+"""Operators that are applied to a weight once, before deployment: the result is the same weight."""
+
+ControlHandler = Callable[["Inference", OnnxNode], None]
+"""Adds the facts of the outputs of a node with sub-graphs, and the node itself where it has to run."""
+
+UNSIZED = frozenset(
+    [
+        "SequenceEmpty",
+        "SequenceConstruct",
+        "SequenceInsert",
+        "SequenceErase",
+        "SequenceMap",
+        "SplitToSequence",
+        "SequenceAt",
+        "ConcatFromSequence",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+    ]
+)
+"""Operators on sequences and optionals, which have no fixed size."""
+
+NEVER_FOLDED = frozenset(
+    [
+        *UNSIZED,
+        "RandomNormal",
+        "RandomUniform",
+        "RandomNormalLike",
+        "RandomUniformLike",
+        "Multinomial",
+        "Bernoulli",
+    ]
+)
+
+
+@dataclass(slots=True)
+class Inference:
+    """Visits nodes in execution order; collects ``facts``, and ``nodes`` that have to run on the chip."""
+
+    where: Place
+    folder: Path
+    opsets: Mapping[str, int]
+    notes: list[str]
+    facts: dict[str, Fact]
+    declared: dict[str, tuple[int, tuple[int, ...] | None]]
+    """The element type and, where it is fixed, shape that the file itself gives a tensor."""
+    names: set[str]
+    """Names of nodes that are taken."""
+    tensors: set[str]
+    """Names of tensors that are taken: those of the main graph and of the sub-graphs seen so far."""
+    control_handlers: Mapping[str, ControlHandler]
+    """By operator: If, Loop and Scan."""
+    iterations: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The iterations that the user gives, by the name of the loop's node."""
+    strict: bool = False
+    nodes: list[OnnxNode] = field(default_factory=list[OnnxNode])
+    unknown: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
+    """Tensors of unknown shape, with the nodes that make them."""
+    examples: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The value of a tensor in one iteration of a loop, for shapes that depend on it."""
+    iterations_used: set[str] = field(default_factory=set[str])
+
+    def run(self, nodes: Sequence[OnnxNode]) -> None:
+        """Add a fact for each output of each node."""
+        for node in nodes:
+            control = None if node.domain else self.control_handlers.get(node.op)
+            self.require(name for name in (node.inputs if control else node.reads) if name)
+            if control:
+                control(self, node)
+            elif not self._fold(node):
+                self._infer(node)
+
+    def inside(self, graph: GraphProto) -> Inference:
+        """An inference for a sub-graph, which shares all facts with this one."""
+        self.declare(graph)
+        return replace(self, nodes=[])
+
+    def declare(self, graph: GraphProto) -> None:
+        """Add the facts of a sub-graph's initializers, and what it declares of its tensors."""
+        for tensor in graph.initializer:
+            self.facts[tensor.name] = constant(tensor, tensor.name, self.folder, self.where)
+        for sparse in graph.sparse_initializer:
+            name, kind = sparse.values.name, sparse.values.data_type
+            self.facts[name] = Fact(name, tuple(sparse.dims), kind, True, None, name, kind)
+        self.declared.update(declarations(graph, {}))
+
+    def alias(self, node: OnnxNode, inner: str, name: str) -> None:
+        """Let ``name`` be the tensor ``inner``, which is known."""
+        proto = module("onnx.helper").make_node("Identity", [inner], [name], name=f"{node.name}.{name}")
+        identity = OnnxNode(proto.name, "Identity", "", (inner,), (name,), {}, proto)
+        if not self._fold(identity):
+            self._infer(identity)
+
+    def approximate(self, node: OnnxNode, what: str) -> None:
+        """Note what is only approximated; with ``strict``, refuse it."""
+        if self.strict:
+            raise fault(node, what, "leave out --strict to accept the approximation")
+        self.notes.append(f"{node.label}: {what}")
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise BadInput where the shape of one of these tensors is not known."""
+        for name in names:
+            if name in self.unknown:
+                node = self.unknown[name]
+                if node.op in UNSIZED and not node.domain:
+                    raise fault(
+                        node,
+                        f"its output {name!r} is a sequence or an optional, which has no fixed size",
+                        "export the model with tensors only",
+                    )
+                raise fault(
+                    node,
+                    f"the shape of its output {name!r} is not known",
+                    "it depends on data, or the operator is not ONNX's own: export with static shapes, or "
+                    f"add the shape of {name!r} to the graph's value_info",
+                )
+
+    # -- constants -----------------------------------------------------------------------------
+
+    def _fold(self, node: OnnxNode) -> bool:
+        """Whether all outputs of ``node`` are constants, whose facts are then added."""
+        if node.op in NEVER_FOLDED:
+            return False
+        if node.op == "Constant" and not node.domain:
+            self._constant(node)
+            return True
+        fact = folded_without_values(node, self.facts)
+        if fact is not None:
+            self.facts[fact.name] = fact
+            return True
+        inputs = [self.facts[name] for name in node.reads]
+        if not all(fact.constant for fact in inputs):
+            return False
+        shapes = self._constant_shapes(node)
+        source = inputs[0] if inputs and node.op in VIEWS_OF_CONSTANTS else None
+        for name, (shape, element, array) in shapes.items():
+            origin, stored = (source.origin, source.stored) if source else (name, element)
+            self.facts[name] = Fact(name, shape, element, True, array, origin, stored)
+        return True
+
+    def _constant_shapes(self, node: OnnxNode) -> dict[str, tuple[tuple[int, ...], int, Any]]:
+        """Shape, element type and (where all is small) value of the outputs of a constant node."""
+        inferred = self._shapes(node)
+        arrays = evaluate(
+            node, self.facts, self.opsets, [inferred.get(n, (0, None))[1] for n in node.outputs]
+        )
+        result: dict[str, tuple[tuple[int, ...], int, Any]] = {}
+        for name in node.writes:
+            element, shape = inferred.get(name, (1, None))
+            array = arrays.get(name)
+            shape = array.shape if array is not None else shape
+            if shape is None:
+                self.unknown[name] = node
+            else:
+                result[name] = (shape, element, array)
+        return result
+
+    def _constant(self, node: OnnxNode) -> None:
+        name = node.output
+        value: Any = next(iter(node.attributes.values()), None)
+        if isinstance(value, module("onnx").TensorProto):
+            self.facts[name] = constant(value, name, self.folder, self.where)
+            return
+        import numpy
+
+        if not isinstance(value, int | float | str | tuple):
+            raise fault(node, "it has no value that can be read")
+        kind = (
+            numpy.int64
+            if "value_int" in node.attributes or "value_ints" in node.attributes
+            else numpy.float32
+        )
+        text = isinstance(value, str) or "value_strings" in node.attributes
+        tensor = module("onnx.numpy_helper").from_array(
+            numpy.array(value, numpy.object_ if text else kind), name
+        )
+        self.facts[name] = constant(tensor, name, self.folder, self.where)
+
+    # -- shapes --------------------------------------------------------------------------------
+
+    def _infer(self, node: OnnxNode) -> None:
+        shapes = self._shapes(node)
+        for name in node.writes:
+            element, shape = shapes.get(name, (0, None))
+            if shape is None:
+                self.unknown[name] = node
+            else:
+                self.facts[name] = _checked(node, Fact(name, shape, element or self._element(node)))
+        self.nodes.append(node)
+        if any(name in self.examples for name in node.reads):
+            self._evaluate_examples(node, shapes)
+
+    def _element(self, node: OnnxNode) -> int:
+        return self.facts[node.reads[0]].element if node.reads else 1
+
+    def _shapes(self, node: OnnxNode) -> dict[str, tuple[int, tuple[int, ...] | None]]:
+        """Element type and shape of each output; where inference gives none, what the file declares."""
+        found = schema_outputs(node, self.facts, self.opsets)
+        for name in node.writes:
+            element, shape = found.get(name, (0, None))
+            given_element, given_shape = self.declared.get(name, (0, None))
+            found[name] = (element or given_element, shape if shape is not None else given_shape)
+        if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
+            return self._shapes_in_one_iteration(node, found)
+        return found
+
+    def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:
+        """Add shapes that depend on the iteration, as the last counter and first carried values give them."""
+        example = schema_outputs(node, self._with_examples(node), self.opsets)
+        for name in node.writes:
+            if found[name][1] is None and example.get(name, (0, None))[1] is not None:
+                taken = list(example[name][1] or ())
+                what = f"the shape of {name!r} depends on the iteration of the loop; {taken} is taken"
+                self.approximate(node, what)
+                found[name] = example[name]
+        return found
+
+    def _with_examples(self, node: OnnxNode) -> dict[str, Fact]:
+        facts = {name: self.facts[name] for name in node.reads}
+        values = {n: replace(f, array=self.examples[n]) for n, f in facts.items() if n in self.examples}
+        return facts | values
+
+    def _evaluate_examples(self, node: OnnxNode, shapes: Outputs) -> None:
+        facts = self._with_examples(node)
+        if all(fact.array is not None for fact in facts.values()):
+            known = [shapes.get(name, (0, None))[1] for name in node.outputs]
+            self.examples.update(evaluate(node, facts, self.opsets, known))
+
+
+def _checked(node: OnnxNode, fact: Fact) -> Fact:
+    """``fact``, an empty tensor as a constant. Raises BadInput for sizes that the operator cannot give."""
+    empty_allowed = node.op in {
+        "Slice",
+        "Split",
+        "Gather",
+        "Identity",
+        "Cast",
+        "Reshape",
+        "Concat",
+        "Transpose",
+    }
+    if any(size < 0 for size in fact.shape) or (not fact.elements and not empty_allowed):
+        raise fault(
+            node,
+            f"its output {fact.name!r} gets the shape {list(fact.shape)}",
+            "check its kernel, strides, padding and axes against the shape of its input",
+        )
+    return empty_is_constant(fact)
+
+
+def declarations(
+    graph: GraphProto, symbols: Mapping[str, int]
+) -> dict[str, tuple[int, tuple[int, ...] | None]]:
+    """Element type and shape that the file declares; no shape where ``symbols`` leave a size open."""
+    found: dict[str, tuple[int, tuple[int, ...] | None]] = {}
+    for info in (*graph.value_info, *graph.output):
+        sizes = [symbols.get(d, d) if isinstance(d, str) else d for d in declared_shape(info) or ("?",)]
+        fixed = tuple(d for d in sizes if isinstance(d, int))
+        scalar = declared_shape(info) == ()
+        whole = () if scalar else fixed if len(fixed) == len(sizes) else None
+        if whole is not None or info.name not in found:
+            found[info.name] = (info.type.tensor_type.elem_type, whole)
+    return found

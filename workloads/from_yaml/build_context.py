@@ -1,0 +1,138 @@
+"""Where an op of a YAML workload is built: what it reads, and errors at the key that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from math import prod
+from typing import Literal, NoReturn
+
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown
+from chipmodel.files.yaml_file import Document
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Padding, Value
+from workloads.from_yaml.field_types import MAX_COUNT, Shaped
+
+Path = tuple[str | int, ...]
+Pair = int | tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an op is built: what it reads, what its outputs are called, and where it stands."""
+
+    builder: ProgramBuilder
+    document: Document
+    path: Path
+    name: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def x(self) -> Value:
+        return self.inputs[0]
+
+    def refuse(self, what: str, hint: str, *key: str | int) -> NoReturn:
+        """Raise ``BadInput`` at ``key`` of this op."""
+        raise BadInput(f"'{self.name}': {what}", where=self.document.place((*self.path, *key)), hint=hint)
+
+    def bytes(self, value: int | str, *key: str | int) -> int:
+        """``value``, such as 4096 or "4KiB", in bytes."""
+        return read_bytes(value, self.document, (*self.path, *key))
+
+    def axis(self, axis: int, *key: str | int) -> int:
+        """``axis`` of the first input, counted from the front."""
+        rank = len(self.x.shape)
+        if not -rank <= axis < rank:
+            what = f"axis {axis} of '{self.x.name}', which has shape {list(self.x.shape)}"
+            self.refuse(what, f"axes go from {-rank} to {rank - 1}", *key)
+        return axis % rank
+
+    def rank(self, ranks: Sequence[int], layout: str) -> None:
+        """Refuse a first input of another number of axes."""
+        if len(self.x.shape) not in ranks:
+            what = f"'{self.x.name}' has shape {list(self.x.shape)}"
+            self.refuse(what, f"this op takes {layout}; see 'reshape'", "in")
+
+    def same_dtypes(self) -> None:
+        """Refuse operands of different element types."""
+        kinds = {v.dtype: v.name for v in self.inputs}
+        if len(kinds) > 1:
+            what = f"its inputs differ in dtype: {', '.join(f'{n} is {d}' for d, n in kinds.items())}"
+            self.refuse(what, "put a 'cast' before it", "in")
+
+
+def read_bytes(value: int | str, document: Document, path: Path) -> int:
+    """A size that a file gives as bytes. Raises ``BadInput`` at ``path``."""
+    from chipmodel.files.sizes import parse_bytes
+
+    try:
+        size = value if isinstance(value, int) else parse_bytes(value)
+    except BadInput as error:
+        raise BadInput(error.what, where=document.place(path), hint=error.hint) from None
+    if not 1 <= size <= MAX_COUNT:
+        what = f"a size of {shown(value)} is not from 1 to 2^40 bytes"
+        raise BadInput(what, where=document.place(path), hint="write a size such as 4096 or 4KiB")
+    return size
+
+
+def declare(
+    builder: ProgramBuilder,
+    name: str,
+    spec: list[int] | int | str | Shaped,
+    document: Document,
+    path: Path,
+    *,
+    is_input: bool,
+) -> Value:
+    """A tensor from the way that the file gives its size."""
+    if isinstance(spec, int | str):
+        size = read_bytes(spec, document, path)
+        return builder.raw_input(name, size) if is_input else builder.raw(name, size)
+    shape, dtype = (spec.shape, spec.dtype) if isinstance(spec, Shaped) else (spec, None)
+    return (builder.input if is_input else builder.tensor)(name, shape, dtype)
+
+
+@singledispatch
+def build(op: object, site: Site) -> tuple[Value, ...]:
+    """Emit ``op``; its outputs, seen as the reader of the file sees them. Raises ``BadInput``."""
+    raise TypeError(f"no such op: {op!r}")
+
+
+def rows_across(shape: Sequence[int], axis: int) -> int:
+    """Independent rows of work along ``axis``: all other axes but the last."""
+    return prod(s for i, s in enumerate(shape[:-1]) if i != axis)
+
+
+def pair(value: int | list[int], site: Site, key: str) -> Pair:
+    """The builder's form of a kernel, stride, ... Raises ``BadInput`` for too few or many numbers."""
+    if isinstance(value, int):
+        return value
+    one_d = len(site.x.shape) == 3
+    if len(value) != (1 if one_d else 2):
+        wanted = "one number or [height, width]"
+        if one_d:
+            site.refuse(f"the {key} {value} of a 1-D input", "write one number", key)
+        site.refuse(f"the {key} {value} is no pair of numbers", f"write {wanted}", key)
+    return (value[0], 1) if one_d else (value[0], value[1])
+
+
+def padding(pad: int | Literal["same", "valid"] | list[int], site: Site) -> Padding:
+    """The builder's form of `pad`. Raises ``BadInput``."""
+    if not isinstance(pad, list):
+        return pad
+    one_d = len(site.x.shape) == 3
+    if len(pad) == 2:
+        return (pad[0], 0, pad[1], 0) if one_d else (pad[0], pad[1], pad[0], pad[1])
+    if len(pad) == 4 and not one_d:
+        return pad[0], pad[1], pad[2], pad[3]
+    return _refuse_padding(pad, site, one_d)
+
+
+def _refuse_padding(pad: list[int], site: Site, one_d: bool) -> NoReturn:
+    wanted = "[before, after]" if one_d else "[vertical, horizontal] or [top, left, bottom, right]"
+    site.refuse(
+        f"the padding {pad} has {len(pad)} numbers", f"write one number, `same`, `valid` or {wanted}", "pad"
+    )

@@ -1,0 +1,70 @@
+"""How likely the arms and the numbers of iterations of a YAML workload are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from chipmodel.files.suggestions import shown
+from workloads.build.loop_tensors import MAX_ITERATION_COUNTS, equally_likely
+from workloads.from_yaml.names import Names, Path
+from workloads.from_yaml.schema import ITERATIONS, Arm, Bounds, If, Loop
+
+Chances = tuple[tuple[int, Fraction], ...]
+
+
+def probabilities_of(op: If, path: Path, names: Names) -> dict[str, Fraction]:
+    """Those that the arms of an ``if`` give. Raises ``BadInput`` where they cannot add up to 1."""
+    found = {
+        name: _exactly(arm.probability)
+        for name, arm in op.arms.items()
+        if isinstance(arm, Arm) and arm.probability is not None
+    }
+    total = sum(found.values(), Fraction(0))
+    if total > 1 or (len(found) == len(op.arms) and total != 1):
+        what = f"the probabilities of the arms of '{names.ops[path]}' add up to {float(total):g}"
+        hint = "let them add up to 1; an arm without one has what the others leave"
+        names.refuse((*path, "arms"), what, hint)
+    return found
+
+
+def iterations_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
+    """The largest number of iterations, and the chances of each where there are several. Raises
+    ``BadInput``."""
+    name, where = names.ops[path], (*path, "iterations")
+    match op.iterations:
+        case int():
+            return op.iterations, ()
+        case Bounds():
+            least, most = op.iterations.least, op.iterations.most
+            if least > most:
+                what = f"'{name}' makes at least {least} and at most {most} iterations"
+                names.refuse((*where, "least"), what, "write the smaller number as 'least'")
+            if most - least >= MAX_ITERATION_COUNTS:
+                what = f"'{name}' has {most - least + 1} different numbers of iterations"
+                hint = f"at most {MAX_ITERATION_COUNTS}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
+                names.refuse(where, what, hint)
+            return most, equally_likely(least, most)
+        case _:
+            return _table(op.iterations, name, where, names)
+
+
+def _table(table: Mapping[str, float], name: str, where: Path, names: Names) -> tuple[int, Chances]:
+    for number in table:
+        if not ITERATIONS.fullmatch(number):
+            what = f"{shown(number)} is no number of iterations of '{name}'"
+            names.refuse((*where, number), what, "write whole numbers: {1: 0.5, 4: 0.5}")
+    chances = tuple(sorted((int(number), _exactly(chance)) for number, chance in table.items()))
+    total = sum((chance for _, chance in chances), Fraction(0))
+    if total != 1:
+        what = f"the probabilities of the iterations of '{name}' add up to {float(total):g}"
+        names.refuse(where, what, "let them add up to 1")
+    if len(chances) > MAX_ITERATION_COUNTS:
+        what = f"'{name}' has {len(chances)} different numbers of iterations"
+        names.refuse(where, what, f"at most {MAX_ITERATION_COUNTS}")
+    return chances[-1][0], chances if len(chances) > 1 else ()
+
+
+def _exactly(number: float) -> Fraction:
+    """The decimal that was written, not its nearest binary fraction."""
+    return Fraction(repr(number))

@@ -20,7 +20,7 @@ from chipmodel.passes.lower import lower
 from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.single_core import run
 from chipmodel.verify.commands import verify
-from reports.run.steady_state import Steady, steady_of
+from reports.run.steady_state import SteadyState, steady_of
 from workloads.zoo import build
 
 NETWORKS = {"resnet8": (64, 128), "ds_cnn": (24, 48), "autoencoder": (128, 320)}
@@ -47,7 +47,7 @@ def _cells(program: Program, chip: Chip) -> Sequence[str]:
     results = [_checked(program, chip, streamer) for streamer in STREAMERS]
     found = [_steady(result) for result in results]
     best, exact = found[-1], results[-1]
-    stays = best.staying_bytes / program.weight_bytes
+    stays = best.resident_bytes / program.weight_bytes
     gap = exact.trace.cycles / exact.lower_bound_cycles - 1
     each = (f"{one.further_cycles:,}" for one in found)
     return [*each, f"{best.first_cycles:,}", f"{stays:.0%}", f"{gap:.1%}"]
@@ -62,7 +62,7 @@ def _checked(program: Program, chip: Chip, streamer: str) -> Result:
     return result
 
 
-def _steady(result: Result) -> Steady:
+def _steady(result: Result) -> SteadyState:
     found = steady_of(result)
     assert found is not None
     return found

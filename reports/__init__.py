@@ -1,1 +1,1 @@
-"""Trace and Solved in, terminal summary, trace files and one self-contained HTML page out."""
+"""Renders results: terminal summaries, JSON documents, trace files, exports and self-contained HTML pages."""

@@ -1,4 +1,4 @@
-"""The one way from a template and its values to a page."""
+"""Render pages from their templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def render(name: str, values: Mapping[str, object]) -> str:
-    """The page that ``templates/NAME`` makes of ``values``; a value that is missing is an error."""
+    """Render ``templates/NAME`` with ``values``; a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -26,12 +26,12 @@ def render(name: str, values: Mapping[str, object]) -> str:
 
 
 def breaks(name: str) -> str:
-    """``name``, escaped, that may go on in another line behind each dot, and so hardly ever within a word."""
+    """``name``, escaped, with an optional line break after each dot."""
     from markupsafe import Markup
 
     return Markup(".<wbr>").join(name.split("."))
 
 
 def static(name: str) -> str:
-    """The text of a style sheet or script, to stand in the page itself."""
+    """The text of a style sheet or script, to be embedded in the page."""
     return (HERE / "static" / name).read_text(encoding="utf-8")

@@ -1,9 +1,11 @@
-"""The comparison of the model with measurements, for the terminal: summary and worst rows, 80 columns."""
+"""The model against measurements, for the terminal: summary and worst rows, at 80 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from reports.terminal_table import ruled_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,11 +14,12 @@ if TYPE_CHECKING:
 Values = Mapping[str, Any]
 
 WORST_ROWS = 10
-SUMMARY = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
-COMPUTED = ("line", "measured", "predicted", "error", "relative_error")
+"""Rows that the terminal shows."""
+SUMMARY_KEYS = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
+COMPUTED_KEYS = ("line", "measured", "predicted", "error", "relative_error")
 
 
-def print_comparison(answer: Values, console: Console) -> None:
+def print_validation(answer: Values, console: Console) -> None:
     """Print the document of ``chipmodel validate`` to ``console``, its rows cut to the worst ones.
 
     ``answer`` has ``table``, ``kind``, ``chip``, ``measured_column``, ``notes``, ``rows`` and ``summary``,
@@ -40,7 +43,7 @@ def print_comparison(answer: Values, console: Console) -> None:
 
 
 def worst(rows: Sequence[Values]) -> list[Values]:
-    """The rows that are wrong, those with the largest relative error first, and not too many."""
+    """The at most ``WORST_ROWS`` rows that are wrong, those with the largest relative error first."""
     wrong = sorted(
         (row for row in rows if row["error"]), key=lambda r: (-abs(r["relative_error"]), r["line"])
     )
@@ -48,9 +51,11 @@ def worst(rows: Sequence[Values]) -> list[Values]:
 
 
 def inputs(row: Values) -> list[str]:
-    """The columns that describe a row, without what was measured or predicted."""
+    """The columns that describe a row's experiment, without measurements and predictions."""
     return [
-        key for key in row if key not in COMPUTED and not _predicted(key) and f"predicted_{key}" not in row
+        key
+        for key in row
+        if key not in COMPUTED_KEYS and not _predicted(key) and f"predicted_{key}" not in row
     ]
 
 
@@ -59,18 +64,18 @@ def _predicted(key: str) -> bool:
 
 
 def _summary(summary: Values) -> Table:
-    table = _table("", ">rows", ">exact", ">max error", ">max relative", ">mean relative")
-    parts = {"all": summary} | {name: part for name, part in summary.items() if name not in SUMMARY}
-    for name, part in parts.items():
-        rows, exact, largest, *shares = (part[key] for key in SUMMARY)
-        table.add_row(
-            name.replace("_", " "), f"{rows:,}", f"{exact:,}", _cycles(largest), *map(_percent, shares)
-        )
-    return table
+    parts = {"all": summary} | {name: part for name, part in summary.items() if name not in SUMMARY_KEYS}
+    heads = ("", ">rows", ">exact", ">max error", ">max relative", ">mean relative")
+    return ruled_table(heads, (_summary_cells(name, part) for name, part in parts.items()))
+
+
+def _summary_cells(name: str, part: Values) -> tuple[str, ...]:
+    rows, exact, largest, *shares = (part[key] for key in SUMMARY_KEYS)
+    return name.replace("_", " "), f"{rows:,}", f"{exact:,}", _cycles(largest), *map(_percent, shares)
 
 
 def _others(rows: Sequence[Values]) -> list[str]:
-    """A line for each further measured column of the table."""
+    """A line for each measured column of the table but the main one."""
     names = [key for key in rows[0] if f"predicted_{key}" in rows[0]]
     lines: list[str] = []
     for name in names:
@@ -81,17 +86,16 @@ def _others(rows: Sequence[Values]) -> list[str]:
 
 
 def _rows(rows: Sequence[Values]) -> Table:
-    table = _table(">line", "row", ">measured", ">predicted", ">error", ">relative")
-    for row in rows:
-        table.add_row(
+    cells = (
+        (
             str(row["line"]),
             ", ".join(_short(row[name]) for name in inputs(row)),
-            _cycles(row["measured"]),
-            _cycles(row["predicted"]),
-            _cycles(row["error"]),
+            *(_cycles(row[name]) for name in ("measured", "predicted", "error")),
             _percent(row["relative_error"]),
         )
-    return table
+        for row in rows
+    )
+    return ruled_table((">line", "row", ">measured", ">predicted", ">error", ">relative"), cells)
 
 
 def _short(value: object) -> str:
@@ -112,16 +116,3 @@ def _percent(share: float | None) -> str:
     if 0 < abs(share) < 0.00005:
         return "<0.01%" if share > 0 else ">-0.01%"
     return f"{share:.2%}" if abs(share) < 100 else f"{share:,.0f}x" if abs(share) < 1e9 else f"{share:.1e}x"
-
-
-def _table(*headings: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        right = heading.startswith(">")
-        table.add_column(
-            heading.lstrip(">"), justify="right" if right else "left", no_wrap=right, overflow="fold"
-        )
-    return table

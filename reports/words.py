@@ -1,4 +1,4 @@
-"""Numbers and verdicts in words: one wording for the terminal, the page and the trace file."""
+"""Numbers and verdicts in words: one wording for the terminal, the pages and the trace file."""
 
 from __future__ import annotations
 
@@ -14,26 +14,31 @@ CAUSES = {
     "weights": "waits for weights",
     "input": "waits for an input",
     "output": "waits for a store",
-    "core": "waits for a core",
-    "bank": "bank conflict",
-    "arbitration": "waits for the engine",
+    "core": "waits for another core",
+    "bank": "bank conflicts",
+    "arbitration": "waits for the DMA engine",
     "refresh": "Psram refresh",
     "cpu": "waits for the CPU",
-    "order": "follows its own bytes",
-    "nothing issued": "nothing issued",
+    "order": "waits for an earlier transfer",
+    "nothing issued": "no transfer issued",
     "finished": "finished",
 }
-"""What each cause of an event or of a wait within one is called in a report, in the order in which
-reports list them."""
-AWAITED = (
-    CAUSES
-    | {"weights": "weights", "input": "an input", "output": "a store"}
-    | {
-        "core": "another core",
-        "bank": "a bank",
-    }
-)
-"""The same after the words "waits for"."""
+"""The causes of waiting (see ``model.trace``) as reports name them, in the order in which reports list
+them."""
+AWAITED = {
+    "weights": "weights",
+    "input": "an input",
+    "output": "a store",
+    "core": "another core",
+    "bank": "a bank",
+    "arbitration": "the DMA engine",
+    "refresh": "Psram refresh",
+    "cpu": "the CPU",
+    "order": "an earlier transfer",
+    "nothing issued": "work",
+    "finished": "the end of the run",
+}
+"""The same causes after the words "waits for"."""
 
 
 def ratio(part: float, whole: float) -> float:
@@ -44,6 +49,11 @@ def ratio(part: float, whole: float) -> float:
 def count(number: int) -> str:
     """``1234567`` as ``1,234,567``."""
     return f"{number:,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 buffer``, ``1,234 buffers``."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:
@@ -76,28 +86,35 @@ def duration(chip: Chip, cycles: int) -> str:
     return f"{milliseconds:,.3f} ms" if milliseconds >= 1 else f"{milliseconds * 1000:.2f} µs"
 
 
+def seconds_text(seconds: float) -> str:
+    """Seconds, milliseconds below one second, microseconds below a tenth of a millisecond."""
+    if seconds < 1e-4:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
 def mhz(clock: Fraction) -> str:
-    """A clock as people write it: ``300 MHz``, ``166.667 MHz``."""
+    """A clock frequency: ``300 MHz``, ``166.667 MHz``."""
     return f"{float(clock):g} MHz"
 
 
 def dma_name(result: Result, channel: int) -> str:
-    """What a channel of the DMA engine is called: by number where there are several."""
+    """The name of a channel of the DMA engine, with its number where there are several."""
     return "DMA" if result.trace.channels == 1 else f"DMA {channel}"
 
 
 def npu_name(result: Result, core: int) -> str:
-    """What a core's NPU is called: by the core's number where there are several."""
+    """The name of a core's NPU, with the core's number where there are several."""
     return "NPU" if result.trace.cores == 1 else f"NPU {core}"
 
 
 def verdict(result: Result) -> str:
-    """Whether the plan fits, in one word or three."""
+    """``fits`` or ``does not fit``."""
     return "fits" if result.fits else "does not fit"
 
 
 def headline(result: Result) -> str:
-    """The whole answer in a sentence or two, without the workload's and the chip's name in front."""
+    """Run time and peak memory in a sentence or two; where the plan does not fit, why and by how much."""
     cycles = result.trace.cycles
     speed = f"{duration(result.chip, cycles)} ({count(cycles)} cycles at {mhz(result.chip.core_mhz)})"
     peak, capacity = result.solved.peak, result.capacity
@@ -124,19 +141,22 @@ def _remedy(result: Result) -> str:
 
 
 def peak_gap(result: Result) -> str:
-    """How far the peak is from the bound that holds for every plan."""
+    """How far the peak is above the lower bound that holds for every plan."""
     gap = result.solved.gap
     if gap == 0:
         return "proven smallest"
     return f"gap {percent(gap)}" + (", proven smallest" if result.solved.status == "optimal" else "")
 
 
-def gained(result: Result) -> str:
-    """The streamer against waiting for every load at once."""
+def compared_with_sync(result: Result) -> str:
+    """``ping-pong takes 12.9% less time``: the run against the streamer sync, which waits for every load."""
+    streamer = result.schedule.streamer
+    if streamer == "sync":
+        return "the streamer of this run"
     saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
     if saved == 0:
-        return "as fast as sync"
-    return f"{percent(abs(saved))} {'faster' if saved > 0 else 'slower'} than sync"
+        return f"{streamer} takes as long"
+    return f"{streamer} takes {percent(abs(saved))} {'less' if saved > 0 else 'more'} time"
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:

@@ -29,12 +29,13 @@ from chipmodel.cli.packing_source import (
 )
 from chipmodel.compare.run import Contenders, compare_in_order, compare_packing
 from chipmodel.errors import BadInput
+from chipmodel.files.json_text import json_text
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
 from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
 from reports.compare.page import render_comparison
-from reports.compare.rows import json_text, print_comparison
+from reports.compare.rows import document, print_comparison
 from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers
@@ -141,10 +142,14 @@ def compare(
     write_files(
         (
             (html_file, lambda: render_comparison(comparison)),
-            (json_file, lambda: json_text(comparison)),
+            (json_file, lambda: json_text(document(comparison))),
         )
     )
-    show(json_file, lambda: json_text(comparison), lambda console: print_comparison(comparison, console))
+    show(
+        json_file,
+        lambda: json_text(document(comparison)),
+        lambda console: print_comparison(comparison, console),
+    )
 
 
 def _request(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from chipmodel.cli.output import show, write_files
 from chipmodel.files.atomic_write import refuse_overwriting
+from chipmodel.files.json_text import json_text
 from chipmodel.files.yaml_file import read_text
 from reports.diff.difference import compare_results
-from reports.diff.result_file import read_result
 from reports.diff.table import print_diff
 from reports.diff.words import diff_document
+from reports.result_file import read_result
 
 
 @click.command()
@@ -32,6 +32,6 @@ def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     refuse_overwriting("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
-    text = json.dumps(diff_document(found), indent=2) + "\n"
+    text = json_text(diff_document(found))
     write_files([(json_file, lambda: text)])
     show(json_file, lambda: text, lambda console: print_diff(found, console))

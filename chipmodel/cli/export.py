@@ -12,12 +12,12 @@ from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.yaml_file import read_text
 from chipmodel.plan_file.read import read_plan
-from reports.diff.result_file import answer_of, is_result
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
 from reports.export.tflm import offline_bytes, offline_plan, offline_table
+from reports.result_file import is_result, saved_result
 
 FORMATS = ("c-header", "tflm", "minimalloc", "csv", "parquet")
 OF_RESULTS = ("csv", "parquet")
@@ -94,7 +94,7 @@ def _ops(root: JsonValue, core: int | None, format_: str, output: str | None) ->
     if isinstance(root.value, dict) and root.has("commands") | root.has("cores") and not root.has("ops"):
         hint = "chipmodel simulate WORKLOAD --json RESULT.json writes the result"
         raise BadInput(f"{root.file}: this is a plan, and not the result that {format_} needs", hint=hint)
-    answer = answer_of(root)
+    answer = saved_result(root)
     if format_ == "csv":
         _write(ops_csv(answer), output)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,14 @@ import click
 
 from chipmodel.cli.options import ChipOptions, all_of, chip_options, group
 from chipmodel.cli.output import STDOUT, note, show, write_files
+from chipmodel.files.json_text import json_text
 from chipmodel.files.yaml_file import read_text
 from chipmodel.terminal.progress import stage
 from dma.validation.calibration import calibrate as fit
 from dma.validation.calibration import chip_text
 from dma.validation.compare import MeasuredTable, chip_for, compare, document, read_table
 from reports.lists import print_calibration
-from reports.validation import print_comparison
+from reports.validation import print_validation
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
     with stage(f"comparing {measured.table_file}"):
         table = measured.read()
         answer = document(compare(table, chip_for(table, target.chip_name, target.overrides)))
-    text = json.dumps(answer, indent=2) + "\n"
+    text = json_text(answer)
     if json_file == STDOUT:
         note(answer["notes"])
     write_files([(json_file, lambda: text)])
-    show(json_file, lambda: text, lambda console: print_comparison(answer, console))
+    show(json_file, lambda: text, lambda console: print_validation(answer, console))
 
 
 @click.command()

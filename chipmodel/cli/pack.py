@@ -6,9 +6,11 @@ import click
 
 from chipmodel.cli.output import STDOUT, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
-from chipmodel.compare.packing import run
+from chipmodel.compare.packing import checked_answer
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
-from reports.packing.answer import Answer, json_text, print_packing
+from chipmodel.files.json_text import json_text
+from chipmodel.model.packing_answer import PackingAnswer
+from reports.packing.answer import document, print_packing
 from reports.packing.page import render_packing
 from workloads.packing.problem_csv import write_packing
 
@@ -66,20 +68,20 @@ def pack(
     _check_outputs(csv_file, json_file, html_file)
     limits = search.limits(DEFAULT_SECONDS)
     table = memory_limits.read(source)
-    answer = run(table, source, packer, limits)
+    answer = checked_answer(table, source, packer, limits)
     # Rows with offsets are written only where the plan fits.
     plan = answer.plan if answer.fits else None
-    files = [(html_file, lambda: render_packing(answer)), (json_file, lambda: json_text(answer))]
+    files = [(html_file, lambda: render_packing(answer)), (json_file, lambda: json_text(document(answer)))]
     if plan is not None:
         files.insert(0, (csv_file, lambda: write_packing(table, plan)))
     elif csv_file:
         click.echo(f"note: {csv_file} is not written: there is no plan that fits", err=True)
     write_files(files)
-    show(json_file, lambda: json_text(answer), lambda console: print_packing(answer, console))
+    show(json_file, lambda: json_text(document(answer)), lambda console: print_packing(answer, console))
     return _exit_code(answer)
 
 
-def _exit_code(answer: Answer) -> int:
+def _exit_code(answer: PackingAnswer) -> int:
     """The exit code, with the reason on stderr unless the plan fits."""
     if answer.fits:
         return EXIT_DONE

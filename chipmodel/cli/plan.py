@@ -31,7 +31,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
-from reports.run.ordering import order_words
+from reports.ordering import order_words
 
 
 @click.command()

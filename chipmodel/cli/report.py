@@ -11,10 +11,10 @@ import click
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.model.study_results import StudyResults
 from chipmodel.study.pages import SHORT, chosen, pages_of
 from chipmodel.study.store import read_rows
 from chipmodel.terminal.progress import stage
-from reports.study.data import Study
 from reports.study.page import render_study
 from reports.study.terminal import print_answer
 
@@ -78,15 +78,15 @@ def _store(path: Path, store_file: str | None) -> Path:
     return path
 
 
-def _read(path: Path, store: Path) -> Study:
+def _read(path: Path, store: Path) -> StudyResults:
     header, rows = read_rows(store)
     if path != store and path.read_text(encoding="utf-8", errors="replace") != header.text:
         click.echo(f"note: {path} has changed since it was run; this is of the study as it was", err=True)
-    return Study(header.name, rows, header.title, header.file, header.text, header.code, header.points)
+    return StudyResults(header.name, rows, header.title, header.file, header.text, header.code, header.points)
 
 
 def _write_pages(
-    found: Study, home: Path, folder: Path, output: Path, keys: tuple[str, ...]
+    found: StudyResults, home: Path, folder: Path, output: Path, keys: tuple[str, ...]
 ) -> dict[str, str]:
     """Write the pages of the points into ``folder``, and say where each is as seen from ``output``."""
     rows = chosen(found.rows, keys)

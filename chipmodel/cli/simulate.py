@@ -24,6 +24,7 @@ from chipmodel.cli.options import (
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.paths import SampleOptions, path_word, sample_options, weighed_run
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.files.json_text import json_text
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.pipeline import run as pipeline
@@ -33,7 +34,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.terminal.progress import stage
 from reports.run.chrome_trace import trace_text
-from reports.run.document import json_text
+from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.summary import print_summary
 
@@ -99,10 +100,10 @@ def simulate(
             (files.plan_file, lambda: plan_text(result, source.workload, target.name, target.overrides)),
             (files.trace_file, lambda: trace_text(result)),
             (files.html_file, lambda: render_page(with_unmerged(result, packer))),
-            (files.json_file, lambda: json_text(result)),
+            (files.json_file, lambda: json_text(document(result))),
         )
     )
-    show(files.json_file, lambda: json_text(result), lambda console: print_summary(result, console))
+    show(files.json_file, lambda: json_text(document(result)), lambda console: print_summary(result, console))
     return _verdict(result)
 
 

@@ -1,1 +1,1 @@
-"""Several planners on one workload."""
+"""Comparisons of several planners on one workload."""

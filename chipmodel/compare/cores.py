@@ -1,46 +1,45 @@
 """``compare`` on a chip with several cores: each core's buffers are a problem of their own.
 
-The memories are private, so a packer is asked once per core. Its peak is the worst core's, its bound the
-highest of all cores, which no plan on this partition can beat either.
+The memories are private, so a packer runs once per core. Its peak is that of the core with the highest
+one, its bound the highest of all cores: no plan on this partition can beat either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from chipmodel.compare.rows import merger_row, packer_row
+from chipmodel.model.comparison import MergerRow, PackerRow
 from chipmodel.model.interval import Interval
+from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.passes.liveness import liveness, scopes
-from chipmodel.pipeline.multicore import Setting, chosen
+from chipmodel.pipeline.multicore import partition_of
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
-from reports.compare.rows import Merged, Packed
-
-if TYPE_CHECKING:
-    from chipmodel.model.nesting import Section
-    from solvers.core.outcome import Limits
+from solvers.core.outcome import Limits
 
 
-def core_problems(setting: Setting) -> list[tuple[Problem, Section]]:
-    """The buffers of each core, of the streamer's schedule for the whole SharedMemory, in the partition that
-    ``simulate`` chooses. Raises DoesNotFit where there is no schedule."""
-    chip = setting.chip
+def core_problems(request: PlanRequest, choices: Mapping[str, str]) -> list[tuple[Problem, Section]]:
+    """The buffers of each core and the nesting of its steps, in the partition that ``simulate`` chooses; the
+    streamer may use the whole SharedMemory. Raises DoesNotFit where there is no schedule."""
+    chip = request.chip
     found: list[tuple[Problem, Section]] = []
-    with stage(f"scheduling {setting.program.name} on {chip.cores} cores"):
-        for part in chosen(setting):
+    with stage(f"scheduling {request.program.name} on {chip.cores} cores"):
+        for part in partition_of(request, choices):
             size = chip.shared_memory.bytes
-            schedule = stream(part.program, chip, setting.streamer, size, setting.spill)
+            schedule = stream(part.program, chip, request.streamer, size, request.spill)
             problem = replace(liveness(schedule, chip), capacity=None)
             found.append((problem, scopes(schedule.body).section))
     return found
 
 
-def side_by_side(problems: Sequence[Problem]) -> Problem:
-    """All of them in one, for what counts buffers: those of the next core live after those of the one before,
-    so that the most bytes alive are still the worst core's."""
+def one_after_another(problems: Sequence[Problem]) -> Problem:
+    """Join the cores' problems for reports that count buffers: each core's buffers live after those of the
+    core before, so that the most bytes alive at once are still those of one core."""
     end = 0
     buffers: list[Buffer] = []
     for core, problem in enumerate(problems):
@@ -51,49 +50,45 @@ def side_by_side(problems: Sequence[Problem]) -> Problem:
     return Problem(tuple(buffers))
 
 
-def pack_cores(problems: Sequence[Problem], source: str, packer: str, limits: Limits) -> Packed:
-    """``packer`` on every core's problem."""
-    from chipmodel.compare.run import pack_table
-
-    each = [pack_table(PackingTable(p, (), (), {}), source, packer, limits) for p in problems]
-    refused = next((row.refused for row in each if row.refused), "")
+def packer_row_of_cores(problems: Sequence[Problem], source: str, packer: str, limits: Limits) -> PackerRow:
+    """The result of ``packer`` on every core's problem."""
+    rows = [packer_row(PackingTable(p, (), (), {}), source, packer, limits) for p in problems]
+    refused = next((row.refused for row in rows if row.refused), "")
     if refused:
-        return Packed(packer, refused=refused)
-    peaks = [row.peak for row in each]
-    known = [peak for peak in peaks if peak is not None]
-    bound = max(row.lower_bound for row in each)
-    whole = len(known) == len(peaks)
-    worst = max(range(len(known)), key=known.__getitem__) if whole else 0
-    return Packed(
+        return PackerRow(packer, refused=refused)
+    peaks = [row.peak for row in rows if row.peak is not None]
+    complete = len(peaks) == len(rows)
+    highest = max(range(len(peaks)), key=peaks.__getitem__) if complete else 0
+    peak = peaks[highest] if complete else None
+    bound = max(row.lower_bound for row in rows)
+    return PackerRow(
         packer,
-        peak=known[worst] if whole else None,
+        peak=peak,
         lower_bound=bound,
-        status=_status(max(known) if whole else None, bound, [row.status for row in each]),
-        unused=each[worst].unused if whole else None,
-        seconds=sum(row.seconds for row in each),
-        nodes=sum(row.nodes for row in each),
-        cores=tuple(each),
+        status=_status(peak, bound, [row.status for row in rows]),
+        unused=rows[highest].unused if complete else None,
+        seconds=sum(row.seconds for row in rows),
+        nodes=sum(row.nodes for row in rows),
+        cores=tuple(rows),
     )
 
 
-def merge_cores(
+def merger_row_of_cores(
     problems: Sequence[tuple[Problem, Section]], merge: str, packer: str, limits: Limits
-) -> Merged:
-    """``merge`` with ``packer`` on every core's problem."""
-    from chipmodel.compare.run import merge_problem
-
-    each = [merge_problem(problem, nesting, merge, packer, limits) for problem, nesting in problems]
-    refused = next((row.refused for row in each if row.refused), "")
+) -> MergerRow:
+    """The result of ``merge`` with ``packer`` on every core's problem."""
+    rows = [merger_row(problem, nesting, merge, packer, limits) for problem, nesting in problems]
+    refused = next((row.refused for row in rows if row.refused), "")
     if refused:
-        return Merged(merge, packer, refused=refused)
-    peak = max(row.peak or 0 for row in each)
-    bound = max(row.lower_bound for row in each)
-    status = _status(peak, bound, [row.status for row in each])
-    return Merged(merge, packer, peak, bound, status, sum(row.seconds for row in each))
+        return MergerRow(merge, packer, refused=refused)
+    peak = max(row.peak or 0 for row in rows)
+    bound = max(row.lower_bound for row in rows)
+    status = _status(peak, bound, [row.status for row in rows])
+    return MergerRow(merge, packer, peak, bound, status, sum(row.seconds for row in rows))
 
 
-def _status(peak: int | None, bound: int, each: Sequence[Status]) -> Status:
-    """Of the worst core's peak: what no core can beat is optimal, whatever is known of the others."""
+def _status(peak: int | None, bound: int, statuses: Sequence[Status]) -> Status:
+    """The status of the highest peak of all cores: optimal where it equals the bound of some core."""
     if peak is None:
-        return "infeasible" if "infeasible" in each else "unknown"
+        return "infeasible" if "infeasible" in statuses else "unknown"
     return "optimal" if peak == bound else "feasible"

@@ -4,69 +4,69 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, Searched, as_record
+from chipmodel.model.packing import PackingTable
+from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.terminal.solver_status import SolverStatus, solver_status
+from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets_sweep import check_fast
-from reports.packing.answer import Answer, Point
-
-if TYPE_CHECKING:
-    from chipmodel.model.packing import PackingTable
-    from solvers.core.outcome import Limits, Progress
+from solvers.core.outcome import Limits, Progress
+from solvers.registry import solve
 
 
 class WrongClaim(Exception):
-    """A packer said what is not true: a fault of chipmodel, never the user's."""
+    """A packer claimed what does not hold: a fault of chipmodel, never of the user."""
 
 
-def run(table: PackingTable, source: str, packer: str, limits: Limits) -> Answer:
-    """The answer to ``table``'s problem. Raises BadInput for an unknown packer and for one that cannot
-    keep the problem's constraints, WrongClaim for an answer that does not hold."""
+def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits) -> PackingAnswer:
+    """Pack ``table``'s problem, showing progress on the terminal, and check every claim of the packer.
+
+    Raises BadInput for an unknown packer and for one that cannot keep the problem's constraints, WrongClaim
+    for an answer that does not hold.
+    """
     with solver_status() as line:
-        solved, trajectory = _followed(table.problem, packer, limits, line)
+        solved, trajectory = _solved(table.problem, packer, limits, line)
         line.update(line.peak, line.lower_bound, "checking the answer")
-        answer = Answer(
+        answer = PackingAnswer(
             source=Path(source).name or source,
             problem=table.problem,
             packer=solved.planner,
             status=solved.status,
-            plan=_correct(table.problem, solved, packer),
+            plan=_checked_plan(table.problem, solved, packer),
             lower_bound=solved.lower_bound,
             seconds=solved.seconds,
             proof=solved.proof,
             explanation=solved.explanation,
             certificate=None if solved.certificate is None else as_record(solved.certificate),
-            verified=_verified(table.problem, solved),
+            verified=_certificate_holds(table.problem, solved),
             trajectory=trajectory,
             notes=table.notes,
             nodes=solved.nodes,
         )
-        return _sane(_hinted(answer, table), table)
+        return _consistent(_with_hints(answer, table), table)
 
 
-def _followed(
+def _solved(
     problem: Problem, packer: str, limits: Limits, line: SolverStatus
-) -> tuple[Solved, tuple[Point, ...]]:
-    """What the packer returns, and whatever it reported that was new."""
-    from solvers.registry import solve
-
-    trajectory: list[Point] = []
+) -> tuple[Solved, tuple[PackingProgress, ...]]:
+    """The packer's result, and its progress reports without repetitions."""
+    trajectory: list[PackingProgress] = []
 
     def report(progress: Progress) -> None:
         line.update(progress.peak, progress.lower_bound, progress.stage)
-        point = Point(progress.seconds, progress.peak, progress.lower_bound, progress.stage)
+        point = PackingProgress(progress.seconds, progress.peak, progress.lower_bound, progress.stage)
         if not trajectory or replace(trajectory[-1], seconds=point.seconds) != point:
             trajectory.append(point)
 
     return solve(problem, packer, limits, report), tuple(trajectory)
 
 
-def _correct(problem: Problem, solved: Solved, packer: str) -> Plan | None:
-    """The plan, if it is one; the capacity is left aside: whether the peak is within it is for the
-    answer to say. A plan that only illustrates that nothing was found may be wrong, and is dropped."""
+def _checked_plan(problem: Problem, solved: Solved, packer: str) -> Plan | None:
+    """The plan, checked without the capacity, which ``PackingAnswer.fits`` is for; None where there is none.
+    The plan of a packer that found none that fits may be wrong, and is dropped."""
     if problem.buffers and not solved.plan.offsets:
         return None
     faults = _faults(problem, solved.plan)
@@ -81,27 +81,26 @@ def _correct(problem: Problem, solved: Solved, packer: str) -> Plan | None:
 
 
 def _faults(problem: Problem, plan: Plan) -> tuple[str, ...]:
+    """What is wrong with the plan, its peak aside."""
     return check_fast(replace(problem, capacity=None), plan)
 
 
-def _verified(problem: Problem, solved: Solved) -> bool | None:
-    """Whether the certificate proves the bound to code that shares nothing with the packers; None where
-    it rests on a solver's word, or where there is none."""
+def _certificate_holds(problem: Problem, solved: Solved) -> bool | None:
+    """Whether a verifier that shares no code with the packers accepts the certificate; None where there is
+    none, or where it is only a search that would have to be repeated."""
     certificate: Certificate | None = solved.certificate
     if certificate is None or isinstance(certificate, Searched):
         return None
     if certificate.bytes is not None and certificate.bytes < solved.lower_bound:
         return False
-    from chipmodel.verify.certificate import verify_certificate
-
     faults = verify_certificate(problem, certificate)
     if faults and not faults[0].endswith("not verified"):
         raise WrongClaim(f"the certificate of packer {solved.planner!r} is wrong: {faults[0]}")
     return not faults
 
 
-def _hinted(answer: Answer, table: PackingTable) -> Answer:
-    """The answer, or the plan that the file hints at where it is the better one."""
+def _with_hints(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
+    """The answer, or the plan that the file hints at where that one is better."""
     if not table.hints:
         return answer
     if len(table.hints) < len(answer.problem.buffers):
@@ -120,12 +119,13 @@ def _hinted(answer: Answer, table: PackingTable) -> Answer:
     return _noted(hinted, "the plan is the one that the file hints at")
 
 
-def _noted(answer: Answer, note: str) -> Answer:
+def _noted(answer: PackingAnswer, note: str) -> PackingAnswer:
     return replace(answer, notes=(*answer.notes, note))
 
 
-def _sane(answer: Answer, table: PackingTable) -> Answer:
-    """The answer, if its parts do not contradict each other or what is known of the problem."""
+def _consistent(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
+    """The answer with the known optimum, if any. Raises WrongClaim where its parts contradict each other or
+    that optimum."""
     wrong = _contradiction(answer) or _disproven(answer, table.known_optimum)
     if wrong:
         raise WrongClaim(f"packer {answer.packer!r} claims {wrong}")
@@ -134,7 +134,7 @@ def _sane(answer: Answer, table: PackingTable) -> Answer:
     return answer
 
 
-def _contradiction(answer: Answer) -> str:
+def _contradiction(answer: PackingAnswer) -> str:
     if answer.peak is not None and answer.peak < answer.lower_bound and answer.status != "infeasible":
         return f"a peak of {answer.peak} below the bound {answer.lower_bound}"
     if answer.status in ("optimal", "feasible") and not answer.fits:
@@ -144,7 +144,7 @@ def _contradiction(answer: Answer) -> str:
     return ""
 
 
-def _disproven(answer: Answer, known: int | None) -> str:
+def _disproven(answer: PackingAnswer, known: int | None) -> str:
     if known is None:
         return ""
     capacity = answer.problem.capacity

@@ -1,8 +1,8 @@
 """External fragmentation at one moment: free bytes that cannot be used together.
 
 ``compare`` and the report of cores use the term for the waste of a finished plan at its peak
-(``reports.compare.rows``): free bytes below the peak while its highest buffer is alive. Here the memory has a
-size, and the free block at its top counts as free.
+(``model.live_sets.unused_bytes``): free bytes below the peak when its highest buffer is alive. Here the
+memory has a size, and the free block at its top counts as free.
 """
 
 from __future__ import annotations

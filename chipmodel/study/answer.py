@@ -13,11 +13,12 @@ from typing import TypeVar
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
-from chipmodel.compare.packing import run
+from chipmodel.compare.packing import checked_answer
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
+from chipmodel.model.packing_answer import PackingAnswer, compile_seconds
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
@@ -31,7 +32,6 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.study.task import PointTask
 from chipmodel.study.workload import Source
-from reports.packing.answer import Answer, compile_seconds
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, solve
 from solvers.search import complete as search
@@ -124,13 +124,13 @@ def _packed(task: PointTask, table: PackingTable) -> Row:
     )
 
 
-def pack_task(task: PointTask, table: PackingTable) -> Answer:
+def pack_task(task: PointTask, table: PackingTable) -> PackingAnswer:
     """The smallest peak that the point's packer finds, whatever the capacity."""
     free = replace(table, problem=replace(table.problem, capacity=None), hints={})
-    return run(free, task.point.workload, task.point.packer, _limits(task.point))
+    return checked_answer(free, task.point.workload, task.point.packer, _limits(task.point))
 
 
-def _packing_status(found: Answer, capacity: int | None, searches: bool) -> Status:
+def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) -> Status:
     if capacity is not None and found.lower_bound > capacity:
         return "infeasible"
     if found.peak is None or (capacity is not None and found.peak > capacity):

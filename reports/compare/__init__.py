@@ -1,1 +1,1 @@
-"""Compared planners: table, JSON document and page."""
+"""A comparison of planners: table, JSON document and page."""

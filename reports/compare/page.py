@@ -1,4 +1,4 @@
-"""Compared planners as one HTML file that needs no network and no script."""
+"""A comparison of planners as one self-contained HTML file without scripts."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
 
+from chipmodel.model.comparison import PackerRow, PlannerComparison
 from reports.compare.rows import (
-    Comparison,
-    Packed,
     core_cells,
-    cores_of,
     cycle_cells,
     fit_text,
     headline,
     merge_cells,
     peak_cells,
     run_fit_text,
-    seconds_text,
 )
-from reports.run.page import Card
+from reports.page_parts import SummaryTile
 from reports.template import render, static
-from reports.words import count, percent, ratio, size
+from reports.words import count, percent, ratio, seconds_text, size
 
 LEFT, TOP, BOTTOM = 56, 26, 52
 """The chart's margins in pixels."""
 GAPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Where the axis of gaps may end. Gaps beyond are drawn at its upper edge."""
+"""Upper ends of the axis of gaps. Gaps beyond the last are drawn at its upper edge."""
 LEAST_SECONDS = 1e-4
+"""Start of the logarithmic axis of time."""
 NAME_HEIGHT = 15
+"""Pixels between two names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """A packer's gap over the time that it took, as SVG: where it improved, and where its name stands."""
+class GapCurve:
+    """A packer's gap over its time in SVG coordinates: the line, its end, and the height of its name."""
 
     name: str
     points: str
@@ -43,9 +42,9 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """The chart for a width of screen, in pixels. Time is logarithmic from ``LEAST_SECONDS`` to ``last``,
-    gaps are linear to ``most``; ``right`` is the margin in which names stand."""
+class GapChartFrame:
+    """The chart for one width of screen, in pixels. Time is logarithmic from ``LEAST_SECONDS`` to ``last``,
+    gaps are linear to ``most``; ``right`` is the margin with the names."""
 
     kind: str
     width: int
@@ -56,43 +55,43 @@ class Frame:
 
     @property
     def edges(self) -> tuple[int, int, int, int]:
-        """Left, right, top and bottom of what is drawn in."""
+        """Left, right, top and bottom of the plot area."""
         return LEFT, self.width - self.right, TOP, self.height - BOTTOM
 
     def x(self, seconds: float) -> float:
-        """Where a time stands."""
+        """The horizontal position of a time."""
         left, right, _, _ = self.edges
         share = log10(max(seconds, LEAST_SECONDS) / LEAST_SECONDS) / log10(self.last / LEAST_SECONDS)
         return round(left + min(1.0, share) * (right - left), 1)
 
     def y(self, gap: float) -> float:
-        """Where a gap stands."""
+        """The vertical position of a gap."""
         _, _, top, bottom = self.edges
         return round(bottom - min(gap, self.most) / self.most * (bottom - top), 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """A mark on an axis."""
+class TickMark:
+    """A labelled position on an axis."""
 
     at: float
     label: str
 
 
-def render_comparison(comparison: Comparison) -> str:
-    """The whole page as text."""
+def render_comparison(comparison: PlannerComparison) -> str:
+    """The page as text."""
     return render("compare.html.j2", _context(comparison))
 
 
-def _context(comparison: Comparison) -> dict[str, object]:
+def _context(comparison: PlannerComparison) -> dict[str, object]:
     from markupsafe import Markup
 
     style = (static(name) for name in ("page.css", "compare.css"))
     return {
         "comparison": comparison,
         "headline": headline(comparison),
-        "cards": _cards(comparison),
-        "cores": range(cores_of(comparison)),
+        "tiles": _tiles(comparison),
+        "cores": range(comparison.cores),
         "core_rows": [(row, core_cells(row)) for row in comparison.ranked if row.cores],
         "packed": [
             (
@@ -117,41 +116,46 @@ def _context(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _cards(comparison: Comparison) -> list[Card]:
-    cards: list[Card] = []
+def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:
+    tiles: list[SummaryTile] = []
     if comparison.packed:
-        cards.append(Card("Buffers", count(len(comparison.problem.buffers)), comparison.streamer))
-        cards.append(Card("Proven bound", size(comparison.bound), f"{count(comparison.bound)} B"))
+        schedule = comparison.streamer and f"in the schedule of {comparison.streamer}"
+        tiles.append(SummaryTile("Buffers", count(len(comparison.problem.buffers)), schedule))
+        tiles.append(
+            SummaryTile("Proven lower bound", size(comparison.bound), f"{count(comparison.bound)} B")
+        )
         best = comparison.ranked[0]
         if best.peak is not None:
             gap = comparison.gap(best) or 0.0
-            cards.append(Card("Lowest peak", size(best.peak), f"{count(best.peak)} B; gap {percent(gap)}"))
+            tiles.append(
+                SummaryTile("Lowest peak", size(best.peak), f"{count(best.peak)} B; gap {percent(gap)}")
+            )
         fit = sum(map(comparison.fits, comparison.packed))
         total = len(comparison.packed)
-        cards.append(Card("Packers that fit", f"{fit} of {total}", _capacity(comparison), fit / total))
-    quickest = min((r.cycles for r in comparison.streamed if r.cycles is not None), default=None)
-    if quickest is not None:
-        cards.append(Card("Fastest run", count(quickest), "cycles"))
-    return cards
+        tiles.append(SummaryTile("Packers that fit", f"{fit} of {total}", _capacity(comparison), fit / total))
+    fastest = min((r.cycles for r in comparison.streamed if r.cycles is not None), default=None)
+    if fastest is not None:
+        tiles.append(SummaryTile("Fastest run", count(fastest), "cycles"))
+    return tiles
 
 
-def _capacity(comparison: Comparison) -> str:
+def _capacity(comparison: PlannerComparison) -> str:
     return "no capacity given" if comparison.capacity is None else f"within {size(comparison.capacity)}"
 
 
-def _tone(comparison: Comparison, row: Packed) -> str:
+def _tone(comparison: PlannerComparison, row: PackerRow) -> str:
     if row.refused:
         return "soft"
     return "good" if comparison.fits(row) else "bad"
 
 
-def _share(comparison: Comparison, row: Packed) -> float:
-    """The bound as a share of the peak: 1 for a plan that no other can beat."""
+def _share(comparison: PlannerComparison, row: PackerRow) -> float:
+    """The bound as a share of the peak: 1 for a plan that is proven optimal."""
     return 0.0 if row.peak is None else ratio(comparison.bound, row.peak) if row.peak else 1.0
 
 
-def _frames(comparison: Comparison) -> list[Frame]:
-    """For a wide and for a narrow screen; none where no packer has a plan."""
+def _frames(comparison: PlannerComparison) -> list[GapChartFrame]:
+    """Frames for a wide and a narrow screen; empty where no packer has a plan."""
     gaps = [gap for row in comparison.packed if (gap := comparison.gap(row)) is not None]
     if not gaps:
         return []
@@ -159,25 +163,25 @@ def _frames(comparison: Comparison) -> list[Frame]:
     most = next((each for each in GAPS if each >= max(gaps)), GAPS[-1])
     names = NAME_HEIGHT * len(gaps) + TOP + BOTTOM
     return [
-        Frame("wide", 1190, max(320, names), 170, last, most),
-        Frame("narrow", 370, max(280, names), 110, last, most),
+        GapChartFrame("wide", 1190, max(320, names), 170, last, most),
+        GapChartFrame("narrow", 370, max(280, names), 110, last, most),
     ]
 
 
-def _second_ticks(frame: Frame) -> list[Tick]:
+def _second_ticks(frame: GapChartFrame) -> list[TickMark]:
     powers = (10.0**power for power in range(-4, 8))
-    ticks = [Tick(frame.x(second), seconds_text(second)) for second in powers if second <= frame.last]
+    ticks = [TickMark(frame.x(second), seconds_text(second)) for second in powers if second <= frame.last]
     apart = 1 + (len(ticks) > 4) * (frame.kind == "narrow")
     return ticks[::apart]
 
 
-def _gap_ticks(frame: Frame) -> list[Tick]:
-    return [Tick(frame.y(frame.most * part / 4), percent(frame.most * part / 4)) for part in range(5)]
+def _gap_ticks(frame: GapChartFrame) -> list[TickMark]:
+    return [TickMark(frame.y(frame.most * part / 4), percent(frame.most * part / 4)) for part in range(5)]
 
 
-def _curves(comparison: Comparison, frame: Frame) -> list[Curve]:
-    """Steps down for packers that told of better and better plans, a point for the others; the names on
-    the right, from the highest point to the lowest and none upon another."""
+def _curves(comparison: PlannerComparison, frame: GapChartFrame) -> list[GapCurve]:
+    """A curve of steps for packers that reported their progress, a point for the others; names on the right
+    from the highest point to the lowest, without overlaps."""
     drawn: list[tuple[float, float, str, str]] = []
     for row in comparison.packed:
         if row.peak is None:
@@ -190,11 +194,11 @@ def _curves(comparison: Comparison, frame: Frame) -> list[Curve]:
             path += [f"{x},{before}", f"{x},{y}"]
         drawn.append((places[-1][1], places[-1][0], row.packer, " ".join(path)))
     drawn.sort()
-    curves: list[Curve] = []
+    curves: list[GapCurve] = []
     free = float(TOP)
     for number, (y, x, name, points) in enumerate(drawn):
         below = (len(drawn) - 1 - number) * NAME_HEIGHT
         name_y = max(free, min(y, frame.height - BOTTOM - below))
         free = name_y + NAME_HEIGHT
-        curves.append(Curve(name, points, x, y, round(name_y, 1)))
+        curves.append(GapCurve(name, points, x, y, round(name_y, 1)))
     return curves

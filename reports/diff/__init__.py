@@ -1,1 +1,1 @@
-"""Two runs against each other."""
+"""Differences between two simulated runs."""

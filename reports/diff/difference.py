@@ -1,9 +1,9 @@
-"""Two runs against each other: what was asked differently, and where each cycle of the difference is from.
+"""The difference between two runs: the settings that differ, and the causes of the difference in cycles.
 
-The parts of a difference are a waterfall: one for each op and cause, one for what no op is answerable for,
-and, where the two chips have different numbers of cores, one for sharing the work. They add up to the
-difference of the runs' cycles exactly; on several cores, where a part is an average over the NPUs, by
-rounding their running sum.
+The shares of a difference form a waterfall: one for each op and cause, one for cycles that belong to no op,
+and, where the two chips have different numbers of cores, one for sharing the work. They add up exactly to the
+difference of the runs' cycles; on several cores, where a share is an average over the NPUs, by rounding their
+running sum.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from fractions import Fraction
 from math import floor
 from typing import Literal
 
-from reports.diff.result_file import SETTINGS, TOTALS, Answer, AnswerOp
+from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult
 from reports.words import CAUSES
 
 SHARING = "cores"
-"""The kind of the part that says what a different number of cores does."""
+"""The cause of the share that is due to a different number of cores."""
 ORDER = ("compute", *CAUSES, SHARING)
 Presence = Literal["both", "only in A", "only in B"]
 
 
 @dataclass(frozen=True, slots=True)
-class Differing:
+class ChangedSetting:
     """A setting in which the two runs differ; None where a run does not have it."""
 
     name: str
@@ -33,7 +33,7 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class TotalPair:
     """A number of both runs."""
 
     name: str
@@ -43,14 +43,14 @@ class Total:
 
     @property
     def change(self) -> int:
-        """How much more B has."""
+        """By how much B has more."""
         return self.b - self.a
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One op (empty: what no op is answerable for) and one cause: NPU cycles in A and in B, and how many
-    cycles of the difference between the runs they are. Of ``SHARING``, ``a`` and ``b`` are cores."""
+class DifferenceShare:
+    """One op and one cause: NPU cycles in A and in B, and the ``cycles`` of the difference between the runs
+    that they account for. ``op`` is empty for cycles of no op; for ``SHARING``, ``a`` and ``b`` are cores."""
 
     op: str
     cause: str
@@ -61,73 +61,73 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class OpChange:
-    """All parts of one op."""
+    """All shares of one op."""
 
     op: str
     presence: Presence
-    parts: tuple[Part, ...]
-    loaded: Total
-    stored: Total
+    parts: tuple[DifferenceShare, ...]
+    loaded: TotalPair
+    stored: TotalPair
 
     @property
     def cycles(self) -> int:
-        """Its share of the difference between the runs."""
+        """The op's part of the difference between the runs."""
         return sum(part.cycles for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
-    """B against A. ``parts``, ``causes`` and the cycles of ``ops`` with ``rest`` each add up to ``change``.
-    What comes in lists is sorted by how much it matters."""
+class RunDifference:
+    """B against A. ``parts``, ``causes``, and the cycles of ``ops`` with ``rest`` each add up to ``change``.
+    All lists begin with the largest changes."""
 
-    a: Answer
-    b: Answer
-    settings: tuple[Differing, ...]
-    totals: tuple[Total, ...]
-    moved: tuple[Total, ...]
-    parts: tuple[Part, ...]
-    causes: tuple[Part, ...]
-    """By cause alone: ``op`` is empty."""
+    a: SavedResult
+    b: SavedResult
+    settings: tuple[ChangedSetting, ...]
+    totals: tuple[TotalPair, ...]
+    moved: tuple[TotalPair, ...]
+    parts: tuple[DifferenceShare, ...]
+    causes: tuple[DifferenceShare, ...]
+    """Sums by cause; ``op`` is empty."""
     ops: tuple[OpChange, ...]
-    """Those in which anything differs."""
+    """Ops in which anything differs."""
     rest: int
-    """Cycles of the parts without an op."""
+    """Cycles of the shares without an op."""
 
     @property
     def change(self) -> int:
-        """Cycles that B takes more."""
+        """By how many cycles B takes longer."""
         return self.b.cycles - self.a.cycles
 
     @property
     def milliseconds(self) -> Fraction:
-        """Time that B takes more."""
+        """By how many milliseconds B takes longer."""
         return self.b.milliseconds - self.a.milliseconds
 
     @property
     def clock_milliseconds(self) -> Fraction:
-        """What of that is only the clock: A's cycles at B's clock. The rest is ``change`` at B's clock."""
+        """The part of that which is due to the clock alone: A's cycles at B's clock, against A's time."""
         return self.a.cycles / (self.b.core_mhz * 1000) - self.a.milliseconds
 
     @property
     def same(self) -> bool:
-        """Whether nothing that is compared differs."""
+        """Whether the runs do not differ in anything that is compared."""
         return not (self.settings or self.changed_totals or self.ops or self.causes or self.milliseconds)
 
     @property
-    def changed_totals(self) -> tuple[Total, ...]:
+    def changed_totals(self) -> tuple[TotalPair, ...]:
         """The totals in which the runs differ."""
         return tuple(total for total in self.totals if total.change)
 
 
-def compare_results(a: Answer, b: Answer) -> Diff:
-    """What changed from ``a`` to ``b``."""
+def compare_results(a: SavedResult, b: SavedResult) -> RunDifference:
+    """Find what changed from ``a`` to ``b``."""
     parts = _apportioned(a, b, tuple(_parts(a, b)))
     ops = _ops(a, b, parts)
-    return Diff(
+    return RunDifference(
         a=a,
         b=b,
         settings=tuple(_settings(a, b)),
-        totals=tuple(Total(name, unit, a.totals[name], b.totals[name]) for name, unit in TOTALS.items()),
+        totals=tuple(TotalPair(name, unit, a.totals[name], b.totals[name]) for name, unit in TOTALS.items()),
         moved=tuple(_moved(a, b)),
         parts=tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight)),
         causes=_causes(parts),
@@ -136,50 +136,50 @@ def compare_results(a: Answer, b: Answer) -> Diff:
     )
 
 
-def _weight(part: Part) -> tuple[int, int, str, str]:
+def _weight(part: DifferenceShare) -> tuple[int, int, str, str]:
     return -abs(part.cycles), -abs(part.b - part.a), part.op, part.cause
 
 
-def _settings(a: Answer, b: Answer) -> Iterator[Differing]:
-    """Whatever was asked differently: the named settings, fields of the chip, cores, and the path."""
+def _settings(a: SavedResult, b: SavedResult) -> Iterator[ChangedSetting]:
+    """The settings that differ: planners, cores, fields of the chip, and decisions of the path."""
     groups = [
         ("", {k: a.settings[k] for k in SETTINGS}, {k: b.settings[k] for k in SETTINGS}),
         ("", {"cores": str(a.cores)}, {"cores": str(b.cores)}),
         ("", a.chip_fields, b.chip_fields),
         ("path ", a.path, b.path),
     ]
-    said: set[str] = set()
+    seen: set[str] = set()
     for prefix, left, right in groups:
         for name in dict.fromkeys([*left, *right]):
-            if left.get(name) != right.get(name) and prefix + name not in said:
-                said.add(prefix + name)
-                yield Differing(prefix + name, left.get(name), right.get(name))
+            if left.get(name) != right.get(name) and prefix + name not in seen:
+                seen.add(prefix + name)
+                yield ChangedSetting(prefix + name, left.get(name), right.get(name))
 
 
-def _moved(a: Answer, b: Answer) -> Iterator[Total]:
+def _moved(a: SavedResult, b: SavedResult) -> Iterator[TotalPair]:
     for kind in dict.fromkeys([*a.moved_bytes, *b.moved_bytes]):
-        yield Total(kind, "B", a.moved_bytes.get(kind, 0), b.moved_bytes.get(kind, 0))
+        yield TotalPair(kind, "B", a.moved_bytes.get(kind, 0), b.moved_bytes.get(kind, 0))
 
 
-def _parts(a: Answer, b: Answer) -> Iterator[Part]:
-    """Every op and cause of either run, in A's order and then B's, without shares of the difference yet."""
+def _parts(a: SavedResult, b: SavedResult) -> Iterator[DifferenceShare]:
+    """Every op and cause of either run, A's ops first; ``cycles`` are filled in later."""
     left, right = ({op.name: op.spent for op in answer.ops} for answer in (a, b))
     for name in dict.fromkeys([*left, *right]):
         yield from _by_cause(name, left.get(name, {}), right.get(name, {}))
     yield from _by_cause("", _rest(a), _rest(b))
 
 
-def _by_cause(op: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterator[Part]:
+def _by_cause(op: str, a: Mapping[str, int], b: Mapping[str, int]) -> Iterator[DifferenceShare]:
     for cause in sorted({*a, *b}, key=_order):
-        yield Part(op, cause, a.get(cause, 0), b.get(cause, 0), 0)
+        yield DifferenceShare(op, cause, a.get(cause, 0), b.get(cause, 0), 0)
 
 
 def _order(cause: str) -> tuple[int, str]:
     return ORDER.index(cause) if cause in ORDER else len(ORDER), cause
 
 
-def _rest(answer: Answer) -> dict[str, int]:
-    """What the run spent and none of its ops is answerable for."""
+def _rest(answer: SavedResult) -> dict[str, int]:
+    """Cycles of the run that belong to none of its ops, by cause."""
     found = dict(answer.spent)
     for op in answer.ops:
         for cause, cycles in op.spent.items():
@@ -187,38 +187,43 @@ def _rest(answer: Answer) -> dict[str, int]:
     return {cause: cycles for cause, cycles in found.items() if cycles}
 
 
-def _apportioned(a: Answer, b: Answer, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The same with each part's cycles of the run, and what sharing by other cores does in front of them."""
+def _apportioned(
+    a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]
+) -> tuple[DifferenceShare, ...]:
+    """``parts`` with their cycles of the difference, after a share for a different number of cores, if
+    any."""
     before, after = sum(p.a for p in parts), sum(p.b for p in parts)
     shares = [Fraction(p.b - p.a, b.cores) for p in parts]
     if a.cores != b.cores:
         sharing = Fraction(before, b.cores) - Fraction(before, a.cores)
-        parts, shares = (Part("", SHARING, a.cores, b.cores, 0), *parts), [sharing, *shares]
+        parts, shares = (DifferenceShare("", SHARING, a.cores, b.cores, 0), *parts), [sharing, *shares]
     assert sum(shares) == Fraction(after, b.cores) - Fraction(before, a.cores)
     done = Fraction(0)
-    found: list[Part] = []
+    found: list[DifferenceShare] = []
     for part, share in zip(parts, shares, strict=True):
         cycles = floor(done + share) - floor(done)
         done += share
-        found.append(Part(part.op, part.cause, part.a, part.b, cycles))
+        found.append(DifferenceShare(part.op, part.cause, part.a, part.b, cycles))
     return tuple(found)
 
 
-def _causes(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _causes(parts: tuple[DifferenceShare, ...]) -> tuple[DifferenceShare, ...]:
     sums: dict[str, list[int]] = {}
     for part in parts:
         total = sums.setdefault(part.cause, [0, 0, 0])
         for index, value in enumerate((part.a, part.b, part.cycles)):
             total[index] += value
     found = [
-        Part("", cause, *values) for cause, values in sums.items() if values[2] or values[0] != values[1]
+        DifferenceShare("", cause, *values)
+        for cause, values in sums.items()
+        if values[2] or values[0] != values[1]
     ]
     return tuple(sorted(found, key=_weight))
 
 
-def _ops(a: Answer, b: Answer, parts: tuple[Part, ...]) -> tuple[OpChange, ...]:
+def _ops(a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]) -> tuple[OpChange, ...]:
     left, right = ({op.name: op for op in answer.ops} for answer in (a, b))
-    of_op: dict[str, list[Part]] = {}
+    of_op: dict[str, list[DifferenceShare]] = {}
     for part in parts:
         of_op.setdefault(part.op, []).append(part)
     found = [_op(name, left.get(name), right.get(name), of_op[name]) for name in of_op if name]
@@ -232,9 +237,9 @@ def _turnover(op: OpChange) -> int:
     return sum(abs(part.cycles) for part in op.parts)
 
 
-def _op(name: str, a: AnswerOp | None, b: AnswerOp | None, parts: list[Part]) -> OpChange:
+def _op(name: str, a: SavedOp | None, b: SavedOp | None, parts: list[DifferenceShare]) -> OpChange:
     presence: Presence = "only in B" if a is None else "only in A" if b is None else "both"
     changed = tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight))
-    loaded = Total("loaded_bytes", "B", a.loaded_bytes if a else 0, b.loaded_bytes if b else 0)
-    stored = Total("stored_bytes", "B", a.stored_bytes if a else 0, b.stored_bytes if b else 0)
+    loaded = TotalPair("loaded_bytes", "B", a.loaded_bytes if a else 0, b.loaded_bytes if b else 0)
+    stored = TotalPair("stored_bytes", "B", a.stored_bytes if a else 0, b.stored_bytes if b else 0)
     return OpChange(name, presence, changed, loaded, stored)

@@ -1,11 +1,11 @@
-"""A difference on the terminal: what was asked, the answer, and tables of totals, causes and ops."""
+"""A difference on the terminal: the settings, the answer, and tables of totals, causes and ops."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reports.diff.difference import Diff, OpChange
+from reports.diff.difference import OpChange, RunDifference
 from reports.diff.words import DOING, sentences, time_words
 from reports.words import count, percent
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MOST_OPS = 12
+"""Ops that are listed."""
 NAME_WIDTH = 40
+"""Characters of a name."""
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -23,14 +25,14 @@ def signed(number: int) -> str:
     return f"{'+' if number > 0 else MINUS if number < 0 else ''}{abs(number):,}"
 
 
-def print_diff(diff: Diff, console: Console) -> None:
-    """What differs in what was asked, the answer, and the tables, the largest changes first."""
+def print_diff(diff: RunDifference, console: Console) -> None:
+    """Print the differing settings, the answer and the tables to ``console``, the largest changes first."""
     from rich.text import Text
 
     for letter, answer in (("A", diff.a), ("B", diff.b)):
-        told = f"{answer.file}: {answer.settings['workload']} on {answer.settings['chip']}, "
-        told += f"{time_words(answer.milliseconds)}"
-        console.print(Text.assemble((letter, "bold"), f"  {told}"), highlight=False, soft_wrap=True)
+        run = f"{answer.settings['workload']} on {answer.settings['chip']}, {time_words(answer.milliseconds)}"
+        text = Text.assemble((letter, "bold"), f"  {answer.file}: {run}")
+        console.print(text, highlight=False, soft_wrap=True)
     if diff.settings:
         console.print()
         console.print(_settings_table(diff))
@@ -47,16 +49,16 @@ def print_diff(diff: Diff, console: Console) -> None:
         console.print(_ops_left_out(diff.ops[MOST_OPS:]), highlight=False)
 
 
-def _settings_table(diff: Diff) -> Table:
+def _settings_table(diff: RunDifference) -> Table:
     from rich.text import Text
 
-    table = _table("Asked differently", ">A", ">B")
+    table = _table("Settings that differ", ">A", ">B")
     for one in diff.settings:
         table.add_row(Text(f"  {one.name}"), Text(one.a or "-"), Text(one.b or "-"))
     return table
 
 
-def _totals_table(diff: Diff) -> Table:
+def _totals_table(diff: RunDifference) -> Table:
     from rich.text import Text
 
     table = _table("Totals", ">A", ">B", ">change", ">", "")
@@ -75,9 +77,9 @@ def _totals_table(diff: Diff) -> Table:
     return table
 
 
-def _causes_table(diff: Diff) -> Table:
+def _causes_table(diff: RunDifference) -> Table:
     """The waterfall from A's cycles to B's."""
-    table = _table("From A to B, in cycles of the run", ">change", ">leads to")
+    table = _table("From A to B, in cycles of the run", ">change", ">sum")
     running = diff.a.cycles
     table.add_row("  A", "", count(running))
     for part in diff.causes:
@@ -88,7 +90,7 @@ def _causes_table(diff: Diff) -> Table:
     return table
 
 
-def _ops_table(diff: Diff) -> Table:
+def _ops_table(diff: RunDifference) -> Table:
     from rich.text import Text
 
     table = _table("Ops, in cycles of the run and bytes", ">change", "mostly", ">loaded", ">stored")

@@ -1,11 +1,11 @@
-"""A difference in a sentence or two, and as a JSON document."""
+"""A difference in a few sentences, and as JSON values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from reports.diff.difference import SHARING, Diff, OpChange, Part, Total
+from reports.diff.difference import SHARING, DifferenceShare, OpChange, RunDifference, TotalPair
 from reports.words import percent, size
 
 DOING = {
@@ -18,36 +18,37 @@ DOING = {
     "arbitration": "waiting for the DMA engine",
     "refresh": "waiting for Psram refreshes",
     "cpu": "waiting for the CPU",
-    "order": "following its own bytes",
-    "nothing issued": "having nothing to do",
-    "finished": "having nothing left to do",
+    "order": "waiting for an earlier transfer",
+    "nothing issued": "idle, no transfer issued",
+    "finished": "idle after the last op",
     SHARING: "sharing the work",
 }
-"""What an NPU does with its cycles, after "more" or "less"."""
-ENOUGH = 0.8
-"""A reason is added to the sentence while those before explain less than this share."""
+"""What an NPU spends cycles on, after the words "more" or "less"."""
+EXPLAINED_SHARE = 0.8
+"""Reasons are added to the sentence until they explain this share of the change."""
 MOST_REASONS = 3
-SMALL = 0.02
-"""What pulls the other way is left out of the sentence below this share of what pulls along."""
+"""Reasons in a sentence."""
+NEGLIGIBLE_SHARE = 0.02
+"""A reason against the change is left out of the sentence below this share of those for it."""
 
 
-def sentences(diff: Diff) -> list[str]:
-    """The answer: who is quicker, why and where; then the peak and the traffic, if they differ."""
-    said = [_time_sentence(diff)]
+def sentences(diff: RunDifference) -> list[str]:
+    """Which run is faster, by how much and why; then fit, peak and Psram traffic, if they differ."""
+    found = [_time_sentence(diff)]
     if diff.a.fits != diff.b.fits:
-        said.append(
+        found.append(
             f"{'B' if diff.b.fits else 'A'} fits SharedMemory, {'A' if diff.b.fits else 'B'} does not."
         )
     changed = {total.name: total for total in diff.changed_totals}
     if "peak_bytes" in changed:
-        said.append(f"Its peak is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
-    moved = Total("", "B", *(sum(getattr(t, side) for t in diff.moved) for side in ("a", "b")))
+        found.append(f"The peak of B is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
+    moved = TotalPair("", "B", *(sum(getattr(t, side) for t in diff.moved) for side in ("a", "b")))
     if moved.change:
-        said.append(f"It moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
-    return said
+        found.append(f"B moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
+    return found
 
 
-def _time_sentence(diff: Diff) -> str:
+def _time_sentence(diff: RunDifference) -> str:
     if diff.same:
         return "A and B are the same run: the same settings, cycles, bytes and ops."
     change = diff.milliseconds
@@ -59,24 +60,26 @@ def _time_sentence(diff: Diff) -> str:
     return f"B is {time_words(abs(change))}{of} {word}: {_because(diff)}."
 
 
-def _because(diff: Diff) -> str:
-    """The largest reasons in the direction of the change, then the largest against it if it matters."""
+def _because(diff: RunDifference) -> str:
+    """The largest reasons for the change, then the largest one against it unless it is negligible."""
     sign = 1 if diff.milliseconds >= 0 else -1
     along = _clock_reason(diff, sign) + _reasons(diff, sign)
     against = _clock_reason(diff, -sign) + _reasons(diff, -sign)
     words = ", ".join(along[:MOST_REASONS])
     return words + (
-        f"; against it {against[0]}" if against and _pull(diff, -sign) > SMALL * _pull(diff, sign) else ""
+        f"; partly offset by {against[0]}"
+        if against and _sum_of_causes(diff, -sign) > NEGLIGIBLE_SHARE * _sum_of_causes(diff, sign)
+        else ""
     )
 
 
-def _pull(diff: Diff, sign: int) -> Fraction:
-    """How much time, in ms, pulls in one direction."""
+def _sum_of_causes(diff: RunDifference, sign: int) -> Fraction:
+    """Milliseconds of all causes in one direction."""
     cycles = sum(abs(part.cycles) for part in diff.causes if part.cycles * sign > 0)
     return cycles / (diff.b.core_mhz * 1000) + max(Fraction(0), diff.clock_milliseconds * sign)
 
 
-def _clock_reason(diff: Diff, sign: int) -> list[str]:
+def _clock_reason(diff: RunDifference, sign: int) -> list[str]:
     clock = diff.clock_milliseconds
     if not clock * sign > 0:
         return []
@@ -84,21 +87,21 @@ def _clock_reason(diff: Diff, sign: int) -> list[str]:
     return [f"{time_words(abs(clock))} by the {word} clock"]
 
 
-def _reasons(diff: Diff, sign: int) -> list[str]:
-    """Causes that pull in one direction, the largest first, until most of it is explained."""
+def _reasons(diff: RunDifference, sign: int) -> list[str]:
+    """The largest causes in one direction, until most of it is explained."""
     pulling = [part for part in diff.causes if part.cycles * sign > 0]
     total = sum(abs(part.cycles) for part in pulling)
-    said: list[str] = []
+    reasons: list[str] = []
     explained = 0
     for part in pulling:
-        if said and explained >= ENOUGH * total:
+        if reasons and explained >= EXPLAINED_SHARE * total:
             break
-        said.append(_reason(diff, part))
+        reasons.append(_reason(diff, part))
         explained += abs(part.cycles)
-    return said
+    return reasons
 
 
-def _reason(diff: Diff, part: Part) -> str:
+def _reason(diff: RunDifference, part: DifferenceShare) -> str:
     time = time_words(abs(part.cycles) / (diff.b.core_mhz * 1000))
     if part.cause == SHARING:
         return f"{time} {'less' if part.cycles < 0 else 'more'} as {part.b} cores share the work of {part.a}"
@@ -106,8 +109,8 @@ def _reason(diff: Diff, part: Part) -> str:
     return f"{time} {'more' if part.cycles > 0 else 'less'} {doing}{_mostly_at(diff, part)}"
 
 
-def _mostly_at(diff: Diff, cause: Part) -> str:
-    """The op with the largest part of a cause, where it has a good part of it."""
+def _mostly_at(diff: RunDifference, cause: DifferenceShare) -> str:
+    """The op with the largest share of a cause, and how large that is."""
     of_cause = [p for p in diff.parts if p.cause == cause.cause and p.op and p.cycles * cause.cycles > 0]
     if not of_cause:
         return ""
@@ -115,7 +118,7 @@ def _mostly_at(diff: Diff, cause: Part) -> str:
     share = abs(worst.cycles / cause.cycles)
     if share > 1:
         return f", {worst.op} alone {time_words(abs(worst.cycles) / (diff.b.core_mhz * 1000))}"
-    how = "all of it" if len(of_cause) == 1 and share == 1 else "mostly" if share > 0.5 else "most of all"
+    how = "all of it" if len(of_cause) == 1 and share == 1 else "mostly" if share > 0.5 else "mainly"
     return f", {how} at {worst.op}"
 
 
@@ -128,17 +131,17 @@ def time_words(milliseconds: Fraction) -> str:
     raise AssertionError
 
 
-def _amount(total: Total) -> str:
+def _amount(total: TotalPair) -> str:
     share = f" ({percent(abs(total.change) / total.a)})" if total.a else ""
     return size(abs(total.change)) + share
 
 
-def _than(total: Total) -> str:
+def _than(total: TotalPair) -> str:
     return "higher" if total.change > 0 else "lower"
 
 
-def diff_document(diff: Diff) -> dict[str, object]:
-    """Everything as JSON values, complete: ``parts``, ``causes`` and ``ops`` with ``rest_cycles`` each add
+def diff_document(diff: RunDifference) -> dict[str, object]:
+    """The whole difference as JSON values: ``parts``, ``causes``, and ``ops`` with ``rest_cycles`` each add
     up to ``change_cycles``."""
     return {
         "a": _side(diff, "a"),
@@ -157,7 +160,7 @@ def diff_document(diff: Diff) -> dict[str, object]:
     }
 
 
-def _side(diff: Diff, side: str) -> dict[str, object]:
+def _side(diff: RunDifference, side: str) -> dict[str, object]:
     answer = diff.a if side == "a" else diff.b
     return {
         "file": answer.file,
@@ -169,12 +172,12 @@ def _side(diff: Diff, side: str) -> dict[str, object]:
     }
 
 
-def _totals(totals: Sequence[Total]) -> Iterator[dict[str, object]]:
+def _totals(totals: Sequence[TotalPair]) -> Iterator[dict[str, object]]:
     for total in totals:
         yield {"name": total.name, "unit": total.unit, "a": total.a, "b": total.b, "change": total.change}
 
 
-def _part(part: Part) -> dict[str, object]:
+def _part(part: DifferenceShare) -> dict[str, object]:
     return {"op": part.op, "cause": part.cause, "a": part.a, "b": part.b, "cycles": part.cycles}
 
 

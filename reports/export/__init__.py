@@ -1,1 +1,1 @@
-"""Plans and results in the formats of other tools."""
+"""Exports of plans and results to the formats of other tools."""

@@ -1,8 +1,8 @@
 """A plan as a C header: offsets, sizes and the table of DMA transfers.
 
-C99, self-contained. Macros and declarations anywhere; the two tables where ``PREFIX_TABLES`` is defined, in
-one file of a program. What the plan needs is asserted at compile time against the capacity, which may be
-defined beforehand.
+C99, self-contained. Macros and declarations are for every file that includes it, the two tables only for the
+one that defines ``PREFIX_TABLES``. A compile-time assertion compares the peak with the capacity, which may be
+defined before the include.
 """
 
 from __future__ import annotations
@@ -10,37 +10,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.export.c_names import LONGEST, LONGEST_PREFIX, commented, identifiers
-from reports.export.layout import Layout, Move, moves, step_count
+from reports.export.layout import Layout, PlannedTransfer, moves, step_count
 
 TABLE_NOTE = (
     "/* A load moves from Psram to SharedMemory and starts before the compute of its step; a store",
-    " * moves back and starts after it. A load has ended before the compute of step `due`, a store",
-    " * before what follows the compute of step `due`; NO_STEP: before what follows its branch or",
-    " * loop. Steps are numbered over the whole program, arms one after another: a row is for every",
-    " * time that its step runs. */",
+    " * moves back and starts after it. A load must have ended before the compute of step `due`, a",
+    " * store before whatever follows the compute of step `due`; NO_STEP: before whatever follows",
+    " * its branch or loop. Steps are numbered over the whole program, arms one after another; a",
+    " * row holds for every execution of its step. */",
 )
-WIDEST = len("_OFFSET_")
+LONGEST_INFIX = len("_OFFSET_")
+"""Characters between the prefix and the name of a buffer."""
 
 
 def c_header(layout: Layout, prefix: str) -> str:
     """The header's text; ``prefix`` begins every identifier (at most 24 characters)."""
-    return "\n".join(_Header(layout, prefix).lines()) + "\n"
+    return "\n".join(_CHeader(layout, prefix).lines()) + "\n"
 
 
-class _Header:
+class _CHeader:
     def __init__(self, layout: Layout, prefix: str) -> None:
         self.layout = layout
         self.low = prefix.lower()
         self.up = prefix.upper()
         self.moves = moves(layout)
         self.steps = step_count(layout)
-        longest = LONGEST - min(len(prefix), LONGEST_PREFIX) - WIDEST
+        longest = LONGEST - min(len(prefix), LONGEST_PREFIX) - LONGEST_INFIX
         self.names = identifiers((b.name for b in layout.buffers), longest)
         numbers = [layout.capacity, layout.peak, *(m.start.psram + m.start.bytes for m in self.moves)]
         self.wide = max(numbers) >= 1 << 32
 
     @property
-    def whole(self) -> str:
+    def integer_type(self) -> str:
         return "uint64_t" if self.wide else "uint32_t"
 
     def number(self, value: int) -> str:
@@ -64,7 +65,7 @@ class _Header:
         yield f" * {commented(layout.planners)}. Written by chipmodel export."
         yield " * Offsets and sizes are bytes; offsets count from the start of SharedMemory."
         if layout.core is not None:
-            yield " * Waits of one core for another are not in here."
+            yield " * Waits of one core for another are not included."
         yield f" * Define {self.up}_TABLES before the #include in one C file to get the tables. */"
 
     def totals(self) -> Iterator[str]:
@@ -92,19 +93,19 @@ class _Header:
         yield ""
 
     def declarations(self) -> Iterator[str]:
-        low, up, whole = self.low, self.up, self.whole
+        low, up, integer = self.low, self.up, self.integer_type
         if self.layout.buffers:
             yield f"enum {low}_buffer_index {{"
             yield ",\n".join(f"  {up}_INDEX_{self.names[b.name]}" for b in self.layout.buffers)
-            yield from ("};", f"struct {low}_buffer {{", f"  {whole} offset;", f"  {whole} bytes;", "};")
+            yield from ("};", f"struct {low}_buffer {{", f"  {integer} offset;", f"  {integer} bytes;", "};")
             yield f"extern const struct {low}_buffer {low}_buffers[{up}_BUFFERS];"
             yield ""
         if self.moves:
             yield from TABLE_NOTE
             yield f"struct {low}_transfer {{"
-            yield f"  {whole} source;"
-            yield f"  {whole} destination;"
-            yield f"  {whole} bytes;"
+            yield f"  {integer} source;"
+            yield f"  {integer} destination;"
+            yield f"  {integer} bytes;"
             yield from ("  uint32_t step;", "  uint32_t due;", "  uint32_t store; /* 0: a load */", "};")
             yield f"extern const struct {low}_transfer {low}_transfers[{up}_TRANSFERS];"
             yield ""
@@ -126,7 +127,7 @@ class _Header:
             yield "};"
         yield from (f"#endif /* {up}_TABLES */", "")
 
-    def row(self, move: Move) -> str:
+    def row(self, move: PlannedTransfer) -> str:
         start = move.start
         store = start.direction == "store"
         ends = (move.shared, start.psram) if store else (start.psram, move.shared)

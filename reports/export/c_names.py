@@ -1,4 +1,4 @@
-"""Names of tensors as identifiers of C, and as text that no comment of C can end or continue."""
+"""Names of tensors as C identifiers, and as text that is safe inside of a C comment."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Iterable
 LONGEST = 63
 """Significant characters of an identifier: ISO/IEC 9899:1999, 5.2.4.1."""
 LONGEST_PREFIX = 24
+"""Characters of a prefix (chosen)."""
 KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def prefix_of(workload: str) -> str:
-    """What a workload's identifiers begin with: ``zoo:resnet18`` makes ``resnet18``, ``nets/ResNet-18.onnx``
-    makes ``resnet_18``."""
+    """The prefix of a workload's identifiers: ``resnet18`` for ``zoo:resnet18``, ``resnet_18`` for
+    ``nets/ResNet-18.onnx``."""
     stem = re.split(r"[/\\:]", workload)[-1]
     stem = re.sub(r"\.[A-Za-z0-9]+$", "", stem)
     word = _plain(stem).lower()[:LONGEST_PREFIX].strip("_")
@@ -21,7 +22,7 @@ def prefix_of(workload: str) -> str:
 
 
 def identifiers(names: Iterable[str], longest: int) -> dict[str, str]:
-    """A part of an identifier for each name: upper case, at most ``longest`` characters, no two equal."""
+    """An identifier for each name: upper case, at most ``longest`` characters, all different."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
@@ -42,5 +43,5 @@ def _plain(name: str) -> str:
 
 
 def commented(text: str) -> str:
-    """``text`` for a comment: nothing that ends one, opens one, or is a trigraph or a line's continuation."""
+    """``text`` without anything that ends or opens a comment, is a trigraph, or continues a line."""
     return re.sub(r"[^A-Za-z0-9 .,:;_+\-=<>()\[\]@#%&|/]", "_", text)

@@ -1,4 +1,4 @@
-"""One core's memory as a plan file has it: what every export of a plan is made of."""
+"""The buffers and transfers of one core in a plan file: the input of every export of a plan."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Layout:
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
     core: int | None = None
-    """Its number, where there are several."""
+    """The core's number, on a chip with several."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A transfer: issued at ``step`` (a load before its compute, a store after it), and waited for at
-    ``due`` in the same way; None where only something that is no step waits for it."""
+class PlannedTransfer:
+    """A transfer, issued at ``step`` (a load before its compute, a store after it) and waited for at ``due``
+    in the same way. ``due`` is None where only a branch or a loop waits for it."""
 
     start: DmaStart
     step: int
@@ -49,19 +49,21 @@ class Move:
 
     @property
     def shared(self) -> int:
-        """Its address in SharedMemory."""
+        """The transfer's address in SharedMemory."""
         return self.start.at.offset
 
 
 def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
-    """The layout of ``plan``, or of one core of it. Raises BadInput where the core is not named or not there,
-    and for numbers that are no plan."""
+    """The layout of ``plan``, or of one core of it. Raises BadInput where a core must be named or does not
+    exist, and where sizes or offsets contradict each other."""
     buffers, commands, peak = plan.buffers, plan.commands, plan.peak_bytes
     if plan.cores:
         if core is None or not 0 <= core < len(plan.cores):
-            said = "it has a memory for each" if core is None else f"there is no core {core}"
+            problem = "each has its own memory" if core is None else f"there is no core {core}"
             hint = f"name one: --core 0 to --core {len(plan.cores) - 1}; waits between cores are not exported"
-            raise BadInput(f"the plan is for {len(plan.cores)} cores: {said}", where=Place(file), hint=hint)
+            raise BadInput(
+                f"the plan is for {len(plan.cores)} cores: {problem}", where=Place(file), hint=hint
+            )
         part = plan.cores[core]
         buffers, commands, peak = part.buffers, part.commands, part.peak_bytes
     elif core not in (None, 0):
@@ -99,18 +101,18 @@ def _check(
             )
     highest = max((b.offset + b.bytes for b in buffers), default=0)
     if highest != peak:
-        raise refuse(f"it says a peak of {peak:,} B, and its buffers end at {highest:,}")
+        raise refuse(f"its peak is {peak:,} B, but its buffers end at {highest:,}")
     if plan.alignment < 1:
-        raise refuse(f"an alignment of {plan.alignment} is none")
+        raise refuse(f"its alignment is {plan.alignment}, which is below 1")
 
 
 def must_fit(layout: Layout, file: str) -> None:
-    """Raise DoesNotFit for a plan that no device could use."""
+    """Raise DoesNotFit where the peak is above the capacity."""
     if layout.peak > layout.capacity:
         raise DoesNotFit(
             f"the plan needs {layout.peak:,} B of {layout.capacity:,} B",
             where=Place(file),
-            hint="plan it again with another --packer or more memory; --as minimalloc exports it as it is",
+            hint="plan it again with another --packer or more memory; --as minimalloc exports it anyway",
         )
 
 
@@ -119,8 +121,8 @@ def step_count(layout: Layout) -> int:
     return max((c.position + 1 for c in walk(layout.commands) if isinstance(c, Compute)), default=0)
 
 
-def moves(layout: Layout) -> tuple[Move, ...]:
-    """Every transfer in the order in which the program is written, arms one after another."""
+def moves(layout: Layout) -> tuple[PlannedTransfer, ...]:
+    """All transfers in the order of the program, arms one after another."""
     stores = {c.name for c in walk(layout.commands) if isinstance(c, DmaStart) and c.direction == "store"}
     starts: list[tuple[DmaStart, int]] = []
     due: dict[str, int] = {}
@@ -134,11 +136,11 @@ def moves(layout: Layout) -> tuple[Move, ...]:
                 step = _step(body, index, command.name in stores)
                 if step is not None and step.op == command.op:
                     due.setdefault(command.name, step.position)
-    return tuple(Move(start, step, due.get(start.name)) for start, step in starts)
+    return tuple(PlannedTransfer(start, step, due.get(start.name)) for start, step in starts)
 
 
 def _bodies(commands: tuple[Command, ...]) -> Iterator[tuple[Command, ...]]:
-    """The commands at the top, and those of every arm and loop."""
+    """The commands outside of arms and loops, then those of every arm and loop."""
     yield commands
     for command in walk(commands):
         match command:
@@ -150,9 +152,9 @@ def _bodies(commands: tuple[Command, ...]) -> Iterator[tuple[Command, ...]]:
                 pass
 
 
-def _step(body: tuple[Command, ...], index: int, behind: bool) -> Compute | None:
-    """The compute that a command belongs to: a load's comes next, a store's came before."""
-    between = body[index::-1] if behind else body[index:]
+def _step(body: tuple[Command, ...], index: int, backwards: bool) -> Compute | None:
+    """The compute that a command belongs to: for a load the next one, for a store the one before."""
+    between = body[index::-1] if backwards else body[index:]
     for command in between:
         if isinstance(command, Compute):
             return command
@@ -162,8 +164,8 @@ def _step(body: tuple[Command, ...], index: int, behind: bool) -> Compute | None
 
 
 def tensor_places(layout: Layout) -> dict[str, Located | None]:
-    """Where each tensor lies, in the order of first use; None for one that is in several places at different
-    times, or there only in part."""
+    """The place of each tensor, in the order of first use; None for a tensor that moves between places, or
+    that is only partly in SharedMemory."""
     found: dict[str, Located | None] = {}
     for place in _places(layout.commands):
         part = place.part

@@ -1,4 +1,4 @@
-"""Tables as Parquet: the same bytes for the same rows."""
+"""Tables as Parquet, with the same bytes for the same rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Kind = Literal["int64", "float64", "string"]
 
 
 def parquet_bytes(columns: Mapping[str, Kind], rows: Sequence[Sequence[object]]) -> bytes:
-    """One row group for each million rows, compressed by Snappy. Raises BadInput where pyarrow is missing."""
+    """A Parquet file with a row group for each million rows, compressed by Snappy. Raises BadInput where
+    pyarrow is missing."""
     arrow, parquet = pyarrow()
     fields = [arrow.field(name, getattr(arrow, kind)()) for name, kind in columns.items()]
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
@@ -24,7 +25,7 @@ def parquet_bytes(columns: Mapping[str, Kind], rows: Sequence[Sequence[object]])
 
 
 def pyarrow() -> tuple[Any, Any]:
-    """pyarrow and its Parquet. Raises BadInput where they are missing."""
+    """The modules pyarrow and pyarrow.parquet. Raises BadInput where they are missing."""
     try:
         arrow: Any = import_module("pyarrow")
         parquet: Any = import_module("pyarrow.parquet")

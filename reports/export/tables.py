@@ -7,18 +7,18 @@ import io
 from collections.abc import Iterable, Sequence
 
 from chipmodel.plan_file.contents import PlannedBuffer
-from reports.diff.result_file import Answer, AnswerOp
 from reports.export.layout import Layout
 from reports.export.parquet import parquet_bytes
+from reports.result_file import SavedOp, SavedResult
 from reports.words import CAUSES
 
-WORDS = ("op", "kind")
-"""The columns that are no numbers."""
+TEXT_COLUMNS = ("op", "kind")
+"""The columns of texts."""
 
 
 def minimalloc_csv(layout: Layout) -> str:
     """The buffers with their lifetimes ``[lower, upper)`` and offsets, as MiniMalloc and ``chipmodel pack``
-    read them. Columns ``alignment`` and ``gaps`` are there where the plan has any."""
+    read them, with columns ``alignment`` and ``gaps`` if the plan has any."""
     aligned, holes = layout.alignment > 1, any(len(b.live) > 1 for b in layout.buffers)
     head = ["id", "lower", "upper", "size"]
     head += ["alignment"] * aligned + ["gaps"] * holes + ["offset"]
@@ -39,19 +39,19 @@ def _gaps(buffer: PlannedBuffer) -> str:
     return " ".join(f"{before.stop}-{after.start}" for before, after in pairs)
 
 
-def ops_csv(answer: Answer) -> str:
-    """The ops of a run in linear order: work, cycles by cause, bytes. One column for each cause that the run
-    has, and the core where there are several."""
+def ops_csv(answer: SavedResult) -> str:
+    """The ops of a run in linear order: work, cycles by cause, bytes. There is a column for each cause that
+    the run has, and for the core where there are several."""
     return _text(*_ops(answer))
 
 
-def ops_parquet(answer: Answer) -> bytes:
-    """The same as Parquet. Raises BadInput where pyarrow is missing."""
+def ops_parquet(answer: SavedResult) -> bytes:
+    """The table of ``ops_csv`` as Parquet. Raises BadInput where pyarrow is missing."""
     head, rows = _ops(answer)
-    return parquet_bytes({name: "string" if name in WORDS else "int64" for name in head}, rows)
+    return parquet_bytes({name: "string" if name in TEXT_COLUMNS else "int64" for name in head}, rows)
 
 
-def _ops(answer: Answer) -> tuple[list[str], list[list[object]]]:
+def _ops(answer: SavedResult) -> tuple[list[str], list[list[object]]]:
     causes = [cause for cause in CAUSES if cause in answer.spent and cause != "finished"]
     causes += sorted(set(answer.spent) - {*causes, "compute", "finished"})
     many = answer.cores > 1
@@ -69,7 +69,7 @@ def _ops(answer: Answer) -> tuple[list[str], list[list[object]]]:
     return head, [_row(answer, op, causes, many) for op in answer.ops]
 
 
-def _row(answer: Answer, op: AnswerOp, causes: list[str], many: bool) -> list[object]:
+def _row(answer: SavedResult, op: SavedOp, causes: list[str], many: bool) -> list[object]:
     computed = op.spent.get("compute", 0)
     return [
         op.name,

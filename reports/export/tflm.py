@@ -22,13 +22,13 @@ SUBGRAPHS = 1
 AT_RUNTIME = -1
 HEADER = 3
 ARENA_ALIGNMENT = 16
-"""Of tensors in the arena: MicroArenaBufferAlignment in micro_arena_constants.h."""
+"""Bytes; MicroArenaBufferAlignment in micro_arena_constants.h."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfflinePlan:
-    """Tensors in the model's order with their offsets, the bytes of the arena's head that they end at, and
-    what the user should know."""
+    """Tensors in the model's order with their offsets, the bytes of the arena's head that they need, and
+    notes for the user."""
 
     tensors: tuple[tuple[str, int], ...]
     head_bytes: int
@@ -36,9 +36,9 @@ class OfflinePlan:
 
 
 def offline_plan(layout: Layout, names: Sequence[str] | None, file: str) -> OfflinePlan:
-    """The offsets of the tensors ``names`` (those of the plan in the order of first use if None).
+    """The offsets of the tensors ``names``, or of the plan's tensors in the order of first use if None.
 
-    Raises BadInput where no name is a tensor of the plan, or an offset has no place in 32 bits.
+    Raises BadInput where no name is a tensor of the plan, or where an offset does not fit 32 bits.
     """
     places = tensor_places(layout)
     listed = list(places) if names is None else list(names)
@@ -67,29 +67,29 @@ def _notes(layout: Layout, found: list[tuple[str, int]], listed: list[str]) -> l
     missing = [name for name in places if name not in set(listed)]
     notes: list[str] = []
     if moving:
-        notes.append(f"{_some(moving)} in no one place for all of its life: -1, planned at run time")
+        notes.append(f"{_named(moving)} not in one place for the whole lifetime: -1, planned at run time")
     if missing:
-        notes.append(f"{_some(missing)} in the plan and not in the list of tensors")
+        notes.append(f"{_named(missing)} in the plan but not in the list of tensors")
     odd = [name for name, offset in found if offset > 0 and offset % ARENA_ALIGNMENT]
     if odd:
-        notes.append(f"{_some(odd)} not aligned to {ARENA_ALIGNMENT} B, as the runtime aligns its own")
+        notes.append(f"{_named(odd)} not aligned to {ARENA_ALIGNMENT} B, the alignment of the runtime")
     return notes
 
 
-def _some(names: list[str]) -> str:
+def _named(names: list[str]) -> str:
     return (
         f"{shown(names[0])} is" if len(names) == 1 else f"{shown(names[0])} and {len(names) - 1:,} more are"
     )
 
 
 def offline_bytes(plan: OfflinePlan) -> bytes:
-    """The contents of the metadata's buffer."""
+    """The contents of the buffer that the metadata entry names."""
     offsets = [offset for _, offset in plan.tensors]
     return struct.pack(f"<{HEADER + len(offsets)}i", VERSION, SUBGRAPHS, len(offsets), *offsets)
 
 
 def read_offline(data: bytes) -> tuple[int, ...]:
-    """The offsets in such contents. Raises BadInput where the length is not what they say."""
+    """Read the offsets back. Raises BadInput where the length of ``data`` contradicts its header."""
     words = struct.unpack(f"<{len(data) // 4}i", data[: len(data) // 4 * 4])
     if len(data) % 4 or len(words) < HEADER or words[2] != len(words) - HEADER:
         raise BadInput(f"{len(data)} bytes are no offline memory plan", hint="export it with --as tflm")
@@ -97,7 +97,7 @@ def read_offline(data: bytes) -> tuple[int, ...]:
 
 
 def offline_table(plan: OfflinePlan) -> str:
-    """Index, offset and name of every tensor, for people."""
+    """Index, offset and name of every tensor as CSV."""
     rows = [f"{index},{offset},{_cell(name)}" for index, (name, offset) in enumerate(plan.tensors)]
     return "\n".join(["index,offset,tensor", *rows]) + "\n"
 

@@ -1,1 +1,1 @@
-"""One packing: summary, JSON document and page."""
+"""The answer to one packing problem: summary, JSON document and page."""

@@ -2,93 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from chipmodel.model.plan import Buffer, Plan, Problem, Status
-from reports.live_sets import Crowd, Profile, largest, profile
-from reports.words import count, percent, ratio, shortened, size
+from chipmodel.model.packing_answer import PackingAnswer, PackingProgress, compile_seconds
+from chipmodel.model.plan import Buffer
+from reports.words import count, percent, plural, ratio, shortened, size
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN_NAMES = 8
-COMPILING = "compiling"
+"""Names of buffers that the terminal lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What was known after ``seconds``: the best peak so far, if any, and the bound."""
-
-    seconds: float
-    peak: int | None
-    lower_bound: int
-    stage: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a packer found, checked. ``plan`` is correct but perhaps for the capacity; ``fits`` tells."""
-
-    source: str
-    problem: Problem
-    packer: str
-    status: Status
-    plan: Plan | None
-    lower_bound: int
-    seconds: float
-    proof: str = ""
-    explanation: tuple[str, ...] = ()
-    certificate: Mapping[str, object] | None = None
-    verified: bool | None = None
-    """Whether the certificate was verified; None where the bound rests on a solver's word."""
-    nodes: int = 0
-    trajectory: tuple[Point, ...] = ()
-    notes: tuple[str, ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Further keys of the JSON document."""
-
-    @cached_property
-    def peak(self) -> int | None:
-        """The end of the plan's highest buffer."""
-        return None if self.plan is None else self.plan.peak(self.problem)
-
-    @property
-    def gap(self) -> float | None:
-        """``(peak - bound) / bound``; none without a plan."""
-        if self.peak is None:
-            return None
-        return ratio(self.peak - self.lower_bound, self.lower_bound)
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is a plan, within the capacity if there is one."""
-        capacity = self.problem.capacity
-        return self.peak is not None and (capacity is None or self.peak <= capacity)
-
-    @cached_property
-    def curve(self) -> Profile:
-        """Bytes alive over time."""
-        return profile(self.problem)
-
-    @cached_property
-    def live_set(self) -> Crowd | None:
-        """The largest live set."""
-        return largest(self.problem, self.curve)
-
-    @cached_property
-    def culprits(self) -> tuple[Buffer, ...]:
-        """The buffers that explain why nothing fits, in the problem's order."""
-        names = set(self.explanation)
-        return tuple(b for b in self.problem.buffers if b.name in names)
-
-
-def document(answer: Answer) -> dict[str, object]:
-    """``answer`` as JSON values: bytes, seconds, shares of 1; null where there is no plan to speak of."""
+def document(answer: PackingAnswer) -> dict[str, object]:
+    """``answer`` as JSON values: bytes, seconds, shares of 1; null without a plan."""
     live = answer.live_set
     return {
         "source": answer.source,
@@ -116,19 +44,14 @@ def document(answer: Answer) -> dict[str, object]:
             "bytes": live.bytes,
             "buffers": [b.name for b in live.buffers],
         },
-        "trajectory": [_point(point) for point in answer.trajectory],
+        "trajectory": [_progress(point) for point in answer.trajectory],
         "notes": list(answer.notes),
         **answer.extra,
         "offsets": None if answer.plan is None else dict(answer.plan.offsets),
     }
 
 
-def json_text(answer: Answer) -> str:
-    """The document as text; one line for a plan's offsets would be unreadable, so indented."""
-    return json.dumps(document(answer), indent=2) + "\n"
-
-
-def _point(point: Point) -> dict[str, object]:
+def _progress(point: PackingProgress) -> dict[str, object]:
     return {
         "seconds": round(point.seconds, 6),
         "peak_bytes": point.peak,
@@ -137,17 +60,8 @@ def _point(point: Point) -> dict[str, object]:
     }
 
 
-def compile_seconds(trajectory: Sequence[Point]) -> float:
-    """How long the stages took in which search code was compiled, which happens once a machine."""
-    return sum(
-        after.seconds - point.seconds
-        for point, after in pairwise(trajectory)
-        if point.stage.startswith(COMPILING)
-    )
-
-
-def verdict(answer: Answer) -> str:
-    """The status, as people say it."""
+def verdict(answer: PackingAnswer) -> str:
+    """The status in one to three words."""
     if answer.status == "unknown":
         return "not decided"
     if answer.status == "infeasible":
@@ -160,53 +74,52 @@ def exact_size(total: int) -> str:
     return size(total) if abs(total) < 1024 else f"{size(total)} ({count(total)} B)"
 
 
-def headline(answer: Answer) -> str:
+def headline(answer: PackingAnswer) -> str:
     """The answer in a sentence or two."""
-    n = len(answer.problem.buffers)
-    who = f"{count(n)} buffer{'' if n == 1 else 's'}"
+    who = plural(len(answer.problem.buffers), "buffer")
     capacity = answer.problem.capacity
     if answer.status == "infeasible":
         return _infeasible(answer, who)
     if answer.peak is None or not answer.fits:
         within = "" if capacity is None else f" within the capacity of {exact_size(capacity)}"
         best = "" if answer.peak is None else f" The best one found needs {exact_size(answer.peak)}."
-        return f"No plan{within} was found for {who}, and none is ruled out.{best}"
-    room = "" if capacity is None else f", {percent(ratio(answer.peak, capacity))} of {exact_size(capacity)}"
-    fit = f"{who} fit in {exact_size(answer.peak)}{room}"
+        return f"No plan{within} was found for {who}, and it is not proven that there is none.{best}"
+    share = "" if capacity is None else f", {percent(ratio(answer.peak, capacity))} of {exact_size(capacity)}"
+    fit = f"{who} fit in {exact_size(answer.peak)}{share}"
     if answer.status == "optimal" or answer.peak == answer.lower_bound:
         return f"{fit}; no plan needs less."
-    return f"{fit}; whether {size(answer.peak - answer.lower_bound)} less would do is open."
+    return f"{fit}; a plan with {size(answer.peak - answer.lower_bound)} less is not ruled out."
 
 
-def _infeasible(answer: Answer, who: str) -> str:
+def _infeasible(answer: PackingAnswer, who: str) -> str:
     capacity = answer.problem.capacity
     if capacity is None:
-        return f"No plan of {who} keeps all constraints."
+        return f"No plan for {who} keeps all constraints."
     live = answer.live_set
     if live is not None and live.bytes > capacity:
         return (
-            f"No plan of {who} fits {exact_size(capacity)}: {len(live.buffers)} of them with "
+            f"No plan for {who} fits {exact_size(capacity)}: {len(live.buffers)} of them with "
             f"{exact_size(live.bytes)} are alive at once."
         )
-    return f"No plan of {who} fits {exact_size(capacity)}."
+    return f"No plan for {who} fits {exact_size(capacity)}."
 
 
-def grounds(answer: Answer) -> str:
-    """What the status rests on."""
+def grounds(answer: PackingAnswer) -> str:
+    """Why the status holds, in a few words."""
     if answer.proof:
         return answer.proof
     live = answer.live_set
     if answer.status == "optimal":
         if live is None or answer.lower_bound == live.bytes:
             return "the largest live set: every plan must hold it"
-        return "the packer's word"
+        return "the packer's own claim, not verified"
     if answer.status == "infeasible":
         return "the largest live set is larger than the capacity"
     return "a plan that passes the check" if answer.fits else "nothing is proven"
 
 
-def print_packing(answer: Answer, console: Console) -> None:
-    """Print the answer to ``console``: one screen, readable at 80 columns and without colour."""
+def print_packing(answer: PackingAnswer, console: Console) -> None:
+    """Print the answer to ``console`` on one screen, readable at 80 columns and without colour."""
     from rich.table import Table
     from rich.text import Text
 
@@ -230,7 +143,7 @@ def print_packing(answer: Answer, console: Console) -> None:
         console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
 
 
-def _rows(answer: Answer) -> list[tuple[str, str, str, str]]:
+def _rows(answer: PackingAnswer) -> list[tuple[str, str, str, str]]:
     rows: list[tuple[str, str, str, str]] = []
     capacity = answer.problem.capacity
     if answer.peak is not None:
@@ -247,15 +160,16 @@ def _rows(answer: Answer) -> list[tuple[str, str, str, str]]:
     total = sum(b.bytes for b in answer.problem.buffers)
     rows.append(("sum of sizes", count(total), "B", f"{count(len(answer.problem.buffers))} buffers"))
     compiling = compile_seconds(answer.trajectory)
-    apart = f", {compiling:.1f} s of it to compile or load code" if compiling >= 1 else ""
+    apart = f", {compiling:.1f} s of it for compiling" if compiling >= 1 else ""
     rows.append(("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}{apart}"))
     return rows
 
 
-def _remarks(answer: Answer) -> list[tuple[str, str]]:
-    remarks = [(f"Status {answer.status} rests on", grounds(answer))]
-    if answer.culprits:
-        remarks.append((f"Cannot be placed together ({len(answer.culprits):,})", _named(answer.culprits)))
+def _remarks(answer: PackingAnswer) -> list[tuple[str, str]]:
+    remarks = [(f"Reason for status {answer.status}", grounds(answer))]
+    if answer.unplaceable:
+        names = _named(answer.unplaceable)
+        remarks.append((f"Cannot be placed together ({len(answer.unplaceable):,})", names))
     live = answer.live_set
     if live is not None:
         remarks.append((f"Alive at {live.start} ({len(live.buffers):,})", _named(live.buffers)))

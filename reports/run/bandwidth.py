@@ -1,4 +1,4 @@
-"""Bytes that cross the Psram's bus over time: per transfer for the trace file, in equal bins for the page."""
+"""Psram bandwidth over time: per transfer for the trace file, in equal bins for the page."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Event
-from reports.run.figures import EVENTS, Category, Chart, faint, figure
+from reports.run.figures import EVENTS, Category, RunChart, faint, figure
 from reports.words import count, duration
 
 MOST_BINS = 480
+"""Bins of the chart."""
 KINDS = tuple(c for c in EVENTS if c.key in ("load weights", "load tensor", "store tensor"))
 
 
 def peak_rate(chip: Chip) -> float:
-    """MB/s (10^6 bytes) on the Psram's bus with data in every clock, without commands and latencies."""
+    """Peak MB/s (10^6 bytes) of the Psram's bus: data in every clock, without commands and latencies."""
     return float(chip.psram.clock_mhz * chip.psram.bytes_per_clock)
 
 
 def transfers(result: Result) -> list[Event]:
-    """The events in which bytes moved."""
+    """The events that moved bytes."""
     return [e for e in result.trace.events if e.unit == "dma" and not e.cause and e.bytes]
 
 
 def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
-    """The cycle of each change, and MB/s by kind of transfer from then on. A transfer's bytes are spread
-    evenly over its time."""
+    """The cycle of each change, and MB/s by kind of transfer from then on; a transfer's bytes are spread
+    evenly over its duration."""
     mhz = float(result.chip.core_mhz)
     changes: dict[int, list[tuple[Event, bool]]] = {}
     for event in transfers(result):
@@ -49,7 +50,7 @@ def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
 
 
 def bins(result: Result, most: int = MOST_BINS) -> tuple[list[Interval], dict[str, list[float]]]:
-    """The run in at most ``most`` equal stretches, and the bytes that each kind of transfer moved in each."""
+    """Cut the run into at most ``most`` equal bins; return them and the bytes by kind of transfer in each."""
     total = result.trace.cycles
     number = max(1, min(most, total))
     edges = [index * total // number for index in range(number + 1)]
@@ -65,7 +66,7 @@ def bins(result: Result, most: int = MOST_BINS) -> tuple[list[Interval], dict[st
     return [Interval(a, b) for a, b in pairwise(edges)], moved
 
 
-def bandwidth(result: Result, most: int = MOST_BINS) -> Chart:
+def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
     """MB/s over the cycles of the run by kind of transfer, stacked, below the peak of the bus."""
     spans, moved = bins(result, most)
     mhz = float(result.chip.core_mhz)
@@ -79,9 +80,9 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> Chart:
     traces.append(_line(result, peak))
     axis: dict[str, object] = {"title": {"text": "MB/s"}, "range": [0, peak * 1.08], "rangemode": "tozero"}
     width = max(1, len(spans[0])) if spans else 1
-    remark = f"Each step is the average over {count(width)} cycles, {duration(result.chip, width)}."
+    remark = f"Each value is the average over {count(width)} cycles ({duration(result.chip, width)})."
     drawn = figure(traces, result.trace.cycles, axis)
-    return Chart(drawn, (*legend, bus), len(spans), remark)
+    return RunChart(drawn, (*legend, bus), len(spans), remark)
 
 
 def _trace(

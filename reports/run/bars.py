@@ -1,4 +1,4 @@
-"""Events as bars: one each, or, where there are too many to draw, a few that keep every sum."""
+"""Events of a trace as bars: one each, or fewer bars with the same sums where there are too many to draw."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_BARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``events`` events of one unit and category, drawn over ``[start, stop)``. Merged bars lie end to
-    end inside the stretch that their events share with other categories, each as long as its sum."""
+    """``events`` events of one unit and category, drawn over ``[start, stop)``. A merged bar is as long as
+    the sum of its events; the merged bars of a segment of time lie end to end."""
 
     unit: Unit
     category: str
@@ -28,11 +28,11 @@ class Bar:
     events: int = 1
     channel: int = 0
     held: int = 0
-    """Cycles in which it stood still at work."""
+    """Cycles for which the unit stood still while at work."""
     core: int = 0
-    """Whose NPU it is, or whose memory the transfer was of."""
+    """The core of the NPU, or of the SharedMemory that the transfer accessed."""
     index: int = -1
-    """Of its (first) event in the trace."""
+    """Position in the trace of its first event."""
 
 
 def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
@@ -47,13 +47,13 @@ def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
     resolution = max(1, result.trace.cycles // most)
     shown = found
     while len(shown) > most and resolution < 2 * result.trace.cycles:
-        shown = [bar for stretch in _stretches(found, resolution) for bar in _merged(stretch)]
+        shown = [bar for segment in _segments(found, resolution) for bar in _merged(segment)]
         resolution *= 2
     return tuple(shown)
 
 
 def category(event: Event) -> str:
-    """What an event is coloured by."""
+    """The category that decides an event's colour: its cause of waiting, or its kind."""
     return event.cause or event.kind
 
 
@@ -75,26 +75,26 @@ def _bar(event: Event, index: int) -> Bar:
 
 
 def _row(bar: Bar) -> tuple[Unit, int]:
-    """What shares a row: all that one NPU did, or one channel."""
+    """The row of the chart: one for each NPU and each DMA channel."""
     return bar.unit, bar.core if bar.unit == "npu" else bar.channel
 
 
-def _stretches(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
-    """Neighbours of one unit, together at most ``resolution`` cycles long or alone."""
-    stretch: list[Bar] = []
+def _segments(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
+    """Neighbours of one row, together at most ``resolution`` cycles long or alone."""
+    segment: list[Bar] = []
     for bar in found:
-        if stretch and (_row(bar) != _row(stretch[0]) or bar.stop - stretch[0].start > resolution):
-            yield stretch
-            stretch = []
-        stretch.append(bar)
-    yield stretch
+        if segment and (_row(bar) != _row(segment[0]) or bar.stop - segment[0].start > resolution):
+            yield segment
+            segment = []
+        segment.append(bar)
+    yield segment
 
 
-def _merged(stretch: list[Bar]) -> Iterator[Bar]:
+def _merged(segment: list[Bar]) -> Iterator[Bar]:
     groups: dict[str, list[Bar]] = {}
-    for bar in stretch:
+    for bar in segment:
         groups.setdefault(bar.category, []).append(bar)
-    clock = stretch[0].start
+    clock = segment[0].start
     for group in groups.values():
         stop = clock + sum(b.stop - b.start for b in group)
         total = sum(b.bytes for b in group)

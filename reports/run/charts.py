@@ -1,4 +1,4 @@
-"""The charts of the simulation page: which there are, in which order, and what is said about each."""
+"""The charts of the simulation page in their order, with titles and explanations."""
 
 from __future__ import annotations
 
@@ -7,68 +7,69 @@ from dataclasses import dataclass
 
 from chipmodel.model.result import Result
 from reports.run.bandwidth import bandwidth, peak_rate
-from reports.run.digest import Digest
-from reports.run.figures import Chart, timeline
+from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
 from reports.run.roofline import roofline
+from reports.run.totals import RunTotals
 from reports.run.waterfall import waterfall
 from reports.words import mhz, size, verdict
 
 MAP_HINT = (
-    "Every box is a buffer: as wide as it lives, as high as it is large, at its address. "
-    "The line is the sum of the bytes alive."
+    "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
+    "The line is the sum of the sizes of all live buffers."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A chart with its words. ``kind`` is its class in the style sheet; ``linked`` charts show the same
-    cycles; ``height`` in pixels, where the style sheet cannot know it."""
+class ChartSection:
+    """A chart with its texts. ``kind`` is its class in the style sheet; ``linked`` charts zoom together;
+    ``height`` is in pixels, where it depends on the result."""
 
     id: str
     kind: str
     title: str
     hint: str
     label: str
-    """What it shows, for people who do not see it."""
-    chart: Chart
+    """Description for screen readers."""
+    chart: RunChart
     linked: bool = False
     height: int | None = None
 
 
-def over_time(result: Result, most: int) -> list[Section]:
-    """The charts over the cycles of the run: what the units did, the Psram's bandwidth, the memory."""
+def over_time(result: Result, most: int) -> list[ChartSection]:
+    """The charts over the cycles of the run: timeline, Psram bandwidth and memory map."""
     return [_timeline(result, most), _bandwidth(result), *_memories(result, most)]
 
 
-def _timeline(result: Result, most: int) -> Section:
+def _timeline(result: Result, most: int) -> ChartSection:
     rows = result.trace.cores + result.trace.channels
     hint = (
-        f"What the NPU and the DMA did, in cycles of the {mhz(result.chip.core_mhz)} core clock. A hatched "
-        "stretch is a wait, in the colour of what it waits for. Point at a bar, or press the arrow keys, and "
-        "lines lead to it from what it needed and from it to what it was needed for. Drag to zoom in, "
-        "double-click to zoom out; the charts over time move together."
+        f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
+        "Hatched bars are waits, in the colour of what is waited for. Point at a bar, or press the "
+        "arrow keys: solid lines lead to it from the bars it depends on, dashed lines from it to those "
+        "that depend on it. Drag to zoom in, double-click to zoom out; all charts over time move "
+        "together."
     )
     label = f"Timeline of the NPU and the DMA: {verdict(result)}. The tables below hold the same numbers."
     height = 130 + 46 * rows if result.cores else None
-    return Section("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)
+    return ChartSection("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)
 
 
-def _bandwidth(result: Result) -> Section:
+def _bandwidth(result: Result) -> ChartSection:
     peak = peak_rate(result.chip)
     hint = (
-        "What crosses the Psram's bus, stacked by kind. The dashed line is the bus with data in every clock; "
-        "commands, latencies and set-ups keep transfers below it."
+        "Traffic on the Psram's bus, stacked by kind. The dashed line is the peak of the bus, with data "
+        "in every clock; commands, latencies and set-up times keep transfers below it."
     )
     label = f"Psram bandwidth over time, of at most {peak:,.0f} MB/s."
-    return Section("bandwidth", "bandwidth", "Psram bandwidth", hint, label, bandwidth(result), True)
+    return ChartSection("bandwidth", "bandwidth", "Psram bandwidth", hint, label, bandwidth(result), True)
 
 
-def _memories(result: Result, most: int) -> list[Section]:
+def _memories(result: Result, most: int) -> list[ChartSection]:
     views = [(f"memory-{p.core}", f" of core {p.core}", result.on_core(p.core)) for p in result.cores]
     return [
-        Section(
+        ChartSection(
             id=name,
             kind="memory",
             title=f"SharedMemory{of}",
@@ -83,50 +84,50 @@ def _memories(result: Result, most: int) -> list[Section]:
     ]
 
 
-def of_work(result: Result, sums: Digest) -> tuple[Section, Section]:
-    """Where the time goes: from the ideal to the run, and each op below the chip's ceilings."""
+def of_work(result: Result, sums: RunTotals) -> tuple[ChartSection, ChartSection]:
+    """The waterfall and the roofline chart."""
     fall, roof = waterfall(result, sums), roofline(result, sums)
     return (
-        Section(
+        ChartSection(
             id="waterfall",
             kind="waterfall",
-            title="From ideal to actual",
-            hint="If nothing ever waited, a run would take what the NPU computes; each wait adds to it. "
-            "The mark on the run's bar is the bound that holds for any plan on this chip.",
+            title="From compute to run time",
+            hint="If the NPU never waited, a run would take the cycles that it computes; each wait adds to "
+            "them. The mark on the run's bar is the lower bound for any plan on this chip.",
             label="Waterfall of the NPU's cycles by cause. The tables below hold the same numbers.",
             chart=fall,
             height=84 + 34 * fall.marks,
         ),
-        Section(
+        ChartSection(
             id="roofline",
             kind="roofline",
             title="Roofline",
-            hint="Every op by the MACs that it does with each byte from or to Psram, and the MACs it got "
-            "done per second, waits included. The larger, the longer it took. An op above the slope got its "
-            "bytes while earlier ones ran.",
+            hint="Each op by its MACs per byte of Psram traffic and the MACs that it got done per second, "
+            "waits included. Larger marks took longer. An op above the slope had its weights loaded "
+            "while earlier ops ran.",
             label="Roofline of the ops. The table of ops holds the same numbers.",
             chart=roof,
         ),
     )
 
 
-def of_merging(result: Result) -> tuple[str, list[Section]]:
-    """What merging the arms saved in words, and the maps before and after, for each core; none where nothing
-    was merged."""
+def of_merging(result: Result) -> tuple[str, list[ChartSection]]:
+    """What merging the arms of branches saved, in words, and the maps before and after, for each core; empty
+    where nothing was merged."""
     if not result.cores:
         return saved_words(result), _merged(result, "", "")
     words: list[str] = []
-    sections: list[Section] = []
+    sections: list[ChartSection] = []
     for core in (plan.core for plan in result.cores):
         seen = result.on_core(core)
-        words += [f"Core {core}: {said}" for said in [saved_words(seen)] if said]
+        words += [f"Core {core}: {sentence}" for sentence in [saved_words(seen)] if sentence]
         sections += _merged(seen, f"-{core}", f" on core {core}")
     return " ".join(words), sections
 
 
-def _merged(result: Result, suffix: str, where: str) -> list[Section]:
+def _merged(result: Result, suffix: str, where: str) -> list[ChartSection]:
     return [
-        Section(
+        ChartSection(
             id=f"merging-{'before' if name == NONE else 'after'}{suffix}",
             kind="merging",
             title=f"{'Before' if name == NONE else 'After'}: --merge {name}{where}",
@@ -138,9 +139,9 @@ def _merged(result: Result, suffix: str, where: str) -> list[Section]:
     ]
 
 
-def charts_data(sections: Iterable[Section]) -> dict[str, object]:
-    """What the page's script draws: figures by id, which are linked, and what each bar of the timeline
-    needed."""
+def charts_data(sections: Iterable[ChartSection]) -> dict[str, object]:
+    """The data of the page's script: figures by id, the linked charts, and the dependencies between the bars
+    of the timeline."""
     listed = list(sections)
     return {
         "charts": {s.id: s.chart.figure for s in listed},

@@ -3,9 +3,9 @@
 Format: "Trace Event Format", Google, 2016: metadata events "M", complete events "X" with ``ts`` and
 ``dur`` in microseconds, flows "s" to "f" with ``bp`` "e", each end inside of a complete event, counters "C".
 
-Perfetto makes whole nanoseconds of ``ts`` and of ``dur``, each for itself, and drops a complete event that
-then begins before the one before it has ended (``CoerceToTs`` of importers/json; slice_tracker.cc). So both
-are whole nanoseconds here.
+Perfetto rounds ``ts`` and ``dur`` separately to whole nanoseconds, and drops a complete event that then
+begins before the previous one has ended (``CoerceToTs`` of importers/json; slice_tracker.cc). So both are
+whole nanoseconds here.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def trace_text(result: Result) -> str:
 
 
 def chrome_trace(result: Result) -> dict[str, object]:
-    """``result`` as the JSON object form of the format; one process, a thread per unit (and core).
+    """``result`` in the format's JSON object form: one process, with a thread for each NPU and DMA channel.
 
-    The clock is the core's: one microsecond is ``core_mhz`` cycles, rounded down to nanoseconds. Exact
-    cycles are in ``args``. Arrows lead from each transfer to the step that needed it, and from each step to
-    the store of what it made.
+    One microsecond is ``core_mhz`` cycles; times are rounded down to nanoseconds, exact cycles are in
+    ``args``. Arrows lead from each transfer to the step that depends on it, and from each step to the store
+    of its output.
     """
     return {
         "displayTimeUnit": "ns",
@@ -98,7 +98,7 @@ def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
 
 
 def _flows(result: Result) -> list[dict[str, object]]:
-    """Arrows between the NPU and the DMA; those between steps would say little more than their order."""
+    """Arrows between the NPU and the DMA; arrows between steps would show little more than their order."""
     events = result.trace.events
     pairs = [
         (events[other], event)
@@ -111,7 +111,7 @@ def _flows(result: Result) -> list[dict[str, object]]:
 
 
 def _flow(result: Result, number: int, source: Event, target: Event) -> list[dict[str, object]]:
-    """Both ends of an arrow, each at the start of its event."""
+    """Both ends of an arrow, at the starts of their events."""
     cores, mhz = result.trace.cores, result.chip.core_mhz
     shared = {"cat": "needs", "name": "needs", "id": number, "pid": PROCESS}
     return [
@@ -139,7 +139,8 @@ def _nanoseconds(cycle: int, mhz: Fraction) -> int:
 
 
 def _microseconds(nanoseconds: int) -> float:
-    """So that a thousand times it is not below ``nanoseconds``, whether a reader then rounds or truncates."""
+    """The nearest float that times 1000 is not below ``nanoseconds``, so that readers may round or
+    truncate."""
     found = nanoseconds / 1000
     return found if found * 1000.0 >= nanoseconds else nextafter(found, inf)
 
@@ -175,7 +176,7 @@ def _alive(result: Result, of: str) -> list[dict[str, object]]:
     return [
         {
             "ph": "C",
-            "name": f"SharedMemory bytes alive{of}",
+            "name": f"SharedMemory live bytes{of}",
             "pid": PROCESS,
             "tid": 0,
             "ts": _at(cycle, result.chip.core_mhz),

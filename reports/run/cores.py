@@ -1,4 +1,4 @@
-"""What each core of a chip with several did: for the terminal, the page and the JSON document."""
+"""Totals of each core of a chip with several cores, for the terminal, the page and the JSON document."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.result import CorePlan, Result
 from chipmodel.model.trace import Trace
-from reports.live_sets import unused_bytes
-from reports.run.digest import by_cause
+from reports.run.totals import by_cause
 from reports.words import AWAITED, count, percent, ratio, size
 
 if TYPE_CHECKING:
@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CoreTotals:
-    """One core over the whole run, in cycles and bytes."""
+    """Totals of one core over the whole run, in cycles and bytes."""
 
     core: int
     ops: int
     cycles: int
-    """Of the whole run, which are those that it computed and those of ``stalls``."""
+    """Cycles of the whole run: those of computing and those of ``stalls``."""
     compute_cycles: int
     stalls: Mapping[str, int]
-    """By cause, those after its last op (``finished``) included."""
+    """Cycles of waiting by cause, those after its last op (``finished``) included."""
     peak: int
     lower_bound: int
     unused: int
-    """External fragmentation, as ``compare`` has it: bytes below the peak that no live buffer takes."""
+    """See ``model.live_sets.unused_bytes``."""
     received_bytes: int
-    """Loaded of what other cores made, and ``sent_bytes`` stored of what they read."""
+    """Bytes loaded of tensors that other cores made."""
     sent_bytes: int
+    """Bytes stored of tensors that other cores read."""
     loaded_bytes: int
-    """All that was loaded, and all that was stored."""
+    """All bytes loaded."""
     stored_bytes: int
+    """All bytes stored."""
 
     @property
     def fragmentation(self) -> float:
@@ -46,7 +48,7 @@ class CoreTotals:
 
 
 def core_totals(result: Result) -> tuple[CoreTotals, ...]:
-    """By number; none for a chip with one core."""
+    """The totals by core number; empty for a chip with one core."""
     return tuple(_totals(plan, result.trace) for plan in result.cores)
 
 
@@ -72,16 +74,20 @@ def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
     )
 
 
+def speed_up_factor(result: Result) -> float | None:
+    """Cycles on one core of the same chip over those of the run; None where the program does not fit one
+    core, or where the chip has only one."""
+    return None if result.one_core_cycles is None else ratio(result.one_core_cycles, result.trace.cycles)
+
+
 def speed_up(result: Result) -> str:
-    """Against one core of the same chip, in words; empty where that does not fit, or is all there is."""
-    if result.one_core_cycles is None:
-        return ""
-    times = ratio(result.one_core_cycles, result.trace.cycles)
-    return f"{len(result.cores)} cores are {times:.2f} times as fast"
+    """The speed-up against one core in words; empty where it is not known."""
+    factor = speed_up_factor(result)
+    return "" if factor is None else f"{len(result.cores)} cores are {factor:.2f} times as fast"
 
 
 def cores_document(result: Result) -> dict[str, object]:
-    """``cores`` and ``one_core_cycles`` of the JSON document, or nothing for a chip with one core."""
+    """``cores`` and ``one_core_cycles`` of the JSON document; empty for a chip with one core."""
     if not result.cores:
         return {}
     return {
@@ -110,11 +116,11 @@ def cores_document(result: Result) -> dict[str, object]:
 
 
 def cores_table(result: Result) -> Table:
-    """One row a core, at 80 columns."""
+    """A row for each core, at 80 columns."""
     from rich.table import Table
     from rich.text import Text
 
-    title = Text("\nWhat each core does", "bold")
+    title = Text("\nCores", "bold")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
     heads = ("core", "ops", "computes", "waits mostly for", "peak", "fragm.", "received", "sent")
     for head in heads:
@@ -125,7 +131,7 @@ def cores_table(result: Result) -> Table:
 
 
 def core_cells(totals: CoreTotals) -> tuple[str, ...]:
-    """A row of the table, on the terminal."""
+    """A row of the terminal's table."""
     return (
         str(totals.core),
         count(totals.ops),
@@ -147,6 +153,6 @@ def _waits_for(totals: CoreTotals) -> str:
 
 
 def core_of_ops(result: Result) -> dict[str, int]:
-    """The core that runs each op, by name; 0 for all on a chip with one."""
+    """The core that runs each op, by the op's name; 0 on a chip with one core."""
     found = {op.name: 0 for op in ops(result.program.body)}
     return found | {op.name: plan.core for plan in result.cores for op in ops(plan.part.program.body)}

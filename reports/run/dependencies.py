@@ -1,7 +1,7 @@
-"""What each event of a trace had to wait for: the transfers and steps that made what it takes.
+"""The dependencies between the events of a trace: the transfers and steps whose results each event used.
 
-A step needs the loads that are due at it, and the last step of each op that makes an input of its op; a store
-needs the step that it is issued after; a load of a tensor needs the latest store of it; and a wait is for one
+A step depends on the loads that are due at it and on the last step of each op that makes an input of its op;
+a store on the step after which it is issued; a load of a tensor on the latest store of it; a wait on one
 transfer.
 """
 
@@ -17,16 +17,18 @@ from chipmodel.model.schedule import Transfer
 from chipmodel.model.trace import Event
 
 Needs = tuple[tuple[int, ...], ...]
-"""For each event of the trace the indices of those that it needed, ascending."""
+"""For each event of the trace the indices of the events that it depends on, ascending."""
 
 
 def needs(result: Result) -> Needs:
-    """The dependencies between the events of ``result.trace``, in the order of its events."""
-    found = _Found(result)
+    """Find what each event of ``result.trace`` depends on."""
+    found = _EventIndex(result)
     return tuple(tuple(sorted(set(found.of(event)))) for event in result.trace.events)
 
 
-class _Found:
+class _EventIndex:
+    """The events by step, op and transfer, in the order of their ends."""
+
     def __init__(self, result: Result) -> None:
         self.events = result.trace.events
         self.transfers = _transfers(result)
@@ -41,11 +43,11 @@ class _Found:
             if transfer.direction == "load":
                 self.loads[core, transfer.due].add(name)
         for index, event in enumerate(self.events):
-            self._file(index, event)
+            self._add(index, event)
         for indices in (*self.named.values(), *self.of_op.values(), *self.stores.values()):
             indices.sort(key=lambda i: self.events[i].stop)
 
-    def _file(self, index: int, event: Event) -> None:
+    def _add(self, index: int, event: Event) -> None:
         if event.cause:
             return
         if event.unit == "npu":
@@ -78,14 +80,14 @@ class _Found:
             yield from self._last(self.stores.get(transfer.part.name, []), event.start)
 
     def _awaited(self, event: Event) -> Iterator[int]:
-        """The transfer that ended with the wait."""
+        """The transfer that ended when the wait did."""
         named = self.named.get((event.core, event.name), [])
         at = bisect_left(named, event.stop, key=lambda i: self.events[i].stop)
         if at < len(named) and self.events[named[at]].stop == event.stop:
             yield named[at]
 
     def _last(self, indices: list[int], clock: int) -> Iterator[int]:
-        """The latest of them that had ended at ``clock``."""
+        """The latest of ``indices`` that had ended at ``clock``."""
         at = bisect_right(indices, clock, key=lambda i: self.events[i].stop)
         if at:
             yield indices[at - 1]
@@ -97,7 +99,7 @@ def _transfers(result: Result) -> dict[tuple[int, str], Transfer]:
 
 
 def _makers(listed: Mapping[str, Op]) -> dict[str, tuple[str, ...]]:
-    """For each op the others that write what it reads: several where arms do."""
+    """For each op the other ops that write its inputs: several for one tensor where arms of an ``if`` do."""
     writers: defaultdict[str, list[str]] = defaultdict(list)
     for op in listed.values():
         for tensor in op.outputs:

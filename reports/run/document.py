@@ -1,35 +1,26 @@
-"""The answer as JSON: plain numbers in bytes and cycles, the same bytes for the same input."""
+"""The result of a simulation as JSON values: numbers in bytes and cycles, the same for the same input."""
 
 from __future__ import annotations
 
-import json
-
 from chipmodel.model.result import Attempt, Result
 from chipmodel.model.schedule import Late
+from reports.ordering import order_document
+from reports.result_file import FORMAT
 from reports.run.cores import cores_document
-from reports.run.digest import Digest, Met, OpTotals, digest
-from reports.run.ordering import order_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
+from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
 from reports.words import ratio
-
-FORMAT = "chipmodel-result/1"
-"""``chipmodel diff`` reads documents of this format; a key that changes its meaning makes it another."""
-
-
-def json_text(result: Result) -> str:
-    """``document`` as JSON text."""
-    return json.dumps(document(result), indent=2) + "\n"
 
 
 def document(result: Result) -> dict[str, object]:
     """``result`` as JSON values. Sizes in bytes, times in cycles of the core clock unless a key says
-    otherwise, shares of 1. Nothing in it depends on the machine or on how long planning took.
+    otherwise, shares of 1. Nothing depends on the machine or on how long planning took.
 
-    Keys of one run follow the path that was simulated (``executed_macs``, everything in ``ops`` but
-    ``macs`` and ``steps``); ``macs`` counts every arm of every ``if``.
+    ``executed_macs`` and everything in ``ops`` but ``macs`` and ``steps`` are for the simulated path;
+    ``macs`` counts every arm of every ``if``.
     """
-    sums = digest(result)
+    sums = run_totals(result)
     return {
         "format": FORMAT,
         "workload": result.program.name,
@@ -56,7 +47,7 @@ def document(result: Result) -> dict[str, object]:
         "notes": list(result.program.notes),
         **cores_document(result),
         "ops": [_op(o) for o in sums.ops],
-        "bank_conflicts": [_met(m) for m in sums.met],
+        "bank_conflicts": [_bank_conflict(each) for each in sums.bank_conflicts],
     }
 
 
@@ -64,12 +55,12 @@ def _late(late: Late) -> dict[str, object]:
     return {"op": late.op, "position": late.position, "cycles": late.cycles}
 
 
-def _met(met: Met) -> dict[str, object]:
+def _bank_conflict(conflict: BankConflict) -> dict[str, object]:
     return {
-        "step": met.step,
-        "other": met.other,
-        "npu_cycles": met.npu_cycles,
-        "dma_cycles": met.dma_cycles,
+        "step": conflict.step,
+        "other": conflict.other,
+        "npu_cycles": conflict.npu_cycles,
+        "dma_cycles": conflict.dma_cycles,
     }
 
 
@@ -84,7 +75,7 @@ def _memory(result: Result) -> dict[str, object]:
     }
 
 
-def _time(result: Result, sums: Digest) -> dict[str, object]:
+def _time(result: Result, sums: RunTotals) -> dict[str, object]:
     total = result.trace.cycles
     return {
         "milliseconds": result.chip.milliseconds(total),
@@ -107,7 +98,7 @@ def _time(result: Result, sums: Digest) -> dict[str, object]:
     }
 
 
-def _work(result: Result, sums: Digest) -> dict[str, object]:
+def _work(result: Result, sums: RunTotals) -> dict[str, object]:
     return {
         "loaded_bytes": sums.loaded_bytes,
         "stored_bytes": sums.stored_bytes,

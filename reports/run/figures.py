@@ -1,7 +1,6 @@
 """The timeline as a plain plotly dict, and what all charts of the page share.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008), which stay apart for every common
-kind of colour vision. A wait has the colour of what it waits for, hatched.
+A wait has the colour of what it waits for, hatched.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ from dataclasses import dataclass
 from html import escape
 
 from chipmodel.model.result import Result
+from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs
 from reports.words import CAUSES, dma_name, duration, npu_name
 
-BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
-VERMILION = "#D55E00"
-GREY, PALE = "#8A919A", "#B8BEC6"
 LABEL_SIZE = 11
+"""Pixels of the names inside of bars and boxes."""
 LABELLED = 400
-"""With more marks than this, names inside of marks would cost more time than they tell."""
+"""With more bars or boxes than this, none has its name inside: few would be readable, and all cost time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """How one kind of event or buffer is drawn and called."""
+    """The name and the looks of one kind of event or buffer."""
 
     key: str
     label: str
@@ -54,6 +52,7 @@ EVENTS = (
 WORK = tuple(c.key for c in EVENTS[:4])
 """Categories of units at work."""
 MOST_NEEDED = 6
+"""Names of dependencies in a tooltip."""
 BUFFERS = (
     Category("tensor", "tensors", GREEN),
     Category("weights", "weights", ORANGE),
@@ -62,21 +61,21 @@ BUFFERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """A plotly figure, its legend, and what a reader should know about it."""
+class RunChart:
+    """A plotly figure, its legend, and a remark for the reader."""
 
     figure: dict[str, object]
     legend: tuple[Category, ...]
-    """In the order of the first traces of the figure."""
+    """Entries in the order of the figure's first traces."""
     marks: int
     remark: str = ""
     needs: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    """For each mark, by trace and point, the traces and points of the marks that it needed, one after
-    another; empty where that is not known."""
+    """For each mark, by trace and point, the marks that it depends on: trace, point, trace, point, ...; empty
+    where that is not known."""
 
 
-def timeline(result: Result, most: int = MOST_BARS) -> Chart:
-    """NPU (of each core) and DMA as rows over cycles; at most ``most`` bars."""
+def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
+    """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
     shown = bars(result, most)
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
     labelled = len(shown) <= LABELLED
@@ -97,16 +96,16 @@ def timeline(result: Result, most: int = MOST_BARS) -> Chart:
     events = len(result.trace.events)
     merged = len(shown) < events
     remark = (
-        f"{events:,} events are drawn as {len(shown):,} bars: neighbours of one kind are merged, "
-        "their cycles and bytes added up."
+        f"{events:,} events are drawn as {len(shown):,} bars: neighbours of one kind are merged into a bar "
+        "with the sum of their cycles and bytes."
         if merged
         else ""
     )
-    return Chart(drawn, legend, len(shown), remark, _needs(of_category, needed))
+    return RunChart(drawn, legend, len(shown), remark, _needs(of_category, needed))
 
 
 def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """As ``Chart.needs``; bars of several events have none."""
+    """As ``RunChart.needs``; bars of several events have none."""
     places = {
         b.index: (trace, point)
         for trace, members in enumerate(of_category)
@@ -166,23 +165,23 @@ def _title(result: Result, bar: Bar) -> str:
 
 
 def _needed(result: Result, bar: Bar, needed: Needs) -> str:
-    """The names of what a step or transfer needed, as a line of its own."""
+    """A line with the names of the events that a step or transfer depends on."""
     others = needed[bar.index] if bar.events == 1 and bar.category in WORK else ()
     names = list(dict.fromkeys(escape(result.trace.events[other].name) for other in others))
     more = f" and {len(names) - MOST_NEEDED:,} more" if len(names) > MOST_NEEDED else ""
-    return f"<br>needed {', '.join(names[:MOST_NEEDED])}{more}" if names else ""
+    return f"<br>depends on {', '.join(names[:MOST_NEEDED])}{more}" if names else ""
 
 
 def _detail(bar: Bar, many: bool) -> str:
     of = f" for {escape(bar.op)}" if bar.op and bar.op != bar.name else ""
     if many and bar.unit == "dma" and not bar.category.startswith(("nothing", "order", "finished")):
         of += f" of core {bar.core}"
-    held = f", of which it stood still for {bar.held:,} cycles" if bar.held else ""
+    held = f", stalled for {bar.held:,} of its cycles" if bar.held else ""
     return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
 
 
 def marker(category: Category) -> dict[str, object]:
-    """How plotly fills a mark of the category; ``page.js`` puts the page's own colour for ``paper``."""
+    """Plotly's marker for the category; ``page.js`` replaces ``paper`` by the page's own colour."""
     found: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
     if category.hatched:
         hatch = {
@@ -200,18 +199,18 @@ def marker(category: Category) -> dict[str, object]:
 
 
 def solid(category: Category) -> bool:
-    """Whether a name can be read inside of its marks."""
+    """Whether a name is readable inside of a mark of the category."""
     return not (category.hatched or category.faint)
 
 
 def faint(colour: str) -> str:
-    """The colour, mostly transparent."""
+    """``colour``, mostly transparent."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.18)"
 
 
 def labels(category: Category, names: Sequence[str]) -> dict[str, object]:
-    """Names inside of marks, where there is room."""
+    """Names inside of the marks that are large enough."""
     return {
         "text": [escape(name) for name in names],
         "textposition": "inside",
@@ -222,7 +221,7 @@ def labels(category: Category, names: Sequence[str]) -> dict[str, object]:
 
 
 def figure(traces: list[dict[str, object]], cycles: int, y_axis: dict[str, object]) -> dict[str, object]:
-    """A figure over the cycles of the run."""
+    """A figure whose horizontal axis is the cycles of the run."""
     layout = {
         "barmode": "overlay",
         "bargap": 0,

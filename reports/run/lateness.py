@@ -1,4 +1,4 @@
-"""Where a streamer that plans by time says that weights come too late, by op."""
+"""The weights that arrive too late, by op, as a streamer that plans by time forecast them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from reports.words import count, shortened
 
 @dataclass(frozen=True, slots=True)
 class LateOp:
-    """An op, how many of its steps wait for weights, and the core cycles of all of them in one run of it."""
+    """An op, its steps that wait for weights, and the core cycles of these waits in one execution of the
+    op."""
 
     op: str
     steps: int
@@ -18,7 +19,7 @@ class LateOp:
 
 
 def late_ops(schedule: Schedule) -> tuple[LateOp, ...]:
-    """The ops whose weights come too late, those that are late by most cycles first."""
+    """The ops whose weights arrive too late, those that wait the most cycles first."""
     found: dict[str, LateOp] = {}
     for late in schedule.late:
         known = found.get(late.op, LateOp(late.op, 0, 0))
@@ -27,5 +28,5 @@ def late_ops(schedule: Schedule) -> tuple[LateOp, ...]:
 
 
 def lateness(late: tuple[LateOp, ...]) -> str:
-    """The worst of them in words."""
+    """The worst ops in words."""
     return shortened([f"{each.op} by {count(each.cycles)} cycles" for each in late], 4)

@@ -1,7 +1,7 @@
-"""From positions to cycles: when each buffer was alive in the run, and how many bytes were.
+"""When each buffer was alive in the run, in cycles instead of positions, and how many bytes were alive.
 
-A step's time is that of its compute and of the NPU's waits on its behalf, because its buffers are
-kept through both. A loop visits its positions once per iteration; an arm that was not taken never.
+A step's time is that of its compute and of the NPU's waits for it, because its buffers are kept through both.
+A loop visits its positions once per iteration, an arm that was not taken never.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chipmodel.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class StepPass:
     """Steps visited in order of position: a loop body's next iteration begins the next pass."""
 
     positions: tuple[int, ...]
@@ -33,19 +33,19 @@ class Pass:
         return Interval(self.times[first].start, self.times[last - 1].stop)
 
 
-def passes(trace: Trace) -> tuple[Pass, ...]:
-    """The NPU's walk over the positions, cut wherever it goes back to an earlier one."""
+def passes(trace: Trace) -> tuple[StepPass, ...]:
+    """The steps that the NPU executed, cut into passes wherever it goes back to an earlier position."""
     walks: list[list[tuple[int, Interval]]] = [[]]
     for position, time in _visits(trace):
         if walks[-1] and position < walks[-1][-1][0]:
             walks.append([])
         walks[-1].append((position, time))
-    return tuple(Pass(tuple(p for p, _ in w), tuple(t for _, t in w)) for w in walks if w)
+    return tuple(StepPass(tuple(p for p, _ in w), tuple(t for _, t in w)) for w in walks if w)
 
 
 def _visits(trace: Trace) -> Iterator[tuple[int, Interval]]:
-    """Each compute's position and time. A wait for a load is a part of the step that comes after it, a
-    wait for a store of the step before, as a schedule orders them."""
+    """Each compute's position and time. A wait for a load is part of the step after it, a wait for a store
+    part of the step before it, as schedules order them."""
     position, start, stop = -1, 0, 0
     pending: int | None = None
     for event in trace.events:
@@ -65,16 +65,16 @@ def _visits(trace: Trace) -> Iterator[tuple[int, Interval]]:
 
 
 def lifetimes(result: Result) -> dict[str, tuple[Interval, ...]]:
-    """Cycles in which each buffer of the problem was alive, by name; empty for arms not taken.
+    """The cycles in which each buffer of the problem was alive, by name; empty in arms that were not taken.
 
-    Spans that touch are one span, so a buffer kept through a loop is one span, and one that lives
-    for a part of the loop's body has one per iteration.
+    Spans that touch are joined: a buffer kept through a loop has one span, and one that lives for a part of
+    the loop's body has one per iteration.
     """
     walks = passes(result.trace)
     return {b.name: _spans(b, walks) for b in result.problem.buffers}
 
 
-def _spans(buffer: Buffer, walks: Iterable[Pass]) -> tuple[Interval, ...]:
+def _spans(buffer: Buffer, walks: Iterable[StepPass]) -> tuple[Interval, ...]:
     return merged(walk.alive(live) for walk in walks for live in buffer.live)
 
 

@@ -1,4 +1,4 @@
-"""What binds the lower bound on the time, and how full Psram is, in words."""
+"""What sets the lower bound on the time, and how full Psram is, in words."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from reports.words import count, size
 
 UNITS = {"npu": "the NPU", "dma": "the DMA engine"}
 MOST_SHOWN = 4
+"""Segments that are listed one by one."""
 
 
 def bound_words(bound: TimeBound) -> str:
-    """Which unit is busy where, at least: all stretches where there are few, else sums and the largest."""
+    """Which unit is busy at least how long in which segments of the run: all segments where there are few,
+    else the sums and the largest."""
     bindings = bound.bindings
     if len(bindings) <= MOST_SHOWN:
-        return "; ".join(map(_stretch, bindings))
+        return "; ".join(map(_segment, bindings))
     sums = [
-        f"{UNITS[unit]} {count(sum(b.cycles for b in of_unit))} cycles in {len(of_unit)} stretches"
+        f"{UNITS[unit]} {count(sum(b.cycles for b in of_unit))} cycles in {len(of_unit)} segments"
         for unit in UNITS
         if (of_unit := [b for b in bindings if b.unit == unit])
     ]
     largest = max(bindings, key=lambda b: b.cycles)
-    return f"{', '.join(sums)}; most of it: {_stretch(largest)}"
+    return f"{', '.join(sums)}; most of it: {_segment(largest)}"
 
 
 def psram_words(result: Result) -> str:
-    """Weights and tensors in Psram against its size, of which the simulation takes no notice."""
+    """Weights and tensors in Psram against its size, which the simulation does not enforce."""
     return f"weights and tensors take {size(result.psram_bytes)} of {size(result.chip.psram.bytes)}"
 
 
-def _stretch(binding: Binding) -> str:
+def _segment(binding: Binding) -> str:
     where = (
         f"from {binding.first} to {binding.last}" if binding.first != binding.last else f"at {binding.last}"
     )

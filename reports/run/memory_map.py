@@ -1,4 +1,4 @@
-"""SharedMemory over the cycles of a run: every buffer as a box of cycles by addresses."""
+"""The map of SharedMemory over the cycles of a run: every buffer is a box, cycles wide and bytes high."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from html import escape
 
 from chipmodel.model.interval import Interval, hull
+from chipmodel.model.live_sets import thinned
 from chipmodel.model.result import Result
 from reports.run.bars import MOST_BARS
-from reports.run.figures import BUFFERS, LABELLED, Category, Chart, figure, labels, marker
+from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, figure, labels, marker
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.words import KIB, percent, ratio, size
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A buffer over one stretch of cycles."""
+class BufferBox:
+    """A buffer during one span of cycles."""
 
     name: str
     kind: str
@@ -25,8 +26,9 @@ class Box:
     span: Interval
 
 
-def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
-    """Every buffer as a box of cycles by addresses, with the bytes alive and the capacity."""
+def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
+    """Every buffer as a box at its address, with the curve of live bytes and the capacity; at most ``most``
+    boxes."""
     spans = lifetimes(result)
     boxes = _boxes(result, spans)
     hulls = len(boxes) > most
@@ -38,9 +40,9 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
     labelled = len(boxes) <= LABELLED
     traces = [_box_trace(c, [b for b in boxes if b.kind == c.key], labelled) for c in legend]
-    profile = _thinned(alive_bytes(result, spans), most)
+    profile = thinned(alive_bytes(result, spans), most)
     top = _top(result)
-    lines = [Category("alive", "bytes alive", "ink")]
+    lines = [Category("alive", "live bytes", "ink")]
     traces.append(_profile_trace(profile))
     if top >= result.capacity:
         lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
@@ -54,11 +56,11 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     remarks = [_scale(result, top)]
     if hulls:
         remarks.append(
-            "Every buffer is one box from its first to its last use, iterations of loops included."
+            "Every buffer is one box from its first to its last use, over all iterations of loops."
         )
     if small > 0:
         remarks.append(f"The {small:,} buffers with the fewest bytes times cycles are not drawn.")
-    return Chart(
+    return RunChart(
         figure(traces, result.trace.cycles, axis),
         (*legend, *lines),
         len(boxes),
@@ -66,18 +68,18 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     )
 
 
-def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[Box]:
+def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[BufferBox]:
     offsets = result.solved.plan.offsets
     specs = result.schedule.buffers
     return [
-        Box(b.name, specs[b.name].kind if b.name in specs else "tensor", offsets[b.name], b.bytes, span)
+        BufferBox(b.name, specs[b.name].kind if b.name in specs else "tensor", offsets[b.name], b.bytes, span)
         for b in result.problem.buffers
         if b.name in offsets
         for span in spans.get(b.name, ())
     ]
 
 
-def _box_trace(category: Category, boxes: list[Box], labelled: bool) -> dict[str, object]:
+def _box_trace(category: Category, boxes: list[BufferBox], labelled: bool) -> dict[str, object]:
     lines = [
         "<b>%{customdata[0]}</b>",
         f"{category.label}: %{{customdata[1]:,}} B at %{{customdata[2]:,}} to %{{customdata[3]:,}}",
@@ -102,12 +104,12 @@ def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": "bytes alive",
+        "name": "live bytes",
         "x": [cycle for cycle, _ in profile],
         "y": [total / KIB for _, total in profile],
         "customdata": [total for _, total in profile],
         "line": {"shape": "hv", "width": 1.5, "color": "ink"},
-        "hovertemplate": "%{customdata:,} B alive from cycle %{x:,}<extra></extra>",
+        "hovertemplate": "%{customdata:,} B live from cycle %{x:,}<extra></extra>",
     }
 
 
@@ -124,7 +126,7 @@ def _capacity_trace(result: Result) -> dict[str, object]:
 
 
 def _top(result: Result) -> int:
-    """The highest address shown at first: the capacity, unless most of the chart would be empty."""
+    """The highest address shown: above the capacity, unless most of the chart would be empty."""
     highest = result.solved.peak
     if 0 < highest < result.capacity // 3:
         return highest * 5 // 4
@@ -138,11 +140,3 @@ def _scale(result: Result, top: int) -> str:
     return (
         f"The plan uses {used} of SharedMemory: its capacity of {size(result.capacity)} lies above the chart."
     )
-
-
-def _thinned(profile: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """The same with at most about ``most`` points: the highest of every run of neighbours."""
-    run = -(-len(profile) // most)
-    if run <= 1:
-        return profile
-    return [(profile[i][0], max(t for _, t in profile[i : i + run])) for i in range(0, len(profile), run)]

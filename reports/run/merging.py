@@ -1,7 +1,7 @@
-"""SharedMemory over the steps of the whole program, arms side by side, before and after arms share memory:
-the control-flow paper's Fig. 6 of a plan.
+"""SharedMemory over the steps of the whole program, arms side by side, before and after arms share memory.
 
-Positions instead of cycles, for no run takes all arms.
+The horizontal axis has positions instead of cycles, because no run takes all arms. Source of the chart: Wang
+et al. 2025, Fig. 6 (docs/references.md).
 """
 
 from __future__ import annotations
@@ -14,27 +14,16 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import Step, StepIf, StepLoop, StepNode, steps
-from reports.run.figures import (
-    BLUE,
-    GREEN,
-    LABELLED,
-    ORANGE,
-    PALE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    Category,
-    Chart,
-    marker,
-)
+from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
+from reports.run.figures import LABELLED, Category, RunChart, marker
 from reports.run.figures import labels as named
 from reports.words import KIB, percent, ratio, size
 
 NONE = "none"
-"""The merger that gives every arm a block of its own (``solvers.branches.mergers``)."""
+"""The merger that gives every arm memory of its own (``solvers.branches.mergers``)."""
 COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth or a later")
-OUTSIDE = Category("outside", "outside of arms", PALE)
+OUTSIDE = Category("outside", "outside of all arms", PALE)
 ARMS = tuple(
     Category(f"arm{index}", f"{word} arm of an if", colour)
     for index, (word, colour) in enumerate(zip(ORDINALS, COLOURS, strict=True))
@@ -42,8 +31,8 @@ ARMS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """An arm as positions; ``index`` among those of its ``if``."""
+class ArmExtent:
+    """The positions of an arm; ``index`` counts the arms of its ``if``."""
 
     fork: str
     name: str
@@ -51,15 +40,15 @@ class Arm:
     extent: Interval
 
 
-def arms_of(body: Sequence[StepNode]) -> Iterator[Arm]:
-    """Every arm with steps, outer ones before those inside of them."""
+def arms_of(body: Sequence[StepNode]) -> Iterator[ArmExtent]:
+    """Every arm that has steps, outer arms before the arms inside of them."""
     for node in body:
         match node:
             case StepIf():
                 for index, arm in enumerate(node.arms):
                     inside = [step.position for step in steps(arm.body)]
                     if inside:
-                        yield Arm(node.name, arm.name, index, Interval(min(inside), max(inside) + 1))
+                        yield ArmExtent(node.name, arm.name, index, Interval(min(inside), max(inside) + 1))
                     yield from arms_of(arm.body)
             case StepLoop():
                 yield from arms_of(node.body)
@@ -67,8 +56,8 @@ def arms_of(body: Sequence[StepNode]) -> Iterator[Arm]:
                 pass
 
 
-def arm_of(buffer: Buffer, arms: Sequence[Arm]) -> Arm | None:
-    """The innermost arm that a buffer lives in altogether."""
+def arm_of(buffer: Buffer, arms: Sequence[ArmExtent]) -> ArmExtent | None:
+    """The innermost arm that contains the whole lifetime of a buffer."""
     found = None
     for arm in arms:
         if buffer.live and all(
@@ -78,8 +67,8 @@ def arm_of(buffer: Buffer, arms: Sequence[Arm]) -> Arm | None:
     return found
 
 
-def merging(result: Result) -> dict[str, Chart]:
-    """The two maps by the name of their merger, with one scale; none where nothing was merged."""
+def merging(result: Result) -> dict[str, RunChart]:
+    """The two maps by the name of their merger, with one scale; empty where nothing was merged."""
     before = result.unmerged
     if before is None:
         return {}
@@ -90,20 +79,20 @@ def merging(result: Result) -> dict[str, Chart]:
 
 
 def saved_words(result: Result) -> str:
-    """What merging saved, in a sentence."""
+    """What merging saves, in a sentence; empty where nothing was merged."""
     before, after = result.unmerged, result.solved
     if before is None or not before.peak:
         return ""
     if after.peak == before.peak:
-        return f"Both need {size(after.peak)}: what is alive outside of the arms decides."
+        return f"Both need {size(after.peak)}: the buffers outside of the arms determine the peak."
     share = percent(ratio(abs(before.peak - after.peak), before.peak))
     word = "less" if after.peak < before.peak else "more"
     needs = f"--merge {result.merge} needs {size(after.peak)}"
     return f"{needs}, {share} {word} than the {size(before.peak)} of --merge {NONE}."
 
 
-def _map(result: Result, solved: Solved, arms: Sequence[Arm], top: float) -> Chart:
-    groups: dict[Category, list[tuple[Buffer, Arm | None]]] = {}
+def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) -> RunChart:
+    groups: dict[Category, list[tuple[Buffer, ArmExtent | None]]] = {}
     for buffer in result.problem.buffers:
         arm = arm_of(buffer, arms)
         category = OUTSIDE if arm is None else ARMS[min(arm.index, len(ARMS) - 1)]
@@ -115,12 +104,12 @@ def _map(result: Result, solved: Solved, arms: Sequence[Arm], top: float) -> Cha
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
     traces.append(_peak(solved, last))
     line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
-    return Chart(_figure(traces, last, top, arms), (*legend, line), boxes)
+    return RunChart(_figure(traces, last, top, arms), (*legend, line), boxes)
 
 
 def _trace(
     category: Category,
-    members: Sequence[tuple[Buffer, Arm | None]],
+    members: Sequence[tuple[Buffer, ArmExtent | None]],
     offsets: Mapping[str, int],
     labelled: bool,
 ) -> dict[str, object]:
@@ -148,7 +137,7 @@ def _trace(
     }
 
 
-def _where(arm: Arm | None) -> str:
+def _where(arm: ArmExtent | None) -> str:
     return "" if arm is None else f" in arm {escape(arm.name)} of {escape(arm.fork)}"
 
 
@@ -164,7 +153,9 @@ def _peak(solved: Solved, last: int) -> dict[str, object]:
     }
 
 
-def _figure(traces: list[dict[str, object]], last: int, top: float, arms: Sequence[Arm]) -> dict[str, object]:
+def _figure(
+    traces: list[dict[str, object]], last: int, top: float, arms: Sequence[ArmExtent]
+) -> dict[str, object]:
     edges = sorted({edge for arm in arms for edge in (arm.extent.start, arm.extent.stop)})
     lines = [
         {

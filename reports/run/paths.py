@@ -1,4 +1,4 @@
-"""What all paths through a program cost, in words: for the terminal, the JSON document and the page."""
+"""The costs of all paths through a program: for the terminal, the JSON document and the page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 MOST_PARTS = 12
 """Rows of the terminal's table of arms and loops."""
 MOST_RUNS = 3
-"""Runs of one decision that are written out."""
+"""Runs of equal decisions that are written out for one ``if`` or loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One figure of the answer: a label, cycles, and a remark."""
+class PathLine:
+    """One figure: a label, cycles, and a remark."""
 
     label: str
     cycles: str
@@ -30,8 +30,8 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class PartLine:
-    """An arm or a loop in words, outer ones before inner ones. ``share`` is of the expected cycles."""
+class ArmOrLoopLine:
+    """The texts of a table row for an arm or a loop. ``share`` is that of the expected cycles."""
 
     name: str
     arm: str
@@ -43,25 +43,25 @@ class PartLine:
     share: float
 
 
-def path_lines(result: Result) -> list[Line]:
-    """Best, expected and worst with how they are known; nothing where only one path is possible."""
+def path_lines(result: Result) -> list[PathLine]:
+    """Best, expected and worst cycles and how each is known; empty where only one path is possible."""
     paths = result.paths
     if paths is None or paths.count == 1:
         return []
-    seen = "" if paths.sample is None else "seen: "
+    seen = "" if paths.sample is None else "of the sample: "
     best, worst = paths.best, paths.worst
     lines = [
-        Line("best", count(best.cycles), _remark(result, best.cycles, seen + decided(best))),
-        Line("expected", cycles(paths.expected), _remark(result, round(paths.expected), method(paths))),
-        Line("worst", count(worst.cycles), _remark(result, worst.cycles, seen + decided(worst))),
+        PathLine("best", count(best.cycles), _remark(result, best.cycles, seen + decided(best))),
+        PathLine("expected", cycles(paths.expected), _remark(result, round(paths.expected), method(paths))),
+        PathLine("worst", count(worst.cycles), _remark(result, worst.cycles, seen + decided(worst))),
     ]
     if worst.lower_bound is not None:
         over = percent(ratio(worst.cycles - worst.lower_bound, worst.lower_bound))
         lines.append(
-            Line("bound of worst", count(worst.lower_bound), f"no plan's worst is below; gap {over}")
+            PathLine("bound of worst", count(worst.lower_bound), f"no plan has a lower worst; gap {over}")
         )
     path = {name: ((choice, 1),) for name, choice in sorted(result.trace.path.items())}
-    lines.append(Line("shown in detail", count(result.trace.cycles), _listed(path)))
+    lines.append(PathLine("path shown here", count(result.trace.cycles), _listed(path)))
     return lines
 
 
@@ -70,7 +70,7 @@ def _remark(result: Result, number: int, text: str) -> str:
 
 
 def method(paths: Paths) -> str:
-    """How the expected cycles are known."""
+    """How the expected cycles were found: exactly, or by a sample with its confidence interval."""
     many = f"{count(paths.count)} paths" if paths.count < MAX_COUNT else "more than 10^15 paths"
     sample = paths.sample
     if sample is None:
@@ -83,7 +83,7 @@ def method(paths: Paths) -> str:
 
 
 def decided(extreme: Extreme) -> str:
-    """What a path decides, as ``gate=face, decode=3``."""
+    """The decisions of a path, as ``gate=face, decode=3``."""
     return _listed(extreme.decisions)
 
 
@@ -92,7 +92,7 @@ def _listed(decisions: Mapping[str, Runs]) -> str:
 
 
 def _runs(runs: Runs) -> str:
-    """``face``, or ``face x3 nothing``: what was decided, one execution after another."""
+    """The decisions of consecutive executions: ``face``, or ``face x3 then nothing``."""
     if len(runs) == 1:
         return runs[0][0]
     shown = [choice if times == 1 else f"{choice} x{count(times)}" for choice, times in runs[:MOST_RUNS]]
@@ -100,17 +100,17 @@ def _runs(runs: Runs) -> str:
 
 
 def cycles(number: Fraction) -> str:
-    """Cycles that need not be whole, with one decimal where they are not."""
+    """Cycles with one decimal where they are not whole."""
     return count(number.numerator) if number.denominator == 1 else f"{float(number):,.1f}"
 
 
-def part_lines(paths: Paths) -> list[PartLine]:
-    """Every arm and every loop."""
+def part_lines(paths: Paths) -> list[ArmOrLoopLine]:
+    """A row for every arm and every loop, outer ones before inner ones."""
     return [_part_line(part, paths.expected) for part in paths.parts]
 
 
-def _part_line(part: PartCost, expected: Fraction) -> PartLine:
-    return PartLine(
+def _part_line(part: PartCost, expected: Fraction) -> ArmOrLoopLine:
+    return ArmOrLoopLine(
         name=part.name,
         arm="each iteration" if part.arm is None else part.arm,
         probability="" if part.arm is None else percent(float(part.probability)),
@@ -133,7 +133,7 @@ def parts_table(paths: Paths) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     for label in ("if or loop", "arm"):
         table.add_column(label, no_wrap=True, overflow="ellipsis", max_width=18)
-    for label in ("chance", "runs", "cycles each", "share of expected"):
+    for label in ("probability", "runs", "cycles each", "share of expected"):
         table.add_column(label, justify="right", no_wrap=True)
     for line in (lines[i] for i in kept):
         cells = line.probability, line.runs, line.each, percent(line.share)
@@ -142,7 +142,7 @@ def parts_table(paths: Paths) -> Table:
 
 
 def paths_document(result: Result) -> dict[str, object]:
-    """``paths`` of the JSON document, or nothing for a program without an ``if`` or ``loop``."""
+    """``paths`` of the JSON document; empty for a program without an ``if`` or ``loop``."""
     paths = result.paths
     if paths is None:
         return {}

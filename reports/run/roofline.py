@@ -1,35 +1,36 @@
-"""Each op by its MACs per byte of Psram traffic and the MACs that it got done per second, below the chip's
-two ceilings: what the array can do, and what the Psram's bus can bring (Williams et al., 2009, "Roofline").
+"""The roofline chart: each op by its MACs per byte of Psram traffic and the MACs that it got done per second,
+below the two ceilings of the chip: the MAC array, and the Psram's bus (Williams et al., 2009, "Roofline").
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log10
 
 from chipmodel.model.result import Result
+from reports.colours import BLUE, GREEN, ORANGE
 from reports.run.bandwidth import peak_rate
-from reports.run.digest import Digest, OpTotals
-from reports.run.figures import BLUE, GREEN, ORANGE, Category, Chart
-from reports.words import magnitude, percent, ratio
+from reports.run.figures import Category, RunChart
+from reports.run.totals import OpTotals, RunTotals
+from reports.words import magnitude, percent, plural, ratio
 
-NARROWEST = 8
-"""Bits of the operands that the highest ceiling is for."""
-SMALLEST, LARGEST = 7, 30
-"""Pixels of the markers of the shortest and longest op."""
+NARROWEST_BITS = 8
+"""Bits of the operands for which the array's ceiling is drawn."""
+SMALLEST_MARKER, LARGEST_MARKER = 7, 30
+"""Pixels of the markers of the shortest and the longest op."""
 MOST_POINTS = 1500
-"""More than this many ops are a cloud in any case."""
-NEAR = 0.3
-"""Decades within which two points' names would overlap."""
-NAMED = 8
-"""Ops that took longest have their names beside them."""
+"""Ops that are drawn at most."""
+OVERLAP_DECADES = 0.3
+"""Points less than this apart on both axes would have overlapping names."""
+NAMED_OPS = 8
+"""Ops that took longest and have their names next to them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """An op: MACs per byte (None without traffic), GMAC/s with its waits, and what the ceilings allow."""
+class RooflinePoint:
+    """An op: MACs per byte (None without traffic), GMAC/s with its waits, and the lower ceiling in GMAC/s."""
 
     op: OpTotals
     intensity: float | None
@@ -38,124 +39,165 @@ class Point:
 
     @property
     def bytes(self) -> int:
-        """Loaded and stored on its behalf."""
+        """Bytes loaded and stored for the op."""
         return self.op.loaded_bytes + self.op.stored_bytes
 
     @property
     def cycles(self) -> int:
-        """With its waits."""
+        """NPU cycles of the op, waits included."""
         return self.op.compute_cycles + self.op.stall_cycles
 
 
-MEMORY = Category("memory", "the Psram's bus is the lower ceiling", ORANGE)
-ARRAY = Category("array", "the array is the lower ceiling", BLUE)
-ONCHIP = Category("onchip", "no Psram traffic (at the right edge)", GREEN)
+@dataclass(frozen=True, slots=True)
+class _Ceilings:
+    """The array's GMAC/s and the Psram's peak GB/s."""
+
+    array: float
+    bus: float
+
+    @property
+    def ridge(self) -> float:
+        """MACs per byte at which both ceilings are equal."""
+        return self.array / self.bus
+
+    def at(self, intensity: float | None) -> float:
+        """The lower ceiling in GMAC/s; without Psram traffic that of the array."""
+        return self.array if intensity is None else min(self.array, intensity * self.bus)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranges:
+    """What the axes show: MACs per byte from ``low`` to ``high``, GMAC/s from ``floor`` to ``top``."""
+
+    low: float
+    high: float
+    floor: float
+    top: float
+
+
+MEMORY = Category("memory", "limited by the Psram's bus", ORANGE)
+ARRAY = Category("array", "limited by the MAC array", BLUE)
+ONCHIP = Category("onchip", "no Psram traffic (drawn at the right edge)", GREEN)
 CEILING = Category("alive", "ceilings", "ink")
+SYMBOLS = {MEMORY: "circle", ARRAY: "square", ONCHIP: "triangle-right"}
 
 
 def array_rate(result: Result) -> float:
-    """GMAC/s of the array with the narrowest operands."""
+    """Peak GMAC/s of the array with the narrowest operands."""
     rates = result.chip.npu.macs_per_cycle
-    return float(rates.get(NARROWEST, max(rates.values())) * result.chip.core_mhz) / 1000
+    return float(rates.get(NARROWEST_BITS, max(rates.values())) * result.chip.core_mhz) / 1000
 
 
-def points(result: Result, sums: Digest) -> tuple[Point, ...]:
-    """Every op that ran and multiplies, in linear order."""
-    top, bus, mhz = array_rate(result), peak_rate(result.chip) / 1000, float(result.chip.core_mhz)
-    found: list[Point] = []
+def _ceilings(result: Result) -> _Ceilings:
+    return _Ceilings(array_rate(result), peak_rate(result.chip) / 1000)
+
+
+def points(result: Result, sums: RunTotals) -> tuple[RooflinePoint, ...]:
+    """A point for every op that ran and has MACs, in linear order."""
+    ceilings, mhz = _ceilings(result), float(result.chip.core_mhz)
+    found: list[RooflinePoint] = []
     for op in sums.ops:
         macs, cycles = op.macs * op.runs, op.compute_cycles + op.stall_cycles
         moved = op.loaded_bytes + op.stored_bytes
         if macs and cycles:
             intensity = macs / moved if moved else None
-            ceiling = top if intensity is None else min(top, intensity * bus)
-            found.append(Point(op, intensity, macs / cycles * mhz / 1000, ceiling))
+            found.append(RooflinePoint(op, intensity, macs / cycles * mhz / 1000, ceilings.at(intensity)))
     return tuple(found)
 
 
-def roofline(result: Result, sums: Digest) -> Chart:
+def roofline(result: Result, sums: RunTotals) -> RunChart:
     """The chart; ``marks`` is the number of ops on it."""
-    found = points(result, sums)
-    shorter = len(found) - MOST_POINTS
-    if shorter > 0:
-        found = tuple(sorted(found, key=lambda p: -p.cycles)[:MOST_POINTS])
-    bus = peak_rate(result.chip) / 1000
-    top = array_rate(result)
-    ridge = top / bus
-    shown = [p.intensity for p in found if p.intensity is not None] or [ridge]
-    low, high = min(*shown, ridge) / 3, max(*shown, ridge) * 4
-    floor = min([p.speed for p in found] or [top]) / 3
-    groups = {
-        MEMORY: [p for p in found if p.intensity is not None and p.intensity < ridge],
-        ARRAY: [p for p in found if p.intensity is not None and p.intensity >= ridge],
-        ONCHIP: [p for p in found if p.intensity is None],
-    }
-    longest = max((p.cycles for p in found), default=1)
-    named = _named(found)
-    symbols = {MEMORY: "circle", ARRAY: "square", ONCHIP: "triangle-right"}
-    legend = tuple(category for category, members in groups.items() if members)
-    traces = [_trace(c, groups[c], symbols[c], high / 1.3, longest, named, result) for c in legend]
-    traces.append(_ceiling(low, high, ridge, top, bus))
-    left_out = sum(1 for op in sums.ops if op.runs and not op.macs)
-    return Chart(
-        _figure(traces, low, high, floor, top), (*legend, CEILING), len(found), _remark(left_out, shorter)
+    every = points(result, sums)
+    shown = every if len(every) <= MOST_POINTS else tuple(sorted(every, key=_longest_first)[:MOST_POINTS])
+    ceilings = _ceilings(result)
+    ranges = _ranges(shown, ceilings)
+    groups = _by_limit(shown, ceilings)
+    traces = [_trace(category, members, shown, ranges, result) for category, members in groups.items()]
+    traces.append(_ceiling_line(ceilings, ranges))
+    without_macs = sum(1 for op in sums.ops if op.runs and not op.macs)
+    remark = _remark(without_macs, len(every) > len(shown))
+    return RunChart(_figure(traces, ranges), (*groups, CEILING), len(shown), remark)
+
+
+def _longest_first(point: RooflinePoint) -> int:
+    return -point.cycles
+
+
+def _ranges(shown: Sequence[RooflinePoint], ceilings: _Ceilings) -> _Ranges:
+    """Ranges that show all points and the ridge, with a margin."""
+    ridge = ceilings.ridge
+    intensities = [p.intensity for p in shown if p.intensity is not None] or [ridge]
+    return _Ranges(
+        low=min(*intensities, ridge) / 3,
+        high=max(*intensities, ridge) * 4,
+        floor=min([p.speed for p in shown] or [ceilings.array]) / 3,
+        top=ceilings.array * 2,
     )
+
+
+def _by_limit(shown: Sequence[RooflinePoint], ceilings: _Ceilings) -> dict[Category, list[RooflinePoint]]:
+    """The points by the ceiling that limits them; only the groups that have any."""
+    groups: dict[Category, list[RooflinePoint]] = {MEMORY: [], ARRAY: [], ONCHIP: []}
+    for point in shown:
+        if point.intensity is None:
+            groups[ONCHIP].append(point)
+        else:
+            groups[MEMORY if point.intensity < ceilings.ridge else ARRAY].append(point)
+    return {category: members for category, members in groups.items() if members}
 
 
 def _trace(
     category: Category,
-    members: Sequence[Point],
-    symbol: str,
-    edge: float,
-    longest: int,
-    named: Mapping[str, str],
+    members: Sequence[RooflinePoint],
+    shown: Sequence[RooflinePoint],
+    ranges: _Ranges,
     result: Result,
 ) -> dict[str, object]:
+    names = _names(shown)
+    edge, longest = ranges.high / 1.3, max(p.cycles for p in shown)
     lines = [
         "<b>%{customdata[0]}</b>",
         "%{customdata[1]}",
         "%{y:.3~g} GMAC/s, %{customdata[2]} of its ceiling",
         "%{customdata[3]} of the run, %{customdata[4]:,} cycles",
     ]
-    whole = result.npu_cycles
     return {
         "type": "scatter",
         "mode": "markers+text",
         "name": category.label,
         "x": [edge if p.intensity is None else p.intensity for p in members],
         "y": [p.speed for p in members],
-        "text": [escape(named.get(p.op.name, "")) for p in members],
+        "text": [escape(names.get(p.op.name, "")) for p in members],
         "textposition": "bottom center",
         "textfont": {"size": 11, "color": "ink"},
         "marker": {
             "color": category.colour,
-            "symbol": symbol,
+            "symbol": SYMBOLS[category],
             "opacity": 0.85,
-            "size": [
-                round(SMALLEST + (LARGEST - SMALLEST) * ratio(p.cycles, longest) ** 0.5, 1) for p in members
-            ],
+            "size": [_marker_pixels(p, longest) for p in members],
             "line": {"width": 1, "color": "paper"},
         },
-        "customdata": [
-            [
-                escape(p.op.name),
-                _worked(p),
-                percent(ratio(p.speed, p.ceiling)),
-                percent(ratio(p.cycles, whole)),
-                p.cycles,
-            ]
-            for p in members
-        ],
+        "customdata": [_tooltip(p, result.npu_cycles) for p in members],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
     }
 
 
-def _named(found: Sequence[Point]) -> dict[str, str]:
-    """What stands beside the points of the ops that took longest: points that would have their names one
-    on another share one."""
-    labels: dict[str, tuple[Point, int]] = {}
-    for point in sorted(found, key=lambda p: -p.cycles)[:NAMED]:
-        near = next((name for name, (other, _) in labels.items() if _close(point, other)), None)
+def _marker_pixels(point: RooflinePoint, longest: int) -> float:
+    """The marker's diameter, so that its area grows with the op's cycles."""
+    grown: float = (LARGEST_MARKER - SMALLEST_MARKER) * ratio(point.cycles, longest) ** 0.5
+    return round(SMALLEST_MARKER + grown, 1)
+
+
+def _tooltip(point: RooflinePoint, run_cycles: int) -> list[object]:
+    of_ceiling, of_run = ratio(point.speed, point.ceiling), ratio(point.cycles, run_cycles)
+    return [escape(point.op.name), _work(point), percent(of_ceiling), percent(of_run), point.cycles]
+
+
+def _names(shown: Sequence[RooflinePoint]) -> dict[str, str]:
+    """Names next to the points of the ops that took longest; points whose names would overlap share one."""
+    labels: dict[str, tuple[RooflinePoint, int]] = {}
+    for point in sorted(shown, key=_longest_first)[:NAMED_OPS]:
+        near = next((name for name, (other, _) in labels.items() if _overlap(point, other)), None)
         if near is None:
             labels[point.op.name] = point, 0
         else:
@@ -163,68 +205,65 @@ def _named(found: Sequence[Point]) -> dict[str, str]:
     return {name: f"{name} +{more}" if more else name for name, (_, more) in labels.items()}
 
 
-def _close(a: Point, b: Point) -> bool:
+def _overlap(a: RooflinePoint, b: RooflinePoint) -> bool:
+    if abs(log10(a.speed / b.speed)) >= OVERLAP_DECADES:
+        return False
     if a.intensity is None or b.intensity is None:
-        return a.intensity is b.intensity and abs(log10(a.speed / b.speed)) < NEAR
-    return max(abs(log10(a.speed / b.speed)), abs(log10(a.intensity / b.intensity))) < NEAR
+        return a.intensity is b.intensity
+    return abs(log10(a.intensity / b.intensity)) < OVERLAP_DECADES
 
 
-def _worked(point: Point) -> str:
+def _work(point: RooflinePoint) -> str:
     macs = f"{magnitude(point.op.macs * point.op.runs)} MACs"
     if point.intensity is None:
-        return f"{macs}, nothing moved to or from Psram"
+        return f"{macs}, no Psram traffic"
     return f"{macs}, {point.bytes:,} B: {point.intensity:,.3g} MACs per byte"
 
 
-def _ceiling(low: float, high: float, ridge: float, top: float, bus: float) -> dict[str, object]:
+def _ceiling_line(ceilings: _Ceilings, ranges: _Ranges) -> dict[str, object]:
+    array, bus, ridge = ceilings.array, ceilings.bus, ceilings.ridge
     return {
         "type": "scatter",
         "mode": "lines",
         "name": "ceilings",
-        "x": [low, ridge, high],
-        "y": [low * bus, top, top],
+        "x": [ranges.low, ridge, ranges.high],
+        "y": [ranges.low * bus, array, array],
         "customdata": [
             f"Psram {bus:,.3g} GB/s",
-            f"the array's {top:,.4g} GMAC/s need {ridge:,.3g} MACs per byte",
-            f"array {top:,.4g} GMAC/s",
+            f"the array's {array:,.4g} GMAC/s need {ridge:,.3g} MACs per byte",
+            f"array {array:,.4g} GMAC/s",
         ],
         "line": {"width": 2, "color": "ink"},
         "hovertemplate": "%{customdata}<extra></extra>",
     }
 
 
-def _figure(
-    traces: list[dict[str, object]], low: float, high: float, floor: float, top: float
-) -> dict[str, object]:
-    def axis(title: str, least: float, most: float) -> dict[str, object]:
-        return {
-            "title": {"text": title},
-            "type": "log",
-            "range": [log10(least), log10(most)],
-            "dtick": 1,
-            "tickformat": ",~r",
-            "zeroline": False,
-        }
-
+def _figure(traces: list[dict[str, object]], ranges: _Ranges) -> dict[str, object]:
     return {
         "data": traces,
         "layout": {
             "showlegend": False,
             "hovermode": "closest",
             "dragmode": "zoom",
-            "xaxis": axis("MACs per byte moved to or from Psram", low, high),
-            "yaxis": axis("GMAC/s, waits included", floor, top * 2),
+            "xaxis": _log_axis("MACs per byte moved to or from Psram", ranges.low, ranges.high),
+            "yaxis": _log_axis("GMAC/s, waits included", ranges.floor, ranges.top),
         },
     }
 
 
-def _remark(left_out: int, shorter: int) -> str:
-    if shorter > 0:
+def _log_axis(title: str, least: float, most: float) -> dict[str, object]:
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "range": [log10(least), log10(most)],
+        "dtick": 1,
+        "tickformat": ",~r",
+        "zeroline": False,
+    }
+
+
+def _remark(without_macs: int, cut: bool) -> str:
+    if cut:
         return f"Only the {MOST_POINTS:,} ops with MACs that took longest are shown."
-    if not left_out:
-        return ""
-    return (
-        f"{left_out:,} ops without MACs are not shown."
-        if left_out > 1
-        else "One op without MACs is not shown."
-    )
+    verb = "is" if without_macs == 1 else "are"
+    return f"{plural(without_macs, 'op')} without MACs {verb} not shown." if without_macs else ""

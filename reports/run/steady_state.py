@@ -1,4 +1,5 @@
-"""A run of many inferences in figures: the first, every further one, what stays, what is moved each time."""
+"""Figures of a run of many inferences: cycles of the first and of each further one, resident weights,
+traffic."""
 
 from __future__ import annotations
 
@@ -13,24 +14,25 @@ from reports.words import count, duration, percent, ratio, shortened, size
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
-    """Cycles of the core clock. The further one is the last: from the end of the one before to its own."""
+class SteadyState:
+    """Figures of a run of several inferences, in cycles of the core clock."""
 
     inferences: int
     first_cycles: int
     further_cycles: int
+    """Cycles of the last inference, from the end of the one before to its own."""
     per_second: float
-    staying: dict[str, int]
-    """Bytes of weights that stay for all inferences, by op."""
+    resident: dict[str, int]
+    """Bytes of weights that stay in SharedMemory for all inferences, by op."""
     moved: dict[str, int]
-    """Bytes that the last inference moves, by the kind of the DMA engine's events."""
+    """Bytes that the last inference moves, by the kind of the DMA event."""
 
     @property
-    def staying_bytes(self) -> int:
-        return sum(self.staying.values())
+    def resident_bytes(self) -> int:
+        return sum(self.resident.values())
 
 
-def steady_of(result: Result) -> Steady | None:
+def steady_of(result: Result) -> SteadyState | None:
     """The figures of ``result``; None where it does not run several inferences."""
     if result.program.inferences == 1 or inferences_of(result.program, result.trace.path) < 2:
         return None
@@ -40,36 +42,36 @@ def steady_of(result: Result) -> Steady | None:
     for event in result.trace.of("dma"):
         if not event.cause and ends[-2] <= event.start < ends[-1]:
             moved[event.kind] += event.bytes
-    return Steady(
+    return SteadyState(
         inferences=len(ends),
         first_cycles=ends[0],
         further_cycles=further,
         per_second=float(result.chip.core_mhz) * 1e6 / further if further else 0.0,
-        staying=_staying(result),
+        resident=_resident_weights(result),
         moved=dict(sorted(moved.items())),
     )
 
 
 def inference_ends(result: Result) -> list[int]:
-    """The cycle at which each inference ends: its last op has computed, and what was to be stored at once is
-    stored. The last one ends with the run."""
+    """The cycle at which each inference ends: its last op has computed, and the stores that it waits for are
+    done. The last inference ends with the run."""
     body = next(node for node in result.program.body if isinstance(node, Loop)).body
     last = [node.name for node in body if isinstance(node, Op)][-1]
     position = max(step.position for step in steps(result.schedule.body) if step.op == last)
     ends: list[int] = []
-    behind = False
+    after_last_op = False
     for event in result.trace.of("npu"):
         if event.position == position and not event.cause:
             ends.append(event.stop)
-            behind = True
-        elif behind and event.cause == "output":
+            after_last_op = True
+        elif after_last_op and event.cause == "output":
             ends[-1] = event.stop
         else:
-            behind = False
+            after_last_op = False
     return [*ends[:-1], result.trace.cycles]
 
 
-def _staying(result: Result) -> dict[str, int]:
+def _resident_weights(result: Result) -> dict[str, int]:
     loop = next(node for node in result.schedule.body if isinstance(node, StepLoop) and node.name == LOOP)
     inside = {step.position for step in steps(loop.body)}
     kept: Counter[str] = Counter()
@@ -80,7 +82,7 @@ def _staying(result: Result) -> dict[str, int]:
 
 
 def steady_document(result: Result) -> dict[str, object]:
-    """For the JSON document: nothing of a single inference."""
+    """``steady_state`` of the JSON document; empty for a single inference."""
     found = steady_of(result)
     if found is None:
         return {}
@@ -91,9 +93,9 @@ def steady_document(result: Result) -> dict[str, object]:
             "first_cycles": found.first_cycles,
             "further_cycles": found.further_cycles,
             "inferences_per_second": found.per_second,
-            "staying_bytes": found.staying_bytes,
-            "staying": [
-                {"op": op, "bytes": kept, "of_bytes": blocks[op]} for op, kept in found.staying.items()
+            "resident_bytes": found.resident_bytes,
+            "resident": [
+                {"op": op, "bytes": kept, "of_bytes": blocks[op]} for op, kept in found.resident.items()
             ],
             "moved_bytes": found.moved,
         }
@@ -101,7 +103,7 @@ def steady_document(result: Result) -> dict[str, object]:
 
 
 def steady_rows(result: Result) -> list[tuple[str, str, str, str]]:
-    """Label, number, unit and remark of each figure."""
+    """Rows of the terminal's table: label, number, unit and remark."""
     found = steady_of(result)
     if found is None:
         return []
@@ -109,29 +111,29 @@ def steady_rows(result: Result) -> list[tuple[str, str, str, str]]:
         found.moved.get(kind, 0) for kind in ("load weights", "load tensor", "store tensor")
     )
     each = f"{duration(result.chip, found.further_cycles)}, {found.per_second:,.1f} a second"
-    share = percent(ratio(found.staying_bytes, result.program.weight_bytes))
+    share = percent(ratio(found.resident_bytes, result.program.weight_bytes))
     return [
         ("first inference", count(found.first_cycles), "cycles", duration(result.chip, found.first_cycles)),
-        ("every further one", count(found.further_cycles), "cycles", each),
-        ("weights that stay", count(found.staying_bytes), "B", f"{share} of all, for all inferences"),
+        ("each further one", count(found.further_cycles), "cycles", each),
+        ("resident weights", count(found.resident_bytes), "B", f"{share} of all weights"),
         (
-            "loaded each time",
+            "loaded for each",
             count(weights + tensors),
             "B",
             f"{size(weights)} weights, {size(tensors)} tensors",
         ),
-        ("stored each time", count(stored), "B", ""),
+        ("stored for each", count(stored), "B", ""),
     ]
 
 
-def staying_words(result: Result) -> str:
-    """The ops whose weights stay, those that stay in part with their share; empty for none."""
+def resident_words(result: Result) -> str:
+    """The ops whose weights are resident, with their share where it is only a part; empty for none."""
     found = steady_of(result)
     if found is None:
         return ""
     blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
     names = (
         op if kept >= blocks[op] else f"{op} ({percent(ratio(kept, blocks[op]))})"
-        for op, kept in found.staying.items()
+        for op, kept in found.resident.items()
     )
     return shortened(tuple(names))

@@ -1,23 +1,23 @@
-"""The answer for the terminal: one screen, readable at 80 columns, without colour and in ASCII."""
+"""The result of a simulation for the terminal: one screen, readable at 80 columns and without colour."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from chipmodel.model.result import Result
+from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cores import cores_table, speed_up
-from reports.run.digest import Digest, Met, OpTotals, digest
 from reports.run.lateness import late_ops, lateness
 from reports.run.limits import bound_words, psram_words
-from reports.run.ordering import FOR_THIS_ORDER, order_words
 from reports.run.paths import parts_table, path_lines
-from reports.run.steady_state import staying_words, steady_rows
+from reports.run.steady_state import resident_words, steady_rows
+from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
 from reports.words import (
     AWAITED,
     CAUSES,
+    compared_with_sync,
     count,
     duration,
-    gained,
     headline,
     magnitude,
     peak_gap,
@@ -32,18 +32,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-Row = tuple[str, str, str, str]
+FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""
 WORST_OPS = 8
-MOST_MET = 4
+"""Rows of the table of ops that wait."""
+MOST_CONFLICTS = 4
+"""Rows of the table of bank conflicts."""
 NAME_WIDTH = 24
+"""Characters of a name in a table."""
 
 
 def print_summary(result: Result, console: Console) -> None:
-    """Print the compact answer to ``console``; the only function here that writes anything."""
+    """Print the result to ``console``."""
     from rich.text import Text
 
-    sums = digest(result)
+    sums = run_totals(result)
     style = "bold green" if result.fits else "bold red"
     title = Text.assemble(
         (result.program.name, "bold"), f" on {result.chip.title}: ", (verdict(result), style)
@@ -65,14 +68,14 @@ def print_summary(result: Result, console: Console) -> None:
     worst = sorted((o for o in sums.ops if o.stall_cycles), key=lambda o: (-o.stall_cycles, o.name))
     if worst:
         console.print(_worst(worst[:WORST_OPS], result.npu_cycles - sums.compute_cycles))
-    if sums.met:
-        console.print(_met(sums.met))
+    if sums.bank_conflicts:
+        console.print(_conflict_table(sums.bank_conflicts))
     console.print()
     for label, text in _remarks(result):
         console.print(Text.assemble((f"{label}: ", "bold"), text), highlight=False)
 
 
-def _memory(result: Result) -> list[Row]:
+def _memory(result: Result) -> list[FigureRow]:
     solved = result.solved
     used = percent(ratio(solved.peak, result.capacity))
     return [
@@ -86,14 +89,14 @@ def _parameters(result: Result) -> str:
     return f"{magnitude(result.program.parameters)} parameters"
 
 
-def _time(result: Result, sums: Digest) -> list[Row]:
+def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
     total = result.trace.cycles
 
     of_all = f" of {result.trace.cores} cores" if result.cores else ""
     one = result.one_core_cycles
-    alone = [] if one is None else [("one core", count(one), "cycles", speed_up(result))]
+    alone = [] if one is None else [("on one core", count(one), "cycles", speed_up(result))]
 
-    def part(label: str, cycles: int) -> Row:
+    def part(label: str, cycles: int) -> FigureRow:
         return label, count(cycles), "cycles", percent(ratio(cycles, result.npu_cycles)) + of_all
 
     over = percent(ratio(total - result.lower_bound_cycles, result.lower_bound_cycles))
@@ -101,7 +104,7 @@ def _time(result: Result, sums: Digest) -> list[Row]:
         ("total", count(total), "cycles", duration(result.chip, total)),
         part("NPU computes", sums.compute_cycles),
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
-        ("sync", count(result.sync_cycles), "cycles", f"{result.schedule.streamer} is {gained(result)}"),
+        ("with streamer sync", count(result.sync_cycles), "cycles", compared_with_sync(result)),
         *alone,
         ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}{_ordered(result)}"),
     ]
@@ -111,17 +114,17 @@ def _ordered(result: Result) -> str:
     return FOR_THIS_ORDER if result.ordering else ""
 
 
-def _steady(result: Result) -> dict[str, list[Row]]:
+def _steady(result: Result) -> dict[str, list[FigureRow]]:
     rows = steady_rows(result)
     return {"Steady state": rows} if rows else {}
 
 
-def _paths(result: Result) -> dict[str, list[Row]]:
+def _paths(result: Result) -> dict[str, list[FigureRow]]:
     lines = path_lines(result)
     return {"Paths": [(line.label, line.cycles, "cycles", line.remark) for line in lines]} if lines else {}
 
 
-def _units(result: Result, sums: Digest) -> list[Row]:
+def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
     total = result.trace.cycles
     busy = ratio(sums.dma_cycles, total)
     hidden = percent(ratio(result.hidden_cycles, sums.dma_cycles))
@@ -130,16 +133,21 @@ def _units(result: Result, sums: Digest) -> list[Row]:
         ("stored", count(sums.stored_bytes), "B", ""),
         ("DMA busy", count(sums.dma_cycles), "cycles", percent(busy)),
         ("hidden by compute", count(result.hidden_cycles), "cycles", f"{hidden} of DMA time"),
-        ("MACs", count(sums.executed_macs), "", f"array {percent(sums.array_utilisation)} used while busy"),
+        (
+            "MACs",
+            count(sums.executed_macs),
+            "",
+            f"array {percent(sums.array_utilisation)} used while computing",
+        ),
     ]
 
 
-def _loads(sums: Digest) -> str:
+def _loads(sums: RunTotals) -> str:
     weights, tensors = (sums.moved_bytes.get(kind, 0) for kind in ("load weights", "load tensor"))
     return f"{size(weights)} weights, {size(tensors)} tensors"
 
 
-def _figures(sections: dict[str, list[Row]]) -> Table:
+def _figures(sections: dict[str, list[FigureRow]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -159,13 +167,13 @@ def _worst(worst: list[OpTotals], stalled: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    title = Text("\nWhere it stalls most", "bold")
+    title = Text("\nOps that wait most", "bold")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     table.add_column("op", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
     table.add_column("kind", no_wrap=True, overflow="ellipsis", max_width=14)
-    table.add_column("stall cycles", justify="right", no_wrap=True)
+    table.add_column("cycles waited", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("waits mostly for", no_wrap=True)
+    table.add_column("mostly for", no_wrap=True)
     for op in worst:
         cause = max(op.stalls, key=lambda c: op.stalls[c])
         share = percent(ratio(op.stall_cycles, stalled))
@@ -173,17 +181,17 @@ def _worst(worst: list[OpTotals], stalled: int) -> Table:
     return table
 
 
-def _met(met: tuple[Met, ...]) -> Table:
+def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    title = Text("\nWho meets whom on a bank of SharedMemory", "bold")
+    title = Text("\nBank conflicts in SharedMemory", "bold")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     table.add_column("step", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
     table.add_column("transfer", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH + 4)
     table.add_column("NPU loses", justify="right", no_wrap=True)
     table.add_column("DMA loses", justify="right", no_wrap=True)
-    for pair in met[:MOST_MET]:
+    for pair in conflicts[:MOST_CONFLICTS]:
         table.add_row(Text(pair.step), Text(pair.other), count(pair.npu_cycles), count(pair.dma_cycles))
     return table
 
@@ -195,9 +203,9 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("Psram is too small", psram_words(result)))
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
-    staying = staying_words(result)
+    staying = resident_words(result)
     if staying:
-        remarks.append(("Weights of these ops stay", staying))
+        remarks.append(("Weights resident for all inferences", staying))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:
@@ -206,10 +214,10 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     if late:
         remarks.append((f"Weights too late ({len(late):,} ops)", lateness(late)))
     if len(result.attempts) > 1:
-        rounds = [f"budget {size(a.budget)} -> peak {size(a.peak)}" for a in result.attempts]
+        rounds = [f"budget {size(a.budget)}, peak {size(a.peak)}" for a in result.attempts]
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
     if result.bound.bindings:
-        remarks.append(("Bound by", bound_words(result.bound)))
+        remarks.append(("Time lower bound set by", bound_words(result.bound)))
     return remarks + [("Note", note) for note in result.program.notes]
 
 

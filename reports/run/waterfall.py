@@ -1,22 +1,23 @@
-"""From what the NPU must compute to what the run takes: one bar for each cause of waiting, end to end."""
+"""A waterfall chart of the run: the cycles of computing, then those of each cause of waiting, end to end."""
 
 from __future__ import annotations
 
 from html import escape
 
 from chipmodel.model.result import Result
-from reports.run.digest import Digest
-from reports.run.figures import EVENTS, GREY, Category, Chart, marker
+from reports.colours import GREY
+from reports.run.figures import EVENTS, Category, RunChart, marker
+from reports.run.totals import RunTotals
 from reports.words import count, duration, percent, ratio
 
 BY_KEY = {category.key: category for category in EVENTS}
-TOTAL = Category("total", "one run", GREY)
+TOTAL = Category("total", "whole run", GREY)
 
 
-def waterfall(result: Result, sums: Digest) -> Chart:
-    """The NPU's cycles of the run: computing, then the waits with the longest first, then the run itself.
+def waterfall(result: Result, sums: RunTotals) -> RunChart:
+    """Bars for computing, the waits from the longest to the shortest, and the whole run.
 
-    On several cores each is the average over their NPUs, so that the bars still end at the run's cycles.
+    On several cores each bar is the average over their NPUs, so that they still end at the run's cycles.
     """
     cores = max(1, result.trace.cores)
     waits = sorted(sums.stalls.items(), key=lambda item: -item[1])
@@ -28,7 +29,7 @@ def waterfall(result: Result, sums: Digest) -> Chart:
         traces.append(_bar(result, category, base / cores, cycles / cores))
         base += cycles
     traces.append(_bar(result, TOTAL, 0, result.trace.cycles))
-    return Chart(_figure(result, traces, [*names, TOTAL.label]), (), len(steps) + 1, _remark(result))
+    return RunChart(_figure(result, traces, [*names, TOTAL.label]), (), len(steps) + 1, _remark(result))
 
 
 def _bar(result: Result, category: Category, base: float, cycles: float) -> dict[str, object]:
@@ -73,7 +74,7 @@ def _figure(result: Result, traces: list[dict[str, object]], names: list[str]) -
             "showlegend": False,
             "hovermode": "closest",
             "dragmode": False,
-            # Room for what is written behind the longest bar, on a narrow screen.
+            # On a narrow screen, space for the text next to the longest bar.
             "meta": {"narrow": [0, result.trace.cycles * 2.1]},
             "xaxis": {
                 "title": {"text": "cycles"},
@@ -96,6 +97,6 @@ def _figure(result: Result, traces: list[dict[str, object]], names: list[str]) -
 def _remark(result: Result) -> str:
     over = result.trace.cycles - result.lower_bound_cycles
     share = percent(ratio(over, result.trace.cycles))
-    words = f"The run is {count(over)} cycles above that bound, {share} of its time."
+    words = f"The run takes {count(over)} cycles more than that bound, {share} of its time."
     many = f" Bars are averages over the {result.trace.cores} NPUs." if result.trace.cores > 1 else ""
     return words + many

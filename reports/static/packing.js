@@ -37,10 +37,10 @@
   const sizes = BYTES.filter((b) => b > 0).map(Math.log2);
   const low = sizes.reduce((a, b) => Math.min(a, b), Infinity);
   const high = sizes.reduce((a, b) => Math.max(a, b), -Infinity);
-  const tights = data.box.map((i) => data.tight[i]);
-  const loose = tights.reduce((a, b) => Math.min(a, b), 1);
+  const pressures = data.box.map((i) => data.pressure[i]);
+  const lowest = pressures.reduce((a, b) => Math.min(a, b), 1);
   const share = (i) => {
-    const [value, from, to] = colouring === "size" ? [Math.log2(BYTES[i]), low, high] : [data.tight[i], loose, 1];
+    const [value, from, to] = colouring === "size" ? [Math.log2(BYTES[i]), low, high] : [data.pressure[i], lowest, 1];
     return to > from ? (value - from) / (to - from) : 1;
   };
   const mixed = (t) => {
@@ -131,7 +131,7 @@
       pen.beginPath(); pen.moveTo(m.l, y); pen.lineTo(this.width - m.r, y); pen.stroke();
       pen.setLineDash([]);
     }
-    // On a patch of paper, because boxes of any colour lie behind it.
+    // On a patch of the background colour, to be readable on boxes of any colour.
     label(middle, text, tone, shift = 0) {
       const { pen } = this, wide = pen.measureText(text).width, right = this.width - margin().r - 4 - shift;
       pen.globalAlpha = 0.88;
@@ -159,7 +159,7 @@
     return found;
   }
 
-  // Lines that lie on each other are one line with both names.
+  // Lines at the same height are one line with both names.
   const levels = (chart, names) => {
     const at = new Map();
     for (const [name, bytes, dash, tone] of names) {
@@ -168,7 +168,7 @@
       else at.set(bytes, { name, dash, tone });
     }
     for (const [bytes, { dash, tone }] of at) chart.line(bytes, dash, tone);
-    // Labels that would lie on each other stand side by side.
+    // Labels that would overlap are placed side by side.
     let last = -Infinity, shift = 0;
     for (const [bytes, { name, tone }] of [...at].sort((a, b) => b[0] - a[0])) {
       const y = chart.py(bytes), middle = y < margin().t + 18 ? y + 11 : y - 11;
@@ -189,10 +189,10 @@
       const top = chart.py(offset + bytes), bottom = chart.py(offset);
       const rgb = colour(i), width = right - left, height = bottom - top;
       pen.fillStyle = css(rgb);
-      // A pixel of paper between boxes, where there is room for it.
+      // A pixel of background between boxes that are large enough.
       const dx = width > 4 ? 0.5 : 0, dy = height > 4 ? 0.5 : 0;
       pen.fillRect(left + dx, top + dy, Math.max(0.6, width - 2 * dx), Math.max(0.6, height - 2 * dy));
-      // Only aliases lie on each other.
+      // Only colocated buffers (aliases) overlap.
       if (ALIASES) {
         pen.strokeStyle = theme.paper;
         pen.lineWidth = 1;
@@ -211,7 +211,7 @@
         }
       }
     }
-    outline(chart, data.culprits, theme.warn, 2);
+    outline(chart, data.unplaceable, theme.warn, 2);
     outline(chart, data.pinned, theme.ink, 1.5);
     if (marked >= 0) outline(chart, [marked], theme.ink, 3);
     for (const [name, start, stop] of data.memories) {
@@ -307,13 +307,13 @@
   const words = (chart, x, y) => {
     if (chart.canvas.id === "alive") {
       const time = Math.floor(chart.time(x));
-      return time < first || time >= last ? "" : `at ${number(time)}\n${number(aliveAt(time))} B alive`;
+      return time < first || time >= last ? "" : `time ${number(time)}\n${number(aliveAt(time))} B alive`;
     }
     const k = boxAt(chart, x, y);
     if (k < 0) return "";
     const i = data.box[k], end = OFFSETS[i] + BYTES[i];
     const pin = data.pinned.includes(i) ? "\npinned" : "";
-    return `${NAMES[i]}\n${number(BYTES[i])} B at ${number(OFFSETS[i])} to ${number(end)}\nalive [${number(data.start[k])}, ${number(data.stop[k])})\ntightness ${(100 * data.tight[i]).toFixed(1)}%${pin}`;
+    return `${NAMES[i]}\n${number(BYTES[i])} B at ${number(OFFSETS[i])} to ${number(end)}\nalive during [${number(data.start[k])}, ${number(data.stop[k])})\nmemory pressure ${(100 * data.pressure[i]).toFixed(1)}%${pin}`;
   };
   const hover = (chart, event) => {
     const box = chart.canvas.getBoundingClientRect(), m = margin();
@@ -429,7 +429,7 @@
   const paintScale = () => {
     if (!scale) return;
     const bySize = colouring === "size";
-    scale.querySelector("[data-low]").textContent = bySize ? size(2 ** (Number.isFinite(low) ? low : 0)) : `${(100 * loose).toFixed(0)}%`;
+    scale.querySelector("[data-low]").textContent = bySize ? size(2 ** (Number.isFinite(low) ? low : 0)) : `${(100 * lowest).toFixed(0)}%`;
     scale.querySelector("[data-high]").textContent = bySize ? size(2 ** (Number.isFinite(high) ? high : 0)) : "100% of the largest live set";
     scale.style.setProperty("--ramp", `linear-gradient(90deg, ${RAMP.map(css).join(",")})`);
   };
@@ -462,7 +462,7 @@
   window.addEventListener("resize", redraw);
   window.addEventListener("beforeprint", () => { theme = THEMES.light; draw(); });
   window.addEventListener("afterprint", () => { theme = THEMES[dark.matches ? "dark" : "light"]; draw(); });
-  // For tests and the curious: what is shown, and where the lower left corner of a box is.
+  // For tests: what is shown, and where the lower left corner of a box is.
   window.packing = {
     view: () => ({ ...view }),
     marked: () => (marked < 0 ? "" : NAMES[marked]),

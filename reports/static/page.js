@@ -103,7 +103,7 @@
     const cell = row.cells[column];
     return numeric ? Number(cell.textContent.replaceAll(",", "")) : cell.textContent;
   };
-  // Thousands of rows take long to lay out: those beyond the first are made when somebody scrolls, sorts or filters.
+  // Thousands of rows take long to lay out: those after the first are added when a reader scrolls, sorts or filters.
   let missing = data.rows;
   const made = (values) => {
     const row = document.createElement("tr");

@@ -27,7 +27,7 @@
   };
   const plan = (row) => {
     const { page } = data.points[row];
-    return page ? [" ", Object.assign(element("a", "plan"), { href: page, title: "The page of this plan" })] : [];
+    return page ? [" ", Object.assign(element("a", "plan"), { href: page, title: "Page of this plan" })] : [];
   };
   const line = (row, id) => {
     const made = element("tr");
@@ -80,7 +80,7 @@
     });
   }
 
-  // A point's own page: #point-KEY.
+  // The view of one point: #point-KEY.
   const overview = byId("overview"), page = byId("point");
   const TITLE = document.title;
   let scrolled = 0;
@@ -121,7 +121,7 @@
     byId("point-status").className = `status ${cells[row][STATUS].replaceAll(" ", "-")}`;
     byId("point-command").textContent = point.command;
     byId("point-note").textContent = point.note ?? "";
-    byId("point-plan").replaceChildren(...(point.page ? [Object.assign(element("a", "The page of this plan"), { href: point.page })] : []));
+    byId("point-plan").replaceChildren(...(point.page ? [Object.assign(element("a", "Page of this plan"), { href: point.page })] : []));
     byId("point-error").textContent = point.error ?? "";
     byId("point-error").hidden = !point.error;
     byId("point-facts").replaceChildren();

@@ -32,7 +32,7 @@
     }
   };
 
-  // One question in place of the medians: every planner's best plan, and below 0 its own bound as it rose.
+  // One question instead of the medians: every planner's best plan, and below 0 its own bound as it rises.
   const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const number = (value) => value.toLocaleString("en");
   const asQuestion = (chosen) => {
@@ -47,7 +47,7 @@
       trace.y = found.map((s) => s[1]);
       trace.text = found.map((s) => `${name}<br>peak ${number(s[2])} B after ${number(s[0])} s<br>bound ${number(s[4])} B`);
       bounds.push({ ...trace, mode: "lines", x: steps.map((s) => s[0]), y: steps.map((s) => s[3]), opacity: 0.5,
-        line: { ...trace.line, width: 1 }, text: steps.map((s) => `${name}<br>its bound ${number(s[4])} B after ${number(s[0])} s`) });
+        line: { ...trace.line, width: 1 }, text: steps.map((s) => `${name}<br>its own bound ${number(s[4])} B after ${number(s[0])} s`) });
     }
     return [...made, ...bounds];
   };

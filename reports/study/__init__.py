@@ -1,1 +1,1 @@
-"""A study: tables and page."""
+"""A study: terminal tables and page."""

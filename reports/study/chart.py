@@ -1,43 +1,43 @@
-"""A chart of the study page: a plotly figure, its legend, and what a narrow screen changes."""
+"""A chart of the study page: a plotly figure, its legend, and its layout on a narrow screen."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from reports.study.scale import Ticks
+from reports.study.scale import AxisLabels
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """How one kind of marks or lines is drawn and called; apart by shape as well as by colour."""
+class SeriesStyle:
+    """The name and the looks of one kind of marks or lines, which differ in shape as well as in colour."""
 
     label: str
     colour: str
     dash: str = ""
-    """Of a line, in plotly's words; empty for marks alone."""
+    """Plotly's name of the line's dashes; empty for marks alone."""
     symbol: str = ""
     traces: int = 1
-    """Of the figure that it stands for, in their order."""
+    """How many consecutive traces of the figure the entry stands for."""
 
-    def named(self, label: str) -> Mark:
-        """The same for something with a name."""
+    def named(self, label: str) -> SeriesStyle:
+        """The same style for a line with a name."""
         return replace(self, label=label, dash=self.dash or "solid")
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """A figure for plotly. Its colours of text, rules and paper are the page's."""
+class StudyChart:
+    """A plotly figure. The page sets the colours of texts, grid lines and background."""
 
     figure: Mapping[str, object]
-    legend: tuple[Mark, ...]
+    legend: tuple[SeriesStyle, ...]
     height: int
     """In pixels."""
     narrow: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What replaces parts of the layout on a narrow screen."""
+    """Replacements in the layout for a narrow screen."""
     remark: str = ""
 
 
-def axis(ticks: Ticks) -> dict[str, object]:
-    """What places the labels of an axis."""
+def axis(ticks: AxisLabels) -> dict[str, object]:
+    """Plotly's settings for an axis with these labels."""
     return {"tickmode": "array", "tickangle": 0, **ticks.axis()}

@@ -1,4 +1,4 @@
-"""The command line that asks one point of a study again."""
+"""The command line that repeats one point of a study."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from shlex import quote
 from chipmodel.model.study_row import Point
 
 SEARCHES = ("context-evolutionary", "context-rl", "hill-climb", "state-search", "exact", "search", "cp-sat")
-"""The packers that take limits."""
+"""The packers that search and take limits."""
 
 
 def command_line(point: Point) -> str:
-    """What to type for the same plan, from the folder of the study file."""
+    """The command for the same plan, to be typed in the folder of the study file."""
     plain, options = _split(point)
     words = ["chipmodel", "simulate" if point.chip else "pack", _file(plain)]
     if point.chip:
@@ -24,11 +24,11 @@ def command_line(point: Point) -> str:
 
 
 def command_note(point: Point) -> str:
-    """What the command does otherwise than the study, in a sentence; empty if nothing."""
+    """How the command differs from the study, in a sentence; empty if it does not."""
     if not point.chip or not (_limits(point) or point.packer in SEARCHES):
         return ""
     within = f" within {' '.join(_limits(point))}" if _limits(point) else ""
-    return f"The study sought the smallest peak{within}; simulate stops at the first plan that fits."
+    return f"The study searched for the smallest peak{within}; simulate stops at the first plan that fits."
 
 
 def _limits(point: Point) -> list[str]:
@@ -38,7 +38,7 @@ def _limits(point: Point) -> list[str]:
 
 
 def _split(point: Point) -> tuple[str, list[str]]:
-    """The workload without what a study may write behind its ``?``, and that as options of simulate."""
+    """The workload without a study's settings after its ``?``, and these as options of ``simulate``."""
     plain, _, query = point.workload.partition("?")
     own: list[str] = []
     options: list[str] = []

@@ -1,4 +1,4 @@
-"""The design space of a study that sweeps chips or their fields: what each design costs and takes."""
+"""The design space of a study that varies chips or their fields: memory and latency of each design."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import format_bytes, parse_bytes
+from chipmodel.model.study_results import StudyResults, swept_values
 from chipmodel.model.study_row import Row
-from reports.study.data import Study, swept_values
 
 MEMORY = "shared_memory.bytes"
 CHIP = "chip"
-NEAR = 0.05
-"""As near to the best latency as a designer would trade for memory."""
+TOLERATED_SLOWDOWN = 0.05
+"""The share by which a design may be slower than the best and still counts as fast enough (assumed)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A workload on one design of a chip, with the best plan of any planner."""
+    """A workload on one design of a chip, with the fastest plan of each planner."""
 
     workload: str
     settings: tuple[tuple[str, str], ...]
-    """The swept fields, and the chip where there are several."""
+    """Values of the varied fields, and the chip where there are several."""
     bytes: int
-    """Of SharedMemory."""
+    """Size of SharedMemory."""
     rows: tuple[Row, ...]
-    """The quickest that fits of every planner, the quickest of all first; empty where nothing fits."""
+    """The fastest row of every planner whose plan fits, the fastest of all first; empty where none fits."""
 
     @property
     def row(self) -> Row | None:
-        """The quickest of all planners."""
+        """The row of the fastest planner."""
         return self.rows[0] if self.rows else None
 
     @property
     def milliseconds(self) -> float:
-        """Of the quickest plan. Only for designs that have one."""
+        """Latency of the fastest plan. Only for designs that have one."""
         return _milliseconds(self.rows[0])
 
     def value(self, name: str) -> str:
-        """What the design has of a swept field."""
+        """The design's value of a varied field."""
         return dict(self.settings).get(name, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Enough:
-    """The smallest memory of a workload whose latency is within ``NEAR`` of the best."""
+class SufficientMemory:
+    """The smallest memory with which a workload's latency is within ``TOLERATED_SLOWDOWN`` of the best."""
 
     workload: str
-    """And the chip, where there are several to sweep."""
+    """With the chip, where memory is varied on several."""
     best: Design
     smallest: Design
     least: Design
-    """The smallest memory in which it runs at all."""
+    """The design with the smallest memory in which the workload fits."""
 
     @property
     def above(self) -> float:
-        """Share that the smallest is slower than the best."""
+        """The share by which the smallest is slower than the best."""
         return self.smallest.milliseconds / self.best.milliseconds - 1
 
 
-def axes(study: Study) -> tuple[str, ...]:
-    """The swept fields of networks, SharedMemory first, the others in the study's order; the chip last."""
+def axes(study: StudyResults) -> tuple[str, ...]:
+    """The varied fields of networks: SharedMemory first, the others in the study's order, the chip last."""
     networks = [row for row in study.rows if row.point.chip]
     found = list(swept_values(study))
     chips = len({row.point.chip for row in networks}) > 1
@@ -71,8 +71,8 @@ def axes(study: Study) -> tuple[str, ...]:
     return (*found, *([CHIP] if chips else []))
 
 
-def designs(study: Study) -> tuple[Design, ...]:
-    """Every workload on every design that was asked for and answered, in the study's order."""
+def designs(study: StudyResults) -> tuple[Design, ...]:
+    """Every workload on every design that has a row, in the study's order."""
     names = axes(study)
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Row]] = {}
     for row in study.rows:
@@ -80,7 +80,7 @@ def designs(study: Study) -> tuple[Design, ...]:
             groups.setdefault((row.point.workload, _settings(row, names)), []).append(row)
     sizes = _sizes(study.rows)
     found = (
-        Design(workload, settings, _bytes(rows, sizes), _quickest(study, rows))
+        Design(workload, settings, _bytes(rows, sizes), _fastest(study, rows))
         for (workload, settings), rows in groups.items()
     )
     return tuple(design for design in found if design.bytes)
@@ -91,7 +91,7 @@ def _settings(row: Row, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, values[name]) for name in names if name in values)
 
 
-def _quickest(study: Study, rows: Iterable[Row]) -> tuple[Row, ...]:
+def _fastest(study: StudyResults, rows: Iterable[Row]) -> tuple[Row, ...]:
     timed = [row for row in rows if row.fits and row.milliseconds is not None]
     timed.sort(key=lambda r: (_milliseconds(r), r.peak_bytes, r.seconds, r.key))
     first: dict[str, Row] = {}
@@ -106,18 +106,18 @@ def _milliseconds(row: Row) -> float:
 
 
 def _sizes(rows: Iterable[Row]) -> dict[str, int]:
-    """SharedMemory of each chip as far as some row without a change of it tells."""
+    """SharedMemory of each chip, where some row does not override it."""
     plain = (r for r in rows if MEMORY not in dict(r.point.overrides))
     return {row.point.chip: row.capacity_bytes for row in plain if row.capacity_bytes is not None}
 
 
 def _bytes(rows: Sequence[Row], sizes: dict[str, int]) -> int:
-    """Of the rows' design: as they tell, or as its settings do where all of them failed."""
-    told = [row.capacity_bytes for row in rows if row.capacity_bytes is not None]
-    if told:
-        return told[0]
-    said = dict(rows[0].point.overrides).get(MEMORY)
-    return sizes.get(rows[0].point.chip, 0) if said is None else int(number(MEMORY, said) or 0)
+    """SharedMemory of the rows' design, from its settings where all rows failed."""
+    known = [row.capacity_bytes for row in rows if row.capacity_bytes is not None]
+    if known:
+        return known[0]
+    override = dict(rows[0].point.overrides).get(MEMORY)
+    return sizes.get(rows[0].point.chip, 0) if override is None else int(number(MEMORY, override) or 0)
 
 
 def number(name: str, value: str) -> float | None:
@@ -129,7 +129,7 @@ def number(name: str, value: str) -> float | None:
 
 
 def front(found: Iterable[Design]) -> tuple[Design, ...]:
-    """Those that no other beats in bytes and in milliseconds, the smallest memory first."""
+    """The Pareto front of memory and latency, the smallest memory first."""
     best: list[Design] = []
     for design in sorted((d for d in found if d.row), key=lambda d: (d.bytes, d.milliseconds)):
         if not best or design.milliseconds < best[-1].milliseconds:
@@ -137,34 +137,34 @@ def front(found: Iterable[Design]) -> tuple[Design, ...]:
     return tuple(best)
 
 
-def enough(found: Sequence[Design]) -> tuple[Enough, ...]:
-    """Per workload the smallest memory that is nearly as quick as any, where memories differ; per chip as
-    well, where that is swept on several."""
+def sufficient_memories(found: Sequence[Design]) -> tuple[SufficientMemory, ...]:
+    """The smallest sufficient memory of each workload, where memories differ; of each chip as well, where
+    memory is varied on several."""
     groups: dict[tuple[str, str], list[Design]] = {}
     for design in found:
         chip = design.value(CHIP) if design.value(MEMORY) else ""
         groups.setdefault((design.workload, chip), []).append(design)
     return tuple(
-        _enough(f"{workload} on {chip}" if chip else workload, group)
+        _sufficient_memory(f"{workload} on {chip}" if chip else workload, group)
         for (workload, chip), group in groups.items()
         if len({design.bytes for design in group}) > 1 and any(design.row for design in group)
     )
 
 
-def _enough(workload: str, group: Sequence[Design]) -> Enough:
+def _sufficient_memory(workload: str, group: Sequence[Design]) -> SufficientMemory:
     fit = [design for design in group if design.row]
     best = min(fit, key=lambda d: (d.milliseconds, d.bytes))
-    near = [d for d in fit if d.milliseconds <= best.milliseconds * (1 + NEAR)]
+    near = [d for d in fit if d.milliseconds <= best.milliseconds * (1 + TOLERATED_SLOWDOWN)]
     smallest, least = (min(ds, key=lambda d: (d.bytes, d.milliseconds)) for ds in (near, fit))
-    return Enough(workload, best, smallest, least)
+    return SufficientMemory(workload, best, smallest, least)
 
 
-def design_words(study: Study) -> str:
+def design_words(study: StudyResults) -> str:
     """The smallest memory within 5% of the best latency: of each workload, or what all of them need."""
-    answers = enough(designs(study))
+    answers = sufficient_memories(designs(study))
     if not answers:
         return ""
-    near = f"within {NEAR:.0%} of the best latency"
+    near = f"within {TOLERATED_SLOWDOWN:.0%} of the best latency"
     if len(answers) == 1:
         only = answers[0]
         return f"The smallest memory {near} of {only.workload} is {format_bytes(only.smallest.bytes)}."

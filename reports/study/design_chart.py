@@ -1,4 +1,4 @@
-"""Latency against what a study sweeps: a small chart per workload, the Pareto front marked."""
+"""Latency over a field that a study varies: a small chart for each workload, with the Pareto front marked."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from html import escape
 from math import log2
 
 from chipmodel.files.sizes import format_bytes
+from chipmodel.model.study_results import StudyResults
 from chipmodel.model.study_row import Row
-from reports.run.figures import GREY
-from reports.study.chart import Chart, Mark, axis
-from reports.study.data import Study
+from reports.colours import GREY
+from reports.study.chart import SeriesStyle, StudyChart, axis
 from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
-from reports.study.scale import Ticks, outside_in, spread
+from reports.study.scale import AxisLabels, outside_in, spread
 from reports.study.strips import LINES
 from reports.words import count
 
 MOST_PANELS = 12
+"""Workloads with a chart."""
 HEIGHT = 270
-APART = 0.19
-"""Share of a small chart's width between two labels."""
+"""Pixels of a chart."""
+LABEL_DISTANCE = 0.19
+"""Least distance between two labels, as a share of a chart's width."""
 LOG_FROM = 6.0
-"""A range of so many times is drawn on a logarithmic axis."""
+"""Ratio of the largest to the smallest value from which the axis is logarithmic."""
 UNITS = (("bytes", "KiB"), ("_mhz", "MHz"), ("_ns", "ns"), ("_us", "µs"), ("_cycles", "cycles"))
-FRONT = Mark("Pareto front", GREY, symbol="circle-open")
+FRONT = SeriesStyle("Pareto front", GREY, symbol="circle-open")
 
 Series = tuple[str, list[tuple[Design, Row]]]
-"""A name, and designs with the row that is drawn of each."""
+"""The name of a line, and its designs with the row that is drawn for each."""
 
 
-def panels(study: Study, name: str, found: Sequence[Design]) -> tuple[tuple[str, Chart], ...]:
-    """For the swept field ``name``, a chart for every workload (the first ``MOST_PANELS``)."""
+def panels(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[tuple[str, StudyChart], ...]:
+    """A chart over the varied field ``name`` for each of the first ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
     for design in found:
         groups.setdefault(design.workload, []).append(design)
@@ -39,9 +41,9 @@ def panels(study: Study, name: str, found: Sequence[Design]) -> tuple[tuple[str,
     return tuple((workload, _panel(study, name, group, names)) for workload, group in drawn[:MOST_PANELS])
 
 
-def series_names(study: Study, name: str, found: Sequence[Design]) -> tuple[str, ...]:
-    """The lines of every panel: by planner and the other swept fields if they are few, else by these fields,
-    each with its best planner; else one line for the best of all."""
+def series_names(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[str, ...]:
+    """The lines of every chart: one for each planner and setting of the other varied fields if they are few,
+    else one for each setting with its best planner, else a single line for the best of all."""
     others = list(dict.fromkeys(setting_words(design, name) for design in found))
     if len(others) * len(study.planners) <= len(LINES):
         joined = [", ".join(filter(None, (other, planner))) for other in others for planner in study.planners]
@@ -49,14 +51,14 @@ def series_names(study: Study, name: str, found: Sequence[Design]) -> tuple[str,
     return tuple(others) if len(others) <= len(LINES) else ("",)
 
 
-def legend(names: Sequence[str], with_front: bool) -> tuple[Mark, ...]:
-    """What the panels of one field have in common."""
+def legend(names: Sequence[str], with_front: bool) -> tuple[SeriesStyle, ...]:
+    """The legend that all charts over one field share."""
     lines = [style.named(name) for style, name in zip(LINES, names, strict=False) if name]
     return (*lines, *([FRONT] if with_front else []))
 
 
-def _panel(study: Study, name: str, group: Sequence[Design], names: Sequence[str]) -> Chart:
-    scale = _Scale(name, group)
+def _panel(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> StudyChart:
+    scale = _SweepAxis(name, group)
     series = _series(study, name, group, names)
     traces = [_line(scale, LINES[k % len(LINES)], title, pairs) for k, (title, pairs) in enumerate(series)]
     if name == MEMORY:
@@ -66,11 +68,11 @@ def _panel(study: Study, name: str, group: Sequence[Design], names: Sequence[str
         "yaxis": {"title": {"text": "ms"}, "nticks": 5, "rangemode": "tozero"},
         "hovermode": "closest",
     }
-    return Chart({"data": traces, "layout": layout}, (), HEIGHT, {}, _missing(name, group))
+    return StudyChart({"data": traces, "layout": layout}, (), HEIGHT, {}, _missing(name, group))
 
 
-def _series(study: Study, name: str, group: Sequence[Design], names: Sequence[str]) -> list[Series]:
-    """One line each, empty where the workload has nothing of it."""
+def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> list[Series]:
+    """One line for each name, empty where the workload has no such row."""
     if names == ("",):
         best: dict[str, tuple[Design, Row]] = {}
         for design in group:
@@ -93,8 +95,8 @@ def _value(name: str, design: Design) -> str:
     return str(design.bytes) if name == MEMORY else design.value(name)
 
 
-class _Scale:
-    """Where values of a swept field lie on the axis of one panel, and how they are called."""
+class _SweepAxis:
+    """Positions and texts of a varied field's values on the axis of one chart."""
 
     def __init__(self, name: str, group: Sequence[Design]) -> None:
         self.name = name
@@ -123,23 +125,25 @@ class _Scale:
         return f"{found:,g} {unit}".rstrip()
 
     def axis(self) -> dict[str, object]:
-        """The labels that have room."""
+        """Plotly's settings of the axis, with the labels that do not overlap."""
         at = {place: text for text, place in self.places.items()}
         places = sorted(at)
         ends = (places[0], places[-1])
         wanted = outside_in(places)
-        apart = 0.0 if self.words or len(places) < 2 else APART
+        apart = 0.0 if self.words or len(places) < 2 else LABEL_DISTANCE
         ticks = spread(wanted, float, lambda place: escape(self.text(at[place])), ends, apart)
         margin = (ends[1] - ends[0]) * 0.07 or 0.5
         title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, escape(self.name))
         return {
             "title": {"text": title},
             "range": [ends[0] - margin, ends[1] + margin],
-            **axis(Ticks(ticks.places, ticks.texts)),
+            **axis(AxisLabels(ticks.places, ticks.texts)),
         }
 
 
-def _line(scale: _Scale, style: Mark, title: str, pairs: Sequence[tuple[Design, Row]]) -> dict[str, object]:
+def _line(
+    scale: _SweepAxis, style: SeriesStyle, title: str, pairs: Sequence[tuple[Design, Row]]
+) -> dict[str, object]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
     return {
         "type": "scatter",
@@ -154,7 +158,7 @@ def _line(scale: _Scale, style: Mark, title: str, pairs: Sequence[tuple[Design, 
     }
 
 
-def _front(scale: _Scale, found: Sequence[Design]) -> dict[str, object]:
+def _front(scale: _SweepAxis, found: Sequence[Design]) -> dict[str, object]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -166,7 +170,7 @@ def _front(scale: _Scale, found: Sequence[Design]) -> dict[str, object]:
     }
 
 
-def _text(scale: _Scale, design: Design, row: Row) -> str:
+def _text(scale: _SweepAxis, design: Design, row: Row) -> str:
     lines = [
         f"<b>{row.milliseconds:,.3f} ms</b> at {escape(scale.text(_value(scale.name, design)))}",
         escape(setting_words(design, scale.name)),
@@ -179,8 +183,8 @@ def _text(scale: _Scale, design: Design, row: Row) -> str:
 
 
 def _missing(name: str, group: Sequence[Design]) -> str:
-    """Values at which no design of the workload has a plan."""
-    scale = _Scale(name, group)
+    """The values at which no design of the workload has a plan, in words."""
+    scale = _SweepAxis(name, group)
     fit = {_value(name, design) for design in group if design.row}
     texts = [scale.text(value) for value in scale.places if value not in fit]
     return f"no plan fits at {', '.join(texts)}" if texts else ""

@@ -1,4 +1,4 @@
-"""A study as one HTML file that needs no network: what was asked, the answer, and every point's own page."""
+"""A study as one self-contained HTML file: the answer, charts, all points, and a view of each point."""
 
 from __future__ import annotations
 
@@ -6,45 +6,60 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chipmodel.files.sizes import format_bytes
-from reports.compare.rows import seconds_text
-from reports.run.page import Card, plotly_script, script_json
-from reports.study.chart import Chart, Mark
-from reports.study.data import PEAK, Metric, Standing, Study, failures, swept_values
-from reports.study.design import CHIP, MEMORY, Design, Enough, axes, designs, enough, setting_words
+from chipmodel.model.study_results import (
+    PEAK,
+    PlannerScore,
+    StudyMetric,
+    StudyResults,
+    failures,
+    swept_values,
+)
+from reports.page_parts import SummaryTile, plotly_script, script_json
+from reports.study.chart import SeriesStyle, StudyChart
+from reports.study.design import (
+    CHIP,
+    MEMORY,
+    Design,
+    SufficientMemory,
+    axes,
+    designs,
+    setting_words,
+    sufficient_memories,
+)
 from reports.study.design_chart import legend, panels, series_names
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
 from reports.study.time import over_time, searching, trajectories
-from reports.study.words import answer, asked, best_words, gap_words
+from reports.study.words import answer, best_words, gap_words, scope
 from reports.template import render, static
-from reports.words import count, percent, ratio
+from reports.words import count, percent, plural, ratio, seconds_text
 
 FIRST_ROWS = 500
-"""Rows that are in the page from the start; the script adds more."""
+"""Rows of the table in the HTML; the script adds the others."""
 SCRIPTS = ("sorting.js", "study_charts.js", "study.js")
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """The charts of one swept field."""
+class SweepSection:
+    """The charts over one varied field."""
 
     title: str
     ident: str
-    panels: tuple[tuple[str, str, Chart], ...]
-    """Workload, id, chart."""
-    legend: tuple[Mark, ...]
+    panels: tuple[tuple[str, str, StudyChart], ...]
+    """Workload, HTML id and chart."""
+    legend: tuple[SeriesStyle, ...]
     combined: str
-    """What the lines stand for, in a sentence."""
+    """What the best of each point is taken over, in a sentence."""
     more: int
     """Workloads without a chart."""
 
 
-def render_study(study: Study) -> str:
-    """The whole page as text: the same for the same rows. Raises BadInput without plotly's script."""
+def render_study(study: StudyResults) -> str:
+    """The page as text, the same for the same rows. Raises BadInput without plotly's script."""
     return render("study.html.j2", _context(study))
 
 
-def _context(study: Study) -> dict[str, object]:
+def _context(study: StudyResults) -> dict[str, object]:
     from markupsafe import Markup
 
     index = {row.key: number for number, row in enumerate(study.rows)}
@@ -55,8 +70,8 @@ def _context(study: Study) -> dict[str, object]:
     lines = {s.planner: number for number, s in enumerate(search)}
     questions = trajectories(study, lines)
     data = {
-        "charts": {name: _sent(chart) for name, chart in charts.items()}
-        | {ident: _sent(chart) for sweep in sweeps for _, ident, chart in sweep.panels},
+        "charts": {name: _chart_data(chart) for name, chart in charts.items()}
+        | {ident: _chart_data(chart) for sweep in sweeps for _, ident, chart in sweep.panels},
         "planners": [s.planner for s in search],
         "questions": questions,
         "table": table(study),
@@ -65,16 +80,16 @@ def _context(study: Study) -> dict[str, object]:
     return {
         "study": study,
         "title": study.title or study.name,
-        "asked": asked(study) if study.rows else "",
+        "scope": scope(study) if study.rows else "",
         "answer": answer(study),
-        "cards": _cards(study),
+        "tiles": _tiles(study),
         "charts": charts,
         "metrics": study.metrics,
-        "standings": _standing_rows(study),
-        "standing_heads": STANDING_HEADS,
+        "score_tables": _score_tables(study),
+        "score_heads": SCORE_HEADS,
         "questions": [question["label"] for question in questions],
         "sweeps": sweeps,
-        "enough": [_enough_cells(each, study) for each in enough(found)],
+        "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
         "failures": failures(study),
         "facts": _facts(study),
         "columns": columns(study),
@@ -87,33 +102,38 @@ def _context(study: Study) -> dict[str, object]:
     }
 
 
-def _sent(chart: Chart) -> dict[str, object]:
+def _chart_data(chart: StudyChart) -> dict[str, object]:
     return {**chart.figure, "narrow": chart.narrow}
 
 
-def _charts(study: Study, index: Mapping[str, int]) -> dict[str, Chart]:
-    """Those that have something to show: where every plan is at its bound a sentence says more."""
-    charts: dict[str, Chart] = {}
+def _charts(study: StudyResults, index: Mapping[str, int]) -> dict[str, StudyChart]:
+    """The charts by name. A metric by which every plan is at its bound has none: the page has a sentence
+    instead."""
+    charts: dict[str, StudyChart] = {}
     for metric in study.metrics:
-        standings = study.standings(metric)
-        if any(gap > 0 for s in standings for gap in s.gaps):
+        scores = study.scores(metric)
+        if any(gap > 0 for s in scores for gap in s.gaps):
             charts[f"{metric.key}-gaps"] = gap_strips(study, metric, index)
-            if len(standings) > 1:
+            if len(scores) > 1:
                 charts[f"{metric.key}-profile"] = profile(study, metric)
     if PEAK in study.metrics and searching(study):
         charts["time"] = over_time(study)
     return charts
 
 
-def _cards(study: Study) -> list[Card]:
+def _tiles(study: StudyResults) -> list[SummaryTile]:
     rows = study.rows
     asked_for = max(study.points, len(rows))
-    cards = [Card("Points", count(len(rows)), f"of {count(asked_for)} asked", ratio(len(rows), asked_for))]
+    tiles = [
+        SummaryTile(
+            "Points", count(len(rows)), f"of {count(asked_for)} have an answer", ratio(len(rows), asked_for)
+        )
+    ]
     if not rows:
-        return cards
+        return tiles
     proven = sum(row.status == "optimal" for row in rows)
-    cards.append(
-        Card(
+    tiles.append(
+        SummaryTile(
             "Proven optimal",
             count(proven),
             f"{percent(proven / len(rows))} of the points",
@@ -122,19 +142,23 @@ def _cards(study: Study) -> list[Card]:
     )
     if study.metrics:
         noun = "peak" if PEAK in study.metrics else "run"
-        cards.append(Card("Questions settled", best_words(study), f"whose best {noun} no plan can beat"))
-    cards.append(Card("Planners", count(len(study.planners)), _on(study)))
-    cards.append(
-        Card("Failed", count(len(study.failed)), "points with an error" if study.failed else "no errors")
+        tiles.append(SummaryTile("Questions settled", best_words(study), f"with a {noun} at the lower bound"))
+    tiles.append(SummaryTile("Planners", count(len(study.planners)), _on(study)))
+    tiles.append(
+        SummaryTile(
+            "Failed", count(len(study.failed)), "points with an error" if study.failed else "no errors"
+        )
     )
     spent = sum(row.seconds for row in rows)
-    cards.append(Card("Time spent", _spent(spent), f"{seconds_text(spent / len(rows))} a point, on average"))
-    return cards
+    tiles.append(
+        SummaryTile("Time spent", _spent(spent), f"{seconds_text(spent / len(rows))} per point on average")
+    )
+    return tiles
 
 
-def _on(study: Study) -> str:
+def _on(study: StudyResults) -> str:
     number = len({row.point.workload for row in study.rows})
-    return f"on {count(number)} workload{'' if number == 1 else 's'}"
+    return f"on {plural(number, 'workload')}"
 
 
 def _spent(seconds: float) -> str:
@@ -143,29 +167,27 @@ def _spent(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-STANDING_HEADS = ("median gap", "worst", "at bound", "no plan", "points", "time")
+SCORE_HEADS = ("median gap", "worst", "at bound", "no plan", "points", "time")
 
 
-def standing_cells(standing: Standing) -> tuple[str, ...]:
-    """A planner's figures under ``STANDING_HEADS``, as the page prints them."""
+def score_cells(score: PlannerScore) -> tuple[str, ...]:
+    """A planner's cells under ``SCORE_HEADS``."""
     return (
-        gap_words(standing.median),
-        gap_words(standing.worst),
-        count(standing.at_bound),
-        count(standing.without) if standing.without else "",
-        count(len(standing.rows)),
-        seconds_text(standing.seconds),
+        gap_words(score.median),
+        gap_words(score.worst),
+        count(score.at_bound),
+        count(score.without) if score.without else "",
+        count(len(score.rows)),
+        seconds_text(score.seconds),
     )
 
 
-def _standing_rows(study: Study) -> list[tuple[Metric, list[tuple[str, int, tuple[str, ...]]]]]:
-    return [
-        (m, [(s.planner, s.proven, standing_cells(s)) for s in study.standings(m)]) for m in study.metrics
-    ]
+def _score_tables(study: StudyResults) -> list[tuple[StudyMetric, list[tuple[str, int, tuple[str, ...]]]]]:
+    return [(m, [(s.planner, s.proven, score_cells(s)) for s in study.scores(m)]) for m in study.metrics]
 
 
-def _sweeps(study: Study, found: tuple[Design, ...]) -> list[Sweep]:
-    sweeps: list[Sweep] = []
+def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:
+    sweeps: list[SweepSection] = []
     timed = len({design.workload for design in found if design.row})
     for number, name in enumerate(axes(study)):
         if name == CHIP and len(axes(study)) > 1 and MEMORY in axes(study):
@@ -176,11 +198,11 @@ def _sweeps(study: Study, found: tuple[Design, ...]) -> list[Sweep]:
             ids = tuple((workload, f"sweep-{number}-{k}", chart) for k, (workload, chart) in enumerate(drawn))
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
             marks, words = legend(names, name == MEMORY), _combined(study, names)
-            sweeps.append(Sweep(title, f"sweep-{number}", ids, marks, words, timed - len(ids)))
+            sweeps.append(SweepSection(title, f"sweep-{number}", ids, marks, words, timed - len(ids)))
     return sweeps
 
 
-def _combined(study: Study, names: tuple[str, ...]) -> str:
+def _combined(study: StudyResults, names: tuple[str, ...]) -> str:
     several = len(study.planners) > 1
     if names == ("",):
         rest = "of all other settings" if len(axes(study)) > 1 else ""
@@ -190,7 +212,7 @@ def _combined(study: Study, names: tuple[str, ...]) -> str:
     return "Each point has its best planner." if several and not by_planner else ""
 
 
-def _enough_cells(each: Enough, study: Study) -> dict[str, object]:
+def _memory_cells(each: SufficientMemory, study: StudyResults) -> dict[str, object]:
     named = each.workload.endswith(f" on {each.smallest.value(CHIP)}")
     return {
         "workload": each.workload,
@@ -206,12 +228,12 @@ def _enough_cells(each: Enough, study: Study) -> dict[str, object]:
     }
 
 
-def _statuses(study: Study) -> list[tuple[str, int]]:
+def _statuses(study: StudyResults) -> list[tuple[str, int]]:
     names = [row.status for row in study.rows]
     return sorted(((name, names.count(name)) for name in set(names)), key=lambda item: (-item[1], item[0]))
 
 
-def _facts(study: Study) -> list[tuple[str, str]]:
+def _facts(study: StudyResults) -> list[tuple[str, str]]:
     points = [row.point for row in study.rows]
     facts = [("Study", study.name), ("File", study.file), ("Code", study.code)]
     for label, name in (

@@ -1,4 +1,4 @@
-"""A scale for gaps: 0 has its place on it, small gaps are apart, and a gap of ten times still fits."""
+"""A scale for gaps: linear around 0 and logarithmic above, so that 0, small gaps and huge gaps all fit."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from math import copysign, log10
 from reports.words import percent
 
 UNIT = 0.01
-"""Below it the scale is nearly linear, above it nearly logarithmic."""
+"""The gap below which the scale is nearly linear, and above which it is nearly logarithmic."""
 LEAST, MOST = 0.01, 1000.0
-"""Of the range that is shown: an axis never ends before 1%."""
+"""An axis ends at a gap of at least ``LEAST``; gaps above ``MOST`` are drawn there."""
 WIDE, HALF, NARROW = 0.06, 0.11, 0.22
-"""Shares of the axis that lie between two labels at least."""
+"""Least distances between two labels, as shares of the axis: on wide, half-wide and narrow charts."""
 _GAPS = (0.0, *(mantissa * 10.0**power for mantissa in (1, 5, 2) for power in (0, -1, -2, 1, 2, 3, -3)))
-"""Labels in the order in which they are wanted."""
+"""Gaps for labels, the most important first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks:
-    """Where an axis has labels, and what they say."""
+class AxisLabels:
+    """Positions and texts of an axis's labels."""
 
     places: tuple[float, ...]
     texts: tuple[str, ...]
 
     def axis(self) -> dict[str, object]:
-        """As plotly takes them."""
+        """The labels in plotly's terms."""
         return {"tickvals": [round(place, 4) for place in self.places], "ticktext": list(self.texts)}
 
 
 def place(gap: float) -> float:
-    """Where a gap lies on the scale; bounds below the best one have negative gaps."""
+    """The position of a gap on the scale; bounds below the best one have negative gaps."""
     return copysign(log10(1 + min(abs(gap), MOST) / UNIT), gap)
 
 
-def gap_ticks(most: float, apart: float, least: float = 0.0) -> Ticks:
+def gap_ticks(most: float, apart: float, least: float = 0.0) -> AxisLabels:
     """Labels from ``least`` to ``most``, which are gaps."""
     low, high = place(least), place(max(most, LEAST))
     wanted = [gap * sign for gap in _GAPS for sign in (1, -1) if gap or sign > 0]
@@ -48,19 +48,21 @@ def spread(
     text: Callable[[float], str],
     ends: tuple[float, float],
     apart: float,
-) -> Ticks:
-    """Of the values ``wanted``, the first first, those whose labels do not run into one another."""
-    room = apart * (ends[1] - ends[0])
+) -> AxisLabels:
+    """Labels at those of the values ``wanted``, in order of importance, that are at least ``apart`` from the
+    labels chosen before."""
+    distance = apart * (ends[1] - ends[0])
     kept: list[float] = []
     for value in wanted:
-        if all(abs(place(value) - place(other)) >= room for other in kept):
+        if all(abs(place(value) - place(other)) >= distance for other in kept):
             kept.append(value)
     kept.sort(key=place)
-    return Ticks(tuple(map(place, kept)), tuple(map(text, kept)))
+    return AxisLabels(tuple(map(place, kept)), tuple(map(text, kept)))
 
 
 def outside_in(values: Sequence[float]) -> list[float]:
-    """The ends first, then the middle, and so on: an order in which labels are wanted."""
+    """Order values by importance for labels: the ends, then the middle, then the middles of both halves,
+    ..."""
     if len(values) <= 2:
         return list(values)
     order, spans = [values[0], values[-1]], [(0, len(values) - 1)]

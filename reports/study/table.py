@@ -1,24 +1,23 @@
-"""The rows of a study as a table, and each as a page of its own: texts, and the numbers to sort by."""
+"""The rows of a study as a sortable table, and the figures of each for its own view."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from chipmodel.model.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.model.study_row import Row
-from reports.compare.rows import seconds_text
 from reports.study.command import command_line, command_note
-from reports.study.data import CYCLES, PEAK, Study, case, limit_text, swept_values, varied
-from reports.words import count, percent, size
+from reports.words import count, percent, seconds_text, size
 
 Value = int | float | str | None
 MOST_FIELDS = 4
-"""Swept fields with a column each; of more, one column has all."""
+"""Varied fields that have a column each; more share one column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its text for people, and what it sorts by, None last."""
+class StudyColumn:
+    """A column: the text of a cell, and the value to sort by, None last."""
 
     key: str
     label: str
@@ -27,8 +26,8 @@ class Column:
     numeric: bool = True
 
 
-def columns(study: Study) -> list[Column]:
-    """What varies of the points, and what is known of the answers."""
+def columns(study: StudyResults) -> list[StudyColumn]:
+    """The settings that vary between points, and the results."""
     points = [row.point for row in study.rows]
     fixed = [_word("workload", lambda r: r.point.workload)]
     fixed += [_word(name, _point_text(name)) for name in varied(points, "chip")]
@@ -36,19 +35,19 @@ def columns(study: Study) -> list[Column]:
     names = varied(points, "packer", "merge", "streamer")
     fixed += [_word(name, _point_text(name)) for name in names or ["packer"]]
     if len({point.seed for point in points}) > 1:
-        fixed.append(Column("seed", "seed", lambda r: str(r.point.seed), lambda r: r.point.seed))
+        fixed.append(StudyColumn("seed", "seed", lambda r: str(r.point.seed), lambda r: r.point.seed))
     return [*fixed, _word("status", lambda r: r.status), *_peaks(study), *_cycles(study), _seconds()]
 
 
-def _word(key: str, text: Callable[[Row], str]) -> Column:
-    return Column(key, key, text, text, numeric=False)
+def _word(key: str, text: Callable[[Row], str]) -> StudyColumn:
+    return StudyColumn(key, key, text, text, numeric=False)
 
 
 def _point_text(name: str) -> Callable[[Row], str]:
     return lambda row: str(getattr(row.point, name))
 
 
-def _settings(study: Study) -> list[Column]:
+def _settings(study: StudyResults) -> list[StudyColumn]:
     names = list(swept_values(study))
     if len(names) > MOST_FIELDS:
         return [_word("settings", lambda r: ", ".join(f"{n} {v}" for n, v in r.point.overrides))]
@@ -59,15 +58,15 @@ def _override(name: str) -> Callable[[Row], str]:
     return lambda row: dict(row.point.overrides).get(name, "")
 
 
-def _number(key: str, label: str, value: Callable[[Row], int | None]) -> Column:
-    return Column(key, label, lambda r: "" if (v := value(r)) is None else count(v), value)
+def _number(key: str, label: str, value: Callable[[Row], int | None]) -> StudyColumn:
+    return StudyColumn(key, label, lambda r: "" if (v := value(r)) is None else count(v), value)
 
 
-def _share(key: str, label: str, value: Callable[[Row], float | None]) -> Column:
-    return Column(key, label, lambda r: "" if (v := value(r)) is None else percent(v), value)
+def _share(key: str, label: str, value: Callable[[Row], float | None]) -> StudyColumn:
+    return StudyColumn(key, label, lambda r: "" if (v := value(r)) is None else percent(v), value)
 
 
-def _peaks(study: Study) -> list[Column]:
+def _peaks(study: StudyResults) -> list[StudyColumn]:
     return [
         _number("peak", "peak B", lambda r: r.peak_bytes),
         _number("peak bound", "bound B", lambda r: study.bound(PEAK, r)),
@@ -75,14 +74,14 @@ def _peaks(study: Study) -> list[Column]:
     ]
 
 
-def _cycles(study: Study) -> list[Column]:
+def _cycles(study: StudyResults) -> list[StudyColumn]:
     if all(row.total_cycles is None for row in study.rows):
         return []
     return [
         _number("cycles", "cycles", lambda r: r.total_cycles),
         _number("cycle bound", "cycles bound", lambda r: study.bound(CYCLES, r)),
         _share("cycle gap", "cycles gap", lambda r: study.gap(CYCLES, r)),
-        Column("ms", "ms", _milliseconds, lambda r: r.milliseconds),
+        StudyColumn("ms", "ms", _milliseconds, lambda r: r.milliseconds),
     ]
 
 
@@ -90,12 +89,12 @@ def _milliseconds(row: Row) -> str:
     return "" if row.milliseconds is None else f"{row.milliseconds:,.3f}"
 
 
-def _seconds() -> Column:
-    return Column("seconds", "time", lambda r: seconds_text(r.seconds), lambda r: r.seconds)
+def _seconds() -> StudyColumn:
+    return StudyColumn("seconds", "time", lambda r: seconds_text(r.seconds), lambda r: r.seconds)
 
 
-def table(study: Study) -> dict[str, object]:
-    """All cells, for the script: texts by row, values of numbers by column."""
+def table(study: StudyResults) -> dict[str, object]:
+    """All cells for the script: texts by row, numeric values by column."""
     made = columns(study)
     return {
         "columns": [[column.key, column.label, column.numeric] for column in made],
@@ -104,8 +103,8 @@ def table(study: Study) -> dict[str, object]:
     }
 
 
-def details(study: Study) -> list[dict[str, object]]:
-    """Per row what its own page shows."""
+def details(study: StudyResults) -> list[dict[str, object]]:
+    """What the view of each row shows."""
     cases: dict[tuple[object, ...], int] = {}
     return [
         {
@@ -122,8 +121,8 @@ def details(study: Study) -> list[dict[str, object]]:
     ]
 
 
-def facts(study: Study, row: Row) -> Mapping[str, str]:
-    """All of a row's figures, with units."""
+def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
+    """All figures of a row, with units."""
     point = row.point
     found = {
         "Workload": point.workload,
@@ -136,7 +135,7 @@ def facts(study: Study, row: Row) -> Mapping[str, str]:
         "Limits": limit_text(point),
         "Status": row.status,
         "Peak": _bytes(row.peak_bytes),
-        "Lower bound of its own": _bytes(row.peak_lower_bound_bytes),
+        "Own lower bound": _bytes(row.peak_lower_bound_bytes),
         "Best lower bound": _bytes(study.bound(PEAK, row)),
         "Peak gap": _percent(study.gap(PEAK, row)),
         "Capacity": _bytes(row.capacity_bytes),
@@ -148,7 +147,7 @@ def facts(study: Study, row: Row) -> Mapping[str, str]:
         "With streamer sync": _clocks(row.sync_cycles),
         "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
         "DMA busy": _busy(row.dma_busy_cycles, row.total_cycles),
-        "Planned in": seconds_text(row.seconds),
+        "Planning time": seconds_text(row.seconds),
         "Key": row.key,
     }
     return {label: text for label, text in found.items() if text}
@@ -173,7 +172,7 @@ def _busy(value: int | None, total: int | None) -> str:
 
 
 def _steps(row: Row) -> list[list[str]]:
-    """How the planner improved, in words."""
+    """The planner's intermediate results: time, best peak and bound."""
     return [
         [seconds_text(step.seconds), _bytes(step.peak_bytes) or "no plan", _bytes(step.lower_bound_bytes)]
         for step in row.trajectory

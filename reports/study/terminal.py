@@ -1,50 +1,50 @@
-"""A study on the terminal: the answer, and how every planner did."""
+"""A study on the terminal: the answer, and a row for every planner."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chipmodel.model.study_results import PlannerScore, StudyResults, failures
 from chipmodel.model.study_row import Row
-from reports.compare.rows import seconds_text
-from reports.study.data import Standing, Study, failures
-from reports.study.design import designs, enough
-from reports.study.words import answer, asked, gap_words
-from reports.words import count, shortened
+from reports.study.design import designs, sufficient_memories
+from reports.study.words import answer, gap_words, scope
+from reports.words import count, seconds_text, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 SHOWN_ERRORS = 3
+"""Errors that are printed."""
 
 
 def print_study(rows: Sequence[Row], console: Console, name: str = "study", points: int = 0) -> None:
-    """Print what is known of the study called ``name`` of so many ``points``: readable at 80 columns and
+    """Print the answer of the study ``name``, which has ``points`` points in all, readable at 80 columns and
     without colour."""
-    print_answer(Study(name, tuple(rows), points=points), console)
+    print_answer(StudyResults(name, tuple(rows), points=points), console)
 
 
-def print_answer(study: Study, console: Console) -> None:
-    """The same of a study with its title."""
+def print_answer(study: StudyResults, console: Console) -> None:
+    """Print the answer of a study that may have a title."""
     from rich.text import Text
 
     title = study.title or study.name
-    parts = ((title, "bold"), " " if title.endswith("?") else ": ", asked(study) if study.rows else "")
+    parts = ((title, "bold"), " " if title.endswith("?") else ": ", scope(study) if study.rows else "")
     console.print(Text.assemble(*parts), highlight=False)
     for sentence in answer(study):
         console.print(Text(sentence), highlight=False)
     if study.metrics:
         console.print(_planners(study))
-    if enough(designs(study)):
+    if sufficient_memories(designs(study)):
         console.print(_memories(study))
     for error, found in failures(study)[:SHOWN_ERRORS]:
         names = shortened([f"{row.point.workload} {study.label(row)}" for row in found], 3)
         console.print(Text(f"failed: {names}\n  {error.strip().splitlines()[0]}"), highlight=False)
 
 
-def _planners(study: Study) -> Table:
-    """A row each, in the order of the first metric: median gaps, and the worst of the first."""
+def _planners(study: StudyResults) -> Table:
+    """A row for each planner, in the order of the first metric."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -55,34 +55,34 @@ def _planners(study: Study) -> Table:
     heads = ["proven", f"{main.noun} gap", "worst", *(f"{m.noun} gap" for m in study.metrics[1:]), "time"]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    others = [{s.planner: s for s in study.standings(m)} for m in study.metrics[1:]]
-    for standing in study.standings(main):
-        gaps = [_gap(found.get(standing.planner)) for found in others]
-        cells = (_proven(standing), _gap(standing), gap_words(standing.worst), *gaps)
-        table.add_row(Text(standing.planner), *map(Text, (*cells, seconds_text(standing.seconds))))
+    others = [{s.planner: s for s in study.scores(m)} for m in study.metrics[1:]]
+    for score in study.scores(main):
+        gaps = [_gap(found.get(score.planner)) for found in others]
+        cells = (_proven(score), _gap(score), gap_words(score.worst), *gaps)
+        table.add_row(Text(score.planner), *map(Text, (*cells, seconds_text(score.seconds))))
     return table
 
 
-def _proven(standing: Standing) -> str:
-    return f"{count(standing.proven)} of {count(len(standing.rows))}"
+def _proven(score: PlannerScore) -> str:
+    return f"{count(score.proven)} of {count(len(score.rows))}"
 
 
-def _gap(standing: Standing | None) -> str:
-    return "" if standing is None else gap_words(standing.median)
+def _gap(score: PlannerScore | None) -> str:
+    return "" if score is None else gap_words(score.median)
 
 
-def _memories(study: Study) -> Table:
+def _memories(study: StudyResults) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     from chipmodel.files.sizes import format_bytes
 
-    title = "SharedMemory enough for 5% of the best latency"
+    title = "Smallest SharedMemory within 5% of the best latency"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="")
-    for number, head in enumerate(("workload", "enough", "ms", "best ms", "fits from")):
+    for number, head in enumerate(("workload", "smallest", "ms", "best ms", "fits from")):
         table.add_column(head, justify="right" if number else "left")
-    for each in enough(designs(study)):
+    for each in sufficient_memories(designs(study)):
         times = f"{each.smallest.milliseconds:,.3f}", f"{each.best.milliseconds:,.3f}"
         sizes = format_bytes(each.smallest.bytes), format_bytes(each.least.bytes)
         table.add_row(*map(Text, (each.workload, sizes[0], *times, sizes[1])))

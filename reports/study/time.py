@@ -1,4 +1,4 @@
-"""How planners that search came to their plans: the gap of the best plan so far over the seconds."""
+"""The gap of the best plan so far over time, of planners that search."""
 
 from __future__ import annotations
 
@@ -8,44 +8,43 @@ from html import escape
 from math import inf, log10
 from statistics import median
 
+from chipmodel.model.study_results import PEAK, PlannerScore, StudyResults, case
 from chipmodel.model.study_row import Improved, Row
-from reports.compare.rows import seconds_text
-from reports.run.figures import GREY
-from reports.study.chart import Chart, Mark, axis
-from reports.study.data import PEAK, Standing, Study, case
-from reports.study.scale import NARROW, WIDE, Ticks, gap_ticks, outside_in, place, spread
+from reports.colours import GREY
+from reports.study.chart import SeriesStyle, StudyChart, axis
+from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
 from reports.study.strips import LINES
-from reports.words import count, percent
+from reports.words import count, percent, seconds_text
 
 LEAST_SECONDS = 1e-4
-"""What is quicker is drawn here: the axis is logarithmic."""
+"""The start of the logarithmic axis; earlier plans are drawn here."""
 MOST_STEPS = 160
-"""Of a median's line."""
+"""Points of a median's line."""
 
 
-def searching(study: Study) -> tuple[Standing, ...]:
-    """The planners that told how they improved, in the order of the page."""
-    found = study.standings(PEAK)
+def searching(study: StudyResults) -> tuple[PlannerScore, ...]:
+    """The planners that reported intermediate plans, in the order of the page."""
+    found = study.scores(PEAK)
     return tuple(s for s in found if any(_steps(row) for row in s.rows))
 
 
-def over_time(study: Study) -> Chart:
-    """The median over the points of each planner. A point without a plan yet is infinitely far, so a line
-    begins where half of them have one."""
-    standings = searching(study)
-    curves = [_curve(study, standing) for standing in standings]
+def over_time(study: StudyResults) -> StudyChart:
+    """The median gap over the points of each planner. A point without a plan yet has an infinite gap, so a
+    line begins when half of the points have one."""
+    scores = searching(study)
+    curves = [_curve(study, score) for score in scores]
     known = [gap for curve in curves for _, gap in curve]
     span = _span([seconds for curve in curves for seconds, _ in curve])
     most = max(known, default=0.0)
-    styles = [LINES[k] if k < len(LINES) else Mark("", GREY, dash="solid") for k in range(len(curves))]
-    traces = [_trace(s, style, curve) for s, style, curve in zip(standings, styles, curves, strict=True)]
-    named = [style.named(s.planner) for s, style in zip(standings, styles, strict=True)][: len(LINES)]
-    rest = len(standings) - len(named)
+    styles = [LINES[k] if k < len(LINES) else SeriesStyle("", GREY, dash="solid") for k in range(len(curves))]
+    traces = [_trace(s, style, curve) for s, style, curve in zip(scores, styles, curves, strict=True)]
+    named = [style.named(s.planner) for s, style in zip(scores, styles, strict=True)][: len(LINES)]
+    rest = len(scores) - len(named)
     legend = (
         *named,
-        *([Mark(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
+        *([SeriesStyle(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
     )
-    return Chart(
+    return StudyChart(
         {"data": traces, "layout": _layout(span, most, WIDE)},
         legend,
         360,
@@ -53,9 +52,9 @@ def over_time(study: Study) -> Chart:
     )
 
 
-def trajectories(study: Study, places: dict[str, int]) -> list[dict[str, object]]:
-    """What a reader may look at one by one: for each question every planner's steps, with their places on
-    the chart's axes. ``places`` gives each planner the number of its line."""
+def trajectories(study: StudyResults, places: dict[str, int]) -> list[dict[str, object]]:
+    """For each question the steps of every planner, which a reader can select one by one. ``places`` has the
+    number of each planner's line."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in study.rows:
         if study.label(row) in places and _steps(row) and study.bound(PEAK, row):
@@ -63,7 +62,7 @@ def trajectories(study: Study, places: dict[str, int]) -> list[dict[str, object]
     return [_question(study, rows, places) for rows in groups.values()]
 
 
-def _question(study: Study, rows: Sequence[Row], places: dict[str, int]) -> dict[str, object]:
+def _question(study: StudyResults, rows: Sequence[Row], places: dict[str, int]) -> dict[str, object]:
     return {
         "label": question_words(study, rows[0]),
         "lines": [
@@ -73,8 +72,8 @@ def _question(study: Study, rows: Sequence[Row], places: dict[str, int]) -> dict
     }
 
 
-def question_words(study: Study, row: Row) -> str:
-    """A row's question without its planner, as far as questions vary."""
+def question_words(study: StudyResults, row: Row) -> str:
+    """A row's question without its planner, as far as the questions vary."""
     points = [each.point for each in study.rows]
     point = row.point
     parts = [point.workload]
@@ -84,8 +83,8 @@ def question_words(study: Study, row: Row) -> str:
     return ", ".join(parts)
 
 
-def _step(study: Study, row: Row, step: Improved) -> list[object]:
-    """Where it lies, and its bytes: seconds, place of the peak, peak, place of the bound, bound."""
+def _step(study: StudyResults, row: Row, step: Improved) -> list[object]:
+    """Coordinates and bytes: seconds, height of the peak, peak, height of the bound, bound."""
     best = study.bound(PEAK, row) or 1
     peak = None if step.peak_bytes is None else round(place(step.peak_bytes / best - 1), 4)
     bound = round(place(step.lower_bound_bytes / best - 1), 4)
@@ -97,14 +96,14 @@ def _steps(row: Row) -> list[Improved]:
 
 
 def _end(row: Row) -> Improved:
-    """The answer, when the planner ended: steps may end long before."""
+    """The final answer at the time when the planner ended, which may be long after its last step."""
     last = row.trajectory[-1]
     return Improved(max(row.seconds, last.seconds), row.peak_bytes, row.peak_lower_bound_bytes or 0)
 
 
-def _curve(study: Study, standing: Standing) -> list[tuple[float, float]]:
-    """Seconds and the median gap from then on, where it changes."""
-    runs = [run for row in standing.rows if (run := _run(study, row))]
+def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]]:
+    """Seconds and the median gap from then on, at each change."""
+    runs = [run for row in score.rows if (run := _run(study, row))]
     if not runs:
         return []
     times = _thinned(sorted({seconds for run in runs for seconds, _ in run}))
@@ -113,11 +112,11 @@ def _curve(study: Study, standing: Standing) -> list[tuple[float, float]]:
         gap = median(_at(run, time) for run in runs)
         if gap < inf and (not curve or gap != curve[-1][1]):
             curve.append((time, gap))
-    end = max(row.seconds for row in standing.rows)
+    end = max(row.seconds for row in score.rows)
     return [*curve, (max(end, curve[-1][0]), curve[-1][1])] if curve else []
 
 
-def _run(study: Study, row: Row) -> list[tuple[float, float]]:
+def _run(study: StudyResults, row: Row) -> list[tuple[float, float]]:
     bound = study.bound(PEAK, row)
     if not bound:
         return []
@@ -134,19 +133,21 @@ def _thinned(times: list[float]) -> list[float]:
     return [*times[::every], *([times[-1]] if every > 1 else [])]
 
 
-def _trace(standing: Standing, style: Mark, curve: Sequence[tuple[float, float]]) -> dict[str, object]:
-    name = escape(standing.planner)
+def _trace(
+    score: PlannerScore, style: SeriesStyle, curve: Sequence[tuple[float, float]]
+) -> dict[str, object]:
+    name = escape(score.planner)
     return {
         "type": "scatter",
         "mode": "lines+markers" if style.symbol else "lines",
-        "name": standing.planner,
+        "name": score.planner,
         "x": [round(seconds, 6) for seconds, _ in curve],
         "y": [round(place(gap), 4) for _, gap in curve],
         "line": {"shape": "hv", "width": 2, "color": style.colour, "dash": style.dash or "solid"},
         "marker": {"symbol": style.symbol or "circle", "size": 7, "color": style.colour, "maxdisplayed": 12},
         "text": [
             f"<b>{name}</b><br>median gap {percent(gap)} after {seconds_text(seconds)}, "
-            f"{count(sum(bool(_steps(row)) for row in standing.rows))} points"
+            f"{count(sum(bool(_steps(row)) for row in score.rows))} points"
             for seconds, gap in curve
         ],
         "hovertemplate": "%{text}<extra></extra>",
@@ -154,7 +155,7 @@ def _trace(standing: Standing, style: Mark, curve: Sequence[tuple[float, float]]
 
 
 def _span(seconds: Sequence[float]) -> tuple[float, float]:
-    """From the first plan to the last answer, a power of ten at least."""
+    """From the first plan to the last answer, at least a power of ten."""
     first = min(seconds, default=LEAST_SECONDS)
     return first, max([first * 10, *seconds])
 
@@ -168,10 +169,10 @@ def _layout(span: tuple[float, float], most: float, apart: float) -> dict[str, o
             "type": "log",
             "title": {"text": "time of the planner"},
             "range": list(ends),
-            **axis(Ticks(tuple(10.0**at for at in seconds.places), seconds.texts)),
+            **axis(AxisLabels(tuple(10.0**at for at in seconds.places), seconds.texts)),
         },
         "yaxis": {
-            "title": {"text": "best plan so far, above the bound"},
+            "title": {"text": "best plan so far, gap to the bound"},
             "range": [-0.06, place(max(most, 0.01)) * 1.06],
             **axis(gap_ticks(most, 0.09)),
         },

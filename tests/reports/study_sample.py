@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from chipmodel.model.study_results import StudyResults
 from chipmodel.model.study_row import Improved, Point, Row, Status
-from reports.study.data import Study
 
 EVIL = "<script>alert('x')</script>.csv"
 PACKERS = (
@@ -60,7 +60,7 @@ def network(
     )
 
 
-def small() -> Study:
+def small() -> StudyResults:
     """Four packings, one with a hostile name, and three planners; a point failed and a point is missing."""
     searched = packing("a.csv", "exact", 100, 100, "optimal")
     steps = (Improved(0.001, 150, 80), Improved(0.02, 120, 90), Improved(0.4, 100, 100))
@@ -83,10 +83,10 @@ def small() -> Study:
         ),
     )
     text = "title: Who packs best?\nworkloads: ['*.csv']\n"
-    return Study("small", rows, "Who packs <best>?", "small.yaml", text, "c0de", 13)
+    return StudyResults("small", rows, "Who packs <best>?", "small.yaml", text, "c0de", 13)
 
 
-def designs() -> Study:
+def designs() -> StudyResults:
     """Two networks over three memories and two clocks, with two streamers: 24 points with known answers."""
     table: dict[
         str, dict[int, float | None]
@@ -108,10 +108,10 @@ def designs() -> Study:
         for clock, slow in (("100", 2.0), ("200", 1.0))
         for streamer in ("sync", "ping-pong")
     ]
-    return Study("designs", tuple(rows), points=24)
+    return StudyResults("designs", tuple(rows), points=24)
 
 
-def many(points: int = 300, seed: int = 1) -> Study:
+def many(points: int = 300, seed: int = 1) -> StudyResults:
     """As a study of 19 packers is: some prove, some search, gaps have a long tail, a few fail."""
     random = Random(seed)
     rows: list[Row] = []
@@ -128,7 +128,7 @@ def many(points: int = 300, seed: int = 1) -> Study:
                 hard,
             )
             rows.append(chosen)
-    return Study(
+    return StudyResults(
         "many",
         tuple(rows[:points]),
         "Every packer on everything",

@@ -1,4 +1,4 @@
-"""The listings on the terminal: every row, and the user's own text as it is."""
+"""The lists on the terminal: every row, and the user's own text without markup."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_networks_by_name_with_what_their_programs_count(
     builder.dense("d", builder.input("x", (1000, 2000)), 1100, bias=False)
     rows = [(Thing("net", "A network", "Somebody 2020"), builder.build())]
     heading, _, row = printed(monkeypatch, capsys, lambda: print_networks(rows))
-    assert heading == ["name", "MACs", "weights", "what and source"]
+    assert heading == ["name", "MACs", "weights", "description and source"]
     assert row == ["net", "2,200.0 M", "2,200.0 k", "A network. Somebody 2020"]
 
 
@@ -63,11 +63,11 @@ def test_planners_by_the_option_that_takes_them(
     assert all(len(row) == 4 for row in rows)
 
 
-def test_chips_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_chip_is_a_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
     above, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chips([LUNA_LIKE, odd]))
     assert above == ["Shared", "core", "Psram", "int8 MACs"]
-    assert heading == ["name", "Memory", "MHz", "MHz", "a cycle", "what"]
+    assert heading == ["name", "Memory", "MHz", "MHz", "per cycle", "description"]
     assert rows == [
         ["test-chip", "384 KiB", "300", "240", "64", "a chip like LUNA ARCS"],
         ["odd", "384 KiB", "133.333", "240", "64", "[b]odd[/b] :x:"],
@@ -75,13 +75,13 @@ def test_chips_a_line_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_every_number_of_a_chip_with_its_source(
+def test_every_number_of_a_chip_has_its_source(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chip = load_chip(name)
     title, heading, _, *rows = printed(monkeypatch, capsys, lambda: print_chip(chip), 2000)
     assert " ".join(title) == f"{chip.name}: {chip.title}"
-    assert heading == ["field", "value", "mark", "source"]
+    assert heading == ["field", "value", "origin", "source"]
     assert [row[:3] for row in rows] == [[path, f.value, f.mark] for path, f in chip.figures.items()]
 
 

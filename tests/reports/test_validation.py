@@ -1,4 +1,4 @@
-"""The comparison on the terminal."""
+"""The model against measurements, on the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reports.validation import WORST_ROWS, inputs, print_comparison, worst
+from reports.validation import WORST_ROWS, inputs, print_validation, worst
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def printed(rows: list[dict[str, Any]], summary: dict[str, Any]) -> str:
         "summary": summary,
     }
     out = StringIO()
-    print_comparison(answer, Console(file=out, width=80))
+    print_validation(answer, Console(file=out, width=80))
     return out.getvalue()
 
 
@@ -53,7 +53,7 @@ def test_names_from_the_user_are_no_markup() -> None:
     assert "':smile:'" in text
 
 
-def test_parts_and_further_columns_have_lines_of_their_own() -> None:
+def test_subsets_and_further_columns_have_their_own_lines() -> None:
     text = printed([row(2, 100, 100)], part(1, 0.25) | {"below_1KiB": part(0, None)})
     lines = [line.split() for line in text.splitlines()]
     assert ["all", "1", "0", "7", "25.00%", "25.00%"] in lines

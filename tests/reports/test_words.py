@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.words import count, duration, gained, headline, magnitude, mhz, percent, shortened, size
+from reports.words import (
+    compared_with_sync,
+    count,
+    duration,
+    headline,
+    magnitude,
+    mhz,
+    percent,
+    shortened,
+    size,
+)
 from tests.reports.sample import chip, sample
 
 
@@ -49,7 +59,7 @@ def test_headline_of_a_plan_that_fits() -> None:
     assert "63.8 KiB, 99.6% of the 64.0 KiB SharedMemory" in headline(sample())
 
 
-def test_headline_says_what_is_missing_and_whether_it_can_be_had() -> None:
+def test_headline_of_a_plan_that_does_not_fit_says_what_would_help() -> None:
     beyond_any_packing = headline(sample(capacity=60000))
     assert "5.2 KiB more than the 58.6 KiB" in beyond_any_packing
     assert "No packing can help" in beyond_any_packing
@@ -59,8 +69,11 @@ def test_headline_says_what_is_missing_and_whether_it_can_be_had() -> None:
     assert "no packing fits" in headline(proven)
 
 
-def test_gain_against_sync_has_a_direction() -> None:
+def test_comparison_with_sync_has_a_direction() -> None:
     result = sample()
-    assert gained(result) == "4.1% faster than sync"
-    assert gained(replace(result, sync_cycles=result.trace.cycles // 2)) == "100.0% slower than sync"
-    assert gained(replace(result, sync_cycles=result.trace.cycles)) == "as fast as sync"
+    assert compared_with_sync(result) == "ping-pong takes 4.1% less time"
+    assert (
+        compared_with_sync(replace(result, sync_cycles=result.trace.cycles // 2))
+        == "ping-pong takes 100.0% more time"
+    )
+    assert compared_with_sync(replace(result, sync_cycles=result.trace.cycles)) == "ping-pong takes as long"

@@ -51,7 +51,7 @@ def test_compare_sets_mergers_side_by_side(capsys: pytest.CaptureFixture[str], t
     code, out, _ = call(capsys, "compare", GATED, "--merges", "none,conflict", "--node-limit", "2000")
     assert "unified-block" not in out
     assert "large-first" in out
-    assert "proven bound" in out
+    assert "proven lower bound" in out
 
 
 def test_a_packing_has_no_arms(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ def study(tmp_path: Path) -> Path:
 
 def test_it_prints_the_answer_of_the_study_or_its_store(study: Path) -> None:
     printed = run(str(study))
-    assert "12 of 13 points are answered so far." in printed.stdout
+    assert "12 of 13 points have an answer so far." in printed.stdout
     assert "exact is proven optimal on 3 of 4" in printed.stdout
     assert printed.stderr == ""
     assert run(str(study.with_suffix(".sqlite"))).stdout == printed.stdout

@@ -1,20 +1,19 @@
-"""``compare`` on several cores: the worst core's peak, a bound for it, and the fragmentation of each."""
+"""``compare`` on several cores: the highest peak, a bound for it, and the fragmentation of each core."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 
-import pytest
-
-from chipmodel.compare.cores import side_by_side
-from chipmodel.compare.run import Setting, compare_program
+from chipmodel.compare.cores import one_after_another
+from chipmodel.compare.run import Contenders, compare_program
 from chipmodel.model.interval import Interval
+from chipmodel.model.live_sets import live_bytes_curve, unused_bytes
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
 from reports.compare.rows import core_cells, document
-from reports.live_sets import profile, unused_bytes
 from solvers.core.outcome import Limits
 from tests.paths import WORKLOADS
 from tests.support import LUNA_LIKE
@@ -24,14 +23,11 @@ EXAMPLE = WORKLOADS / "two_cores.yaml"
 TWO = replace(LUNA_LIKE, cores=2)
 
 
-@pytest.fixture(scope="module")
-def setting() -> Setting:
-    return Setting(load(str(EXAMPLE)), TWO, "large-first", "ping-pong", True, {})
-
-
-def test_a_packer_says_of_each_core_what_simulate_says(setting: Setting) -> None:
-    comparison = compare_program(setting, ["large-first", "naive"], ["sync"], Limits(nodes=100), ["conflict"])
-    result = run(setting.program, TWO, "large-first", "ping-pong")
+def test_a_packer_has_on_each_core_the_plan_of_simulate() -> None:
+    request = PlanRequest(load(str(EXAMPLE)), TWO)
+    contenders = Contenders(("large-first", "naive"), ("conflict",), ("sync",), Limits(nodes=100))
+    comparison = compare_program(request, {}, contenders)
+    result = run(request)
     row = comparison.packed[0]
     assert [each.peak for each in row.cores] == [p.solved.peak for p in result.cores]
     assert [each.unused for each in row.cores] == [
@@ -48,9 +44,9 @@ def test_a_packer_says_of_each_core_what_simulate_says(setting: Setting) -> None
     assert "core 1" in render_comparison(comparison)
 
 
-def test_cores_side_by_side_have_the_live_bytes_of_the_worst() -> None:
+def test_joined_cores_have_the_live_bytes_of_the_worst_core() -> None:
     a = Problem((Buffer("x", 5, (Interval(0, 2),)), Buffer("y", 7, (Interval(1, 3),))))
     b = Problem((Buffer("x", 9, (Interval(0, 4),)),))
-    both = side_by_side([a, b])
+    both = one_after_another([a, b])
     assert [buffer.name for buffer in both.buffers] == ["core 0: x", "core 0: y", "core 1: x"]
-    assert max(total for _, total in profile(both)) == 12
+    assert max(total for _, total in live_bytes_curve(both)) == 12

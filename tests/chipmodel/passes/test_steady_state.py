@@ -154,7 +154,7 @@ def test_where_everything_fits_no_inference_but_the_first_loads_weights() -> Non
         result = run(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer)
         found = steady_of(result)
         assert found is not None
-        assert found.staying_bytes == result.program.weight_bytes
+        assert found.resident_bytes == result.program.weight_bytes
         assert found.moved == {"load tensor": 256, "store tensor": 256}
         assert found.further_cycles == compute + waits
         assert found.per_second == 300e6 / (compute + waits)
@@ -185,8 +185,8 @@ def test_half_of_the_weights_fit() -> None:
     result = run(steady(chain(4), 6), chip, "large-first", "exact")
     found = steady_of(result)
     assert found is not None
-    assert 2 * 4352 <= found.staying_bytes < 14 * 1024
-    assert found.moved["load weights"] == 4 * 4352 - found.staying_bytes
+    assert 2 * 4352 <= found.resident_bytes < 14 * 1024
+    assert found.moved["load weights"] == 4 * 4352 - found.resident_bytes
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is no
 
 @pytest.mark.parametrize(("width", "kind"), [(1280, "wide"), (400, "narrow")])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_quietly_and_its_chart_is_readable(
+def test_it_opens_without_errors_and_its_chart_is_readable(
     browser: Browser, tmp_path: Path, width: int, kind: str, scheme: ColorScheme
 ) -> None:
     file = write(tmp_path, "compare.html", render_comparison(COMPARISON))

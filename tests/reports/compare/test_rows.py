@@ -1,4 +1,4 @@
-"""Compared planners: what the columns mean, as JSON, on the terminal and as a page."""
+"""A comparison of planners: its figures, as JSON, on the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
+from chipmodel.files.json_text import json_text
+from chipmodel.model.comparison import PackerRow, PlannerComparison, StreamerRow
 from chipmodel.model.interval import Interval
+from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
 from reports.compare.page import NAME_HEIGHT, render_comparison
-from reports.compare.rows import (
-    Comparison,
-    Packed,
-    Streamed,
-    document,
-    headline,
-    json_text,
-    print_comparison,
-    seconds_text,
-)
-from reports.live_sets import unused_bytes
+from reports.compare.rows import document, headline, print_comparison
+from reports.words import seconds_text
 
 PROBLEM = Problem(
     (
@@ -33,7 +27,7 @@ PROBLEM = Problem(
         Buffer("c", 20, (Interval(2, 5),)),
     )
 )
-COMPARISON = Comparison(
+COMPARISON = PlannerComparison(
     source="a <b> & c",
     chip="luna-arcs",
     problem=PROBLEM,
@@ -41,15 +35,15 @@ COMPARISON = Comparison(
     streamer="ping-pong",
     packer="large-first",
     packed=(
-        Packed("naive", 60, 50, "feasible", 10, 0.00001),
-        Packed("none", None, 50, "unknown", None, 2.5),
-        Packed("exact", 50, 50, "optimal", 0, 0.5, 7, ((0.1, 60), (0.4, 50))),
-        Packed("pool", refused="keeps no constraints"),
+        PackerRow("naive", 60, 50, "feasible", 10, 0.00001),
+        PackerRow("none", None, 50, "unknown", None, 2.5),
+        PackerRow("exact", 50, 50, "optimal", 0, 0.5, 7, ((0.1, 60), (0.4, 50))),
+        PackerRow("pool", refused="keeps no constraints"),
     ),
     streamed=(
-        Streamed("sync", 200, 80, 200, 0.5, 40, True, 0.1),
-        Streamed("ping-pong", 100, 80, 200, 0.25, 60, False, 0.1),
-        Streamed("other", refused="op 'x' does not fit"),
+        StreamerRow("sync", 200, 80, 200, 0.5, 40, True, 0.1),
+        StreamerRow("ping-pong", 100, 80, 200, 0.25, 60, False, 0.1),
+        StreamerRow("other", refused="op 'x' does not fit"),
     ),
 )
 
@@ -66,7 +60,7 @@ def test_fragmentation_by_hand() -> None:
 
 
 def test_the_document() -> None:
-    answer = json.loads(json_text(COMPARISON))
+    answer = json.loads(json_text(document(COMPARISON)))
     assert answer == json.loads(json.dumps(document(COMPARISON)))
     assert (answer["workload"], answer["chip"], answer["lower_bound_bytes"]) == ("a <b> & c", "luna-arcs", 50)
     naive, none, exact, pool = answer["packers"]
@@ -89,11 +83,11 @@ def test_the_document() -> None:
 
 
 def test_without_rows_and_without_a_plan() -> None:
-    bare = Comparison("x", "", PROBLEM, None)
+    bare = PlannerComparison("x", "", PROBLEM, None)
     assert document(bare)["lower_bound_bytes"] is None
     assert headline(bare) == "0 streamers in whole runs."
-    lost = Comparison("x", "", PROBLEM, None, packed=(Packed("none", lower_bound=50),))
-    assert headline(lost) == "3 buffers; no packer made a plan."
+    lost = PlannerComparison("x", "", PROBLEM, None, packed=(PackerRow("none", lower_bound=50),))
+    assert headline(lost) == "3 buffers; no packer found a plan."
     for each in (bare, lost):
         assert "</html>" in render_comparison(each)
         print_comparison(each, Console(file=StringIO()))
@@ -102,10 +96,10 @@ def test_without_rows_and_without_a_plan() -> None:
 def test_the_headline() -> None:
     assert (
         headline(COMPARISON)
-        == "3 buffers of ping-pong's schedule; the lowest peak is 50 B, which no plan can beat."
+        == "3 buffers in the schedule of streamer ping-pong; the lowest peak is 50 B, proven optimal."
     )
-    open_gap = Comparison("x", "", PROBLEM, None, packed=(Packed("naive", 60, 50),))
-    assert headline(open_gap).endswith("the lowest peak is 60 B, 20.0% above what is proven.")
+    open_gap = PlannerComparison("x", "", PROBLEM, None, packed=(PackerRow("naive", 60, 50),))
+    assert headline(open_gap).endswith("the lowest peak is 60 B, 20.0% above the proven lower bound.")
 
 
 @pytest.mark.parametrize(
@@ -116,13 +110,13 @@ def test_seconds(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
-def test_the_terminal_ranks_by_peak_and_says_why_there_is_none() -> None:
+def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
     out = StringIO()
     print_comparison(COMPARISON, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     text = out.getvalue()
-    assert "proven bound 50 B, capacity 55 B" in text
+    assert "proven lower bound 50 B, capacity 55 B" in text
     firsts = [line.split()[0] for line in lines if line.startswith(" ") and line.split()]
     ranked = [name for name in firsts if name in ("naive", "none", "exact", "pool")]
     assert ranked == ["exact", "naive", "none", "pool"]
@@ -159,18 +153,18 @@ def test_the_page_needs_neither_network_nor_script() -> None:
         assert (word in tags.text) == (word not in ("hill", "1,400"))
 
 
-def test_the_chart_keeps_within_its_frame_and_names_apart() -> None:
-    many = [Packed(f"p{n}", 50 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
-    page = render_comparison(Comparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
+def test_curves_stay_in_the_frame_and_names_do_not_overlap() -> None:
+    many = [PackerRow(f"p{n}", 50 + n * n, 50, "feasible", 0, 10.0 ** (n - 6)) for n in range(10)]
+    page = render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=(*many, COMPARISON.packed[2])))
     wide, narrow = page.split("<svg")[1:]
     assert_within(Tags(wide.partition(">")[2]).seen, 1190, 320)
     assert_within(Tags(narrow.partition(">")[2]).seen, 370, 280)
 
 
-def test_the_axis_of_gaps_ends_where_all_of_them_are_within() -> None:
+def test_the_axis_of_gaps_contains_all_gaps() -> None:
     def labels(*peaks: int) -> list[str]:
-        rows = tuple(Packed(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
-        tags = Tags(render_comparison(Comparison("x", "", PROBLEM, None, packed=rows))).text
+        rows = tuple(PackerRow(f"p{peak}", peak, 50, "feasible", 0, 0.01) for peak in peaks)
+        tags = Tags(render_comparison(PlannerComparison("x", "", PROBLEM, None, packed=rows))).text
         return re.findall(r"\d+\.\d%", tags.partition("Gap over time")[2])[:5]
 
     assert labels(50, 56) == ["0.0%", "5.0%", "10.0%", "15.0%", "20.0%"]

@@ -1,4 +1,4 @@
-"""A difference is explained without remainder."""
+"""The shares of a difference add up to it exactly."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.diff.difference import SHARING, Diff, compare_results
-from reports.diff.result_file import SETTINGS, TOTALS, Answer, AnswerOp
+from reports.diff.difference import SHARING, RunDifference, compare_results
+from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult
 from reports.words import CAUSES
 
 CAUSE = st.sampled_from(["compute", *CAUSES, "a cause of tomorrow"])
@@ -22,7 +22,7 @@ def answer(
     cores: int = 1,
     mhz: Fraction = Fraction(1),
     **settings: str,
-) -> Answer:
+) -> SavedResult:
     """A run in which ``ops`` and what is outside of them is all that there is."""
     spent = dict(rest or {})
     for of_op in ops.values():
@@ -30,7 +30,7 @@ def answer(
             spent[cause] = spent.get(cause, 0) + cycles
     # What is left to a whole number of cycles for every core, as a core that has finished waits.
     spent["finished"] = spent.get("finished", 0) + -sum(spent.values()) % cores
-    return Answer(
+    return SavedResult(
         file="x.json",
         settings=dict.fromkeys(SETTINGS, "s") | settings,
         chip_fields={"psram.clock_mhz": "200"},
@@ -41,7 +41,7 @@ def answer(
         totals=dict.fromkeys(TOTALS, 0) | {"total_cycles": sum(spent.values()) // cores},
         spent=spent,
         moved_bytes={},
-        ops=tuple(AnswerOp(name, "conv", 1, 1, 1, of_op, 0, 0) for name, of_op in ops.items()),
+        ops=tuple(SavedOp(name, "conv", 1, 1, 1, of_op, 0, 0) for name, of_op in ops.items()),
     )
 
 
@@ -54,7 +54,7 @@ answers = st.builds(
 )
 
 
-def assert_adds_up(diff: Diff) -> None:
+def assert_adds_up(diff: RunDifference) -> None:
     assert sum(part.cycles for part in diff.parts) == diff.change
     assert sum(part.cycles for part in diff.causes) == diff.change
     assert sum(op.cycles for op in diff.ops) + diff.rest == diff.change
@@ -62,7 +62,7 @@ def assert_adds_up(diff: Diff) -> None:
 
 
 @given(answers, answers)
-def test_the_parts_add_up_to_the_difference_exactly(a: Answer, b: Answer) -> None:
+def test_the_parts_add_up_to_the_difference_exactly(a: SavedResult, b: SavedResult) -> None:
     diff = compare_results(a, b)
     assert diff.change == b.cycles - a.cycles
     assert_adds_up(diff)
@@ -74,7 +74,7 @@ def test_the_parts_add_up_to_the_difference_exactly(a: Answer, b: Answer) -> Non
 
 
 @given(answers, answers)
-def test_there_and_back_again_is_no_difference(a: Answer, b: Answer) -> None:
+def test_there_and_back_again_is_no_difference(a: SavedResult, b: SavedResult) -> None:
     a, b = replace(a, cores=1), replace(b, cores=1)
     a, b = (replace(x, totals={**x.totals, "total_cycles": sum(x.spent.values())}) for x in (a, b))
     there, back = compare_results(a, b), compare_results(b, a)
@@ -84,7 +84,7 @@ def test_there_and_back_again_is_no_difference(a: Answer, b: Answer) -> None:
 
 
 @given(answers)
-def test_a_run_does_not_differ_from_itself(a: Answer) -> None:
+def test_a_run_does_not_differ_from_itself(a: SavedResult) -> None:
     diff = compare_results(a, a)
     assert diff.same
     assert not diff.parts
@@ -125,7 +125,7 @@ def test_other_cores_share_the_work_before_anything_else_changes() -> None:
     assert diff.change == -40
 
 
-def test_settings_that_differ_come_first_to_last() -> None:
+def test_settings_that_differ_are_in_a_fixed_order() -> None:
     a = answer({}, packer="exact")
     b = replace(answer({}, packer="pool", cores=2), chip_fields={"psram.clock_mhz": "100", "cores": "2"})
     b = replace(b, path={"gate": "face"})

@@ -5,12 +5,12 @@ import io
 from rich.console import Console
 
 from reports.diff.difference import compare_results
-from reports.diff.result_file import Answer
 from reports.diff.table import MOST_OPS, print_diff, signed
+from reports.result_file import SavedResult
 from tests.reports.diff.test_difference import answer
 
 
-def printed(a: Answer, b: Answer) -> str:
+def printed(a: SavedResult, b: SavedResult) -> str:
     out = io.StringIO()
     print_diff(compare_results(a, b), Console(file=out, width=120))
     return out.getvalue()
@@ -22,7 +22,9 @@ def test_names_are_printed_as_text_and_never_as_markup() -> None:
     text = printed(a, b)
     for name in ("[bold]c[/x]", "[red]p", "[/]q"):
         assert name in text
-    assert text.index("Asked differently") < text.index("B is 10.0 µs (100.0%) slower") < text.index("Totals")
+    assert (
+        text.index("Settings that differ") < text.index("B is 10.0 µs (100.0%) slower") < text.index("Totals")
+    )
 
 
 def test_the_waterfall_leads_from_a_to_b() -> None:
@@ -34,7 +36,7 @@ def test_the_waterfall_leads_from_a_to_b() -> None:
     assert [line[-1] for line in lines[at + 1 : at + 5]] == ["1,050", "1,250", "1,150", "1,150"]
 
 
-def test_what_is_left_out_of_the_table_is_summed_up() -> None:
+def test_ops_left_out_of_the_table_are_summed_up() -> None:
     a = answer({f"op{i}": {"compute": 100} for i in range(MOST_OPS + 3)})
     b = answer({f"op{i}": {"compute": 200 + i} for i in range(MOST_OPS + 3)})
     assert "and 3 more ops, together +303 cycles" in printed(a, b)

@@ -24,12 +24,12 @@ def test_the_sentence_names_time_share_reason_and_place() -> None:
         "B is 25.0 ms (23.8%) slower: 25.0 ms more waiting for weights, mostly at c1."
     ]
     assert said(a, {"c1": {"compute": 70, "weights": 10}, "c2": {"weights": 8}}) == [
-        "B is 17.0 ms (16.2%) faster: 20.0 ms less computing, all of it at c1; against it "
+        "B is 17.0 ms (16.2%) faster: 20.0 ms less computing, all of it at c1; partly offset by "
         "3.00 ms more waiting for weights, all of it at c2."
     ]
 
 
-def test_what_hardly_matters_is_left_out_of_the_sentence() -> None:
+def test_negligible_reasons_are_left_out_of_the_sentence() -> None:
     a = {"c1": {"compute": 1000, "weights": 100, "bank": 1}}
     b = {"c1": {"compute": 1100, "weights": 110, "bank": 0}}
     assert said(a, b) == ["B is 109 ms (9.9%) slower: 100 ms more computing, all of it at c1."]
@@ -37,7 +37,7 @@ def test_what_hardly_matters_is_left_out_of_the_sentence() -> None:
 
 def test_equal_times_with_different_reasons() -> None:
     assert said({"c": {"compute": 10}}, {"c": {"weights": 10}}) == [
-        "B takes as long as A: 10.0 ms more waiting for weights, all of it at c; against it "
+        "B takes as long as A: 10.0 ms more waiting for weights, all of it at c; partly offset by "
         "10.0 ms less computing, all of it at c."
     ]
     assert said({"c": {"compute": 10}}, {"c": {"compute": 10}})[0].startswith("A and B are the same run")
@@ -58,14 +58,14 @@ def test_cores_are_a_reason() -> None:
     assert sentences(diff) == ["B is 50.0 ms (50.0%) faster: 50.0 ms less as 2 cores share the work of 1."]
 
 
-def test_peak_and_traffic_are_said_where_they_differ() -> None:
+def test_peak_and_traffic_have_sentences_where_they_differ() -> None:
     a = answer({"c": {"compute": 10}}, mhz=MHZ)
     b = replace(a, totals={**a.totals, "peak_bytes": 2048}, moved_bytes={"load weights": 100}, fits=False)
     a = replace(a, totals={**a.totals, "peak_bytes": 1024})
     assert sentences(compare_results(a, b))[1:] == [
         "A fits SharedMemory, B does not.",
-        "Its peak is 1.0 KiB (100.0%) higher.",
-        "It moves 100 B more to and from Psram.",
+        "The peak of B is 1.0 KiB (100.0%) higher.",
+        "B moves 100 B more to and from Psram.",
     ]
 
 

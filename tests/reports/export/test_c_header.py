@@ -98,14 +98,14 @@ def test_two_plans_and_two_files_make_one_program(tmp_path: Path) -> None:
 
 
 @needs_cc
-def test_a_plan_of_nothing_compiles(tmp_path: Path) -> None:
+def test_an_empty_plan_compiles(tmp_path: Path) -> None:
     empty = PlanFile("w", "c", (), "p", "s", 0, 0, (), ())
     main = '#define NET_TABLES\n#include "plan.h"\nint main(void) { return NET_BUFFERS + NET_TRANSFERS; }\n'
     assert run(tmp_path, c_header(layout_of(empty, "p"), "net"), main) == ""
 
 
 @pytest.mark.skipif(CXX is None, reason="there is no C++ compiler")
-def test_it_is_cplusplus_as_well(tmp_path: Path) -> None:
+def test_the_header_compiles_as_cplusplus(tmp_path: Path) -> None:
     (tmp_path / "plan.h").write_text(c_header(layout_of(plan(), "p"), "net"))
     (tmp_path / "main.cc").write_text(
         '#define NET_TABLES\n#include "plan.h"\nint main() { return net_buffers[0].offset; }\n'
@@ -124,8 +124,8 @@ def test_every_buffer_has_a_macro_and_every_name_its_comment() -> None:
     assert header.count("*/") == header.count("/*")
 
 
-def test_a_core_says_which_it_is() -> None:
+def test_the_header_of_a_core_names_the_core() -> None:
     header = c_header(layout_of(plan_of_cores(), "p", 1), "net")
     assert "core 1 of chip" in header
-    assert "Waits of one core for another are not in here." in header
+    assert "Waits of one core for another are not included." in header
     assert "net_transfers" not in header

@@ -11,7 +11,7 @@ from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_core
 from tests.reports.sample import EVIL
 
 
-def test_a_move_knows_its_step_and_who_waits() -> None:
+def test_each_transfer_has_its_step_and_the_step_that_waits() -> None:
     found = moves(layout_of(plan(), "p"))
     assert [(m.start.name, m.step, m.due, m.shared) for m in found] == [
         ("load x", 0, 0, 0),
@@ -23,7 +23,7 @@ def test_a_move_knows_its_step_and_who_waits() -> None:
     assert step_count(layout_of(plan(), "p")) == 5
 
 
-def test_a_tensor_in_parts_has_no_place_of_its_own() -> None:
+def test_a_tensor_in_parts_has_no_single_place() -> None:
     places = tensor_places(layout_of(plan(), "p"))
     assert {name: place.offset if place else None for name, place in places.items()} == {
         "x": 0,
@@ -32,8 +32,8 @@ def test_a_tensor_in_parts_has_no_place_of_its_own() -> None:
     }
 
 
-def test_of_several_cores_one_is_to_be_named() -> None:
-    with pytest.raises(BadInput, match="for 2 cores: it has a memory for each") as refused:
+def test_a_plan_of_several_cores_needs_a_core_number() -> None:
+    with pytest.raises(BadInput, match="for 2 cores: each has its own memory") as refused:
         layout_of(plan_of_cores(), "p.json")
     assert "--core 0 to --core 1" in refused.value.hint
     with pytest.raises(BadInput, match="there is no core 2"):
@@ -47,19 +47,19 @@ def test_of_several_cores_one_is_to_be_named() -> None:
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        (replace(plan(), peak_bytes=223), "a peak of 223 B, and its buffers end at 224"),
-        (replace(plan(), alignment=0), "an alignment of 0"),
+        (replace(plan(), peak_bytes=223), "its peak is 223 B, but its buffers end at 224"),
+        (replace(plan(), alignment=0), "its alignment is 0"),
         (replace(plan(), buffers=(*BUFFERS, BUFFERS[0])), "two buffers have the name 'x'"),
         (replace(plan(), buffers=(PlannedBuffer("n", -8, 8, ()),)), "buffer 'n' has 8 B at -8"),
         (replace(plan(), commands=(load("l", COMMANDS[0].at, "a", -4, 8),)), "transfer 'l' moves 8 B at -4"),  # type: ignore[union-attr]
     ],
 )
-def test_numbers_that_are_no_plan_are_refused(wrong: PlanFile, what: str) -> None:
+def test_contradicting_numbers_are_refused(wrong: PlanFile, what: str) -> None:
     with pytest.raises(BadInput, match=what):
         layout_of(wrong, "p.json")
 
 
-def test_what_does_not_fit_is_refused_where_it_must() -> None:
+def test_a_plan_that_does_not_fit_is_refused_where_it_must_fit() -> None:
     with pytest.raises(DoesNotFit, match="needs 224 B of 200 B"):
         must_fit(layout_of(plan(capacity=200), "p"), "p")
     must_fit(layout_of(plan(capacity=224), "p"), "p")

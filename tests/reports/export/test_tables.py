@@ -8,9 +8,9 @@ from typing import Any
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Plan
 from chipmodel.verify.offsets import check
-from reports.diff.result_file import read_result
 from reports.export.layout import layout_of
 from reports.export.tables import minimalloc_csv, ops_csv
+from reports.result_file import read_result
 from reports.run.document import document
 from tests.reports.plan_files import BUFFERS, plan
 from tests.reports.sample import sample
@@ -27,7 +27,7 @@ def test_the_csv_is_the_plans_problem() -> None:
     assert check(table.problem, Plan(table.hints)) == ()
 
 
-def test_columns_that_say_nothing_are_left_out() -> None:
+def test_columns_without_information_are_left_out() -> None:
     made = replace(plan(), alignment=1, buffers=BUFFERS[:2], peak_bytes=128)
     lines = minimalloc_csv(layout_of(made, "p")).splitlines()
     assert lines[0] == "id,lower,upper,size,offset"

@@ -34,19 +34,19 @@ def test_the_contents_are_what_the_format_says() -> None:
     made = offline_plan(LAYOUT, [EVIL, "input of the model", "x", "", "z"], "names.txt")
     assert offline_bytes(made) == struct.pack("<8i", 1, 1, 5, 64, -1, 0, -1, -1)
     assert made.head_bytes == 128
-    assert made.notes == ("'z' is in no one place for all of its life: -1, planned at run time",)
+    assert made.notes == ("'z' is not in one place for the whole lifetime: -1, planned at run time",)
 
 
-def test_without_a_list_it_is_the_plans_own_order() -> None:
+def test_without_a_list_tensors_are_in_the_plans_order() -> None:
     made = offline_plan(LAYOUT, None, "plan.json")
     assert made.tensors == (("x", 0), (EVIL, 64), ("z", -1))
     assert read_offline(offline_bytes(made)) == (0, 64, -1)
 
 
-def test_tensors_that_the_list_lacks_are_told() -> None:
+def test_tensors_that_the_list_lacks_are_noted() -> None:
     notes = offline_plan(LAYOUT, ["x"], "names.txt").notes
     assert len(notes) == 1
-    assert notes[0].endswith("and 1 more are in the plan and not in the list of tensors")
+    assert notes[0].endswith("and 1 more are in the plan but not in the list of tensors")
 
 
 def test_a_list_of_other_names_is_refused() -> None:

@@ -10,19 +10,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from chipmodel.files.json_text import json_text
 from chipmodel.model.interval import Interval
+from chipmodel.model.packing_answer import PackingAnswer, PackingProgress, compile_seconds
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from reports.packing.answer import (
-    Answer,
-    Point,
-    compile_seconds,
-    document,
-    grounds,
-    headline,
-    json_text,
-    print_packing,
-    verdict,
-)
+from reports.packing.answer import document, grounds, headline, print_packing, verdict
 from reports.packing.page import FIRST_ROWS, render_packing
 from tests.reports.run.test_page import read
 
@@ -36,11 +28,11 @@ BUFFERS = (
 MEMORIES = (Memory("fast", 0, 65_536), Memory("slow", 65_536, 200_000))
 PROBLEM = Problem(BUFFERS, 200_000, MEMORIES, (("y", "[bold]alias[/]"),))
 PLAN = Plan({"in": 0, EVIL: 65_536, "y": 0, "[bold]alias[/]": 0})
-ANSWER = Answer("p.csv", PROBLEM, "exact", "feasible", PLAN, 70_000, 0.25)
-OPTIMAL = Answer(
+ANSWER = PackingAnswer("p.csv", PROBLEM, "exact", "feasible", PLAN, 70_000, 0.25)
+OPTIMAL = PackingAnswer(
     "p.csv", replace(PROBLEM, capacity=None), "exact", "optimal", PLAN, 95_536, 0.25, "a live set"
 )
-INFEASIBLE = Answer(
+INFEASIBLE = PackingAnswer(
     "p.csv",
     replace(PROBLEM, capacity=60_000),
     "exact",
@@ -51,20 +43,23 @@ INFEASIBLE = Answer(
     explanation=("in", EVIL),
 )
 UNKNOWN = replace(ANSWER, problem=replace(PROBLEM, capacity=80_000), status="unknown")
-EMPTY = Answer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 0.0)
+EMPTY = PackingAnswer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 0.0)
 
 
-def printed(answer: Answer, width: int = 80) -> str:
+def printed(answer: PackingAnswer, width: int = 80) -> str:
     stream = io.StringIO()
     print_packing(answer, Console(file=stream, width=width))
     return stream.getvalue()
 
 
-def test_the_document_says_all_of_it() -> None:
+def test_the_document_is_complete() -> None:
     answer = document(
-        replace(ANSWER, trajectory=(Point(0.1, None, 5, "starting"), Point(0.2, 95_536, 5, "")))
+        replace(
+            ANSWER,
+            trajectory=(PackingProgress(0.1, None, 5, "starting"), PackingProgress(0.2, 95_536, 5, "")),
+        )
     )
-    assert json.loads(json_text(ANSWER))["offsets"][EVIL] == 65_536
+    assert json.loads(json_text(document(ANSWER)))["offsets"][EVIL] == 65_536
     assert answer["peak_bytes"] == 95_536
     assert answer["gap"] == pytest.approx(25_536 / 70_000)
     assert answer["fits"] is True
@@ -88,11 +83,11 @@ def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:
     assert document(EMPTY)["largest_live_set"] is None
 
 
-def test_compiling_is_told_apart_from_searching() -> None:
+def test_compile_seconds_count_only_stages_of_compiling() -> None:
     points = (
-        Point(0.0, 9, 1, "compiling the search"),
-        Point(3.5, 9, 1, "searching"),
-        Point(4.0, 8, 1, "searching"),
+        PackingProgress(0.0, 9, 1, "compiling the search"),
+        PackingProgress(3.5, 9, 1, "searching"),
+        PackingProgress(4.0, 8, 1, "searching"),
     )
     assert compile_seconds(points) == 3.5
     assert compile_seconds(points[1:]) == 0
@@ -104,7 +99,7 @@ def test_compiling_is_told_apart_from_searching() -> None:
         (
             ANSWER,
             "fits",
-            "4 buffers fit in 93.3 KiB (95,536 B), 47.8% of 195.3 KiB (200,000 B); whether 24.9 KiB less",
+            "4 buffers fit in 93.3 KiB (95,536 B), 47.8% of 195.3 KiB (200,000 B); a plan with 24.9 KiB",
         ),
         (OPTIMAL, "optimal", "4 buffers fit in 93.3 KiB (95,536 B); no plan needs less."),
         (INFEASIBLE, "does not fit", "2 of them with 68.4 KiB (70,000 B) are alive at once"),
@@ -118,12 +113,12 @@ def test_compiling_is_told_apart_from_searching() -> None:
             "does not fit",
             "keeps all constraints",
         ),
-        (UNKNOWN, "not decided", "none is ruled out. The best one found needs 93.3 KiB"),
-        (replace(UNKNOWN, plan=None), "not decided", "none is ruled out."),
+        (UNKNOWN, "not decided", "it is not proven that there is none. The best one found needs 93.3 KiB"),
+        (replace(UNKNOWN, plan=None), "not decided", "it is not proven that there is none."),
         (EMPTY, "optimal", "0 buffers fit in 0 B; no plan needs less."),
     ],
 )
-def test_the_answer_in_words(answer: Answer, word: str, words: str) -> None:
+def test_the_answer_in_words(answer: PackingAnswer, word: str, words: str) -> None:
     assert verdict(answer) == word
     assert words in headline(answer)
     assert grounds(answer)
@@ -139,12 +134,12 @@ def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
 
 
 def test_the_page_is_the_same_however_long_it_took() -> None:
-    slower = replace(ANSWER, seconds=99.0, trajectory=(Point(1.0, 9, 9, "x"),))
+    slower = replace(ANSWER, seconds=99.0, trajectory=(PackingProgress(1.0, 9, 9, "x"),))
     assert render_packing(ANSWER) == render_packing(slower)
 
 
 @pytest.mark.parametrize("answer", [ANSWER, OPTIMAL, INFEASIBLE, UNKNOWN, EMPTY])
-def test_nothing_on_the_page_refers_to_another_file(answer: Answer) -> None:
+def test_nothing_on_the_page_refers_to_another_file(answer: PackingAnswer) -> None:
     html = render_packing(answer)
     for tag, attributes in read(html).tags:
         assert "src" not in attributes, tag
@@ -160,7 +155,7 @@ def test_names_are_text_and_never_markup() -> None:
         assert EVIL in "".join(reader.text)
 
 
-def test_every_constraint_and_ground_is_named() -> None:
+def test_every_constraint_and_reason_is_named() -> None:
     text = re.sub(r"\s+", " ", "".join(read(render_packing(ANSWER)).text))
     for words in (
         "1 pinned",
@@ -174,10 +169,10 @@ def test_every_constraint_and_ground_is_named() -> None:
     assert "These 2 buffers alone do not fit" in "".join(read(render_packing(INFEASIBLE)).text)
 
 
-def many(n: int) -> Answer:
+def many(n: int) -> PackingAnswer:
     buffers = tuple(Buffer(f"tensor{i}/out", 64 * (i % 97 + 1), (Interval(i, i + 9),)) for i in range(n))
     plan = Plan({b.name: (i % 9) * 6_208 for i, b in enumerate(buffers)})
-    return Answer("many.csv", Problem(buffers), "x", "feasible", plan, 1, 0.1)
+    return PackingAnswer("many.csv", Problem(buffers), "x", "feasible", plan, 1, 0.1)
 
 
 def test_ten_thousand_buffers_make_a_page_of_a_few_megabytes() -> None:

@@ -1,4 +1,4 @@
-"""The packing page in a real browser: what it draws, what it asks for, what people can do with it."""
+"""The packing page in a real browser: drawing, requests and interaction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from reports.packing.answer import Answer
+from chipmodel.model.packing_answer import PackingAnswer
 from reports.packing.page import render_packing
 from tests.reports.chromium import CHROMIUM
 from tests.reports.packing.test_answer import ANSWER, EMPTY, EVIL, INFEASIBLE, OPTIMAL, UNKNOWN, many
@@ -46,10 +46,10 @@ def middle_of(page: Page, box: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_quietly_and_fits_the_screen(
+def test_it_opens_without_errors_and_fits_the_screen(
     browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
 ) -> None:
-    answers: dict[str, Answer] = {
+    answers: dict[str, PackingAnswer] = {
         "fits": ANSWER,
         "no": INFEASIBLE,
         "optimal": OPTIMAL,
@@ -76,10 +76,10 @@ def test_boxes_are_drawn_in_their_colours(opened: Visit) -> None:
     assert opened.page.evaluate(colour, 1) != [181, 222, 43]
     last: Any = opened.page.evaluate(colour, 4)
     assert last == [72, 40, 120]
-    opened.page.click("[data-colour=tight]")
+    opened.page.click("[data-colour=pressure]")
     opened.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert opened.page.evaluate(colour, 1) == [181, 222, 43]  # alive with "in" at the largest live set
-    assert opened.page.locator("[data-colour=tight]").get_attribute("aria-pressed") == "true"
+    assert opened.page.locator("[data-colour=pressure]").get_attribute("aria-pressed") == "true"
     # The browser remarks that reading pixels is slow.
     opened.complaints[:] = [text for text in opened.complaints if "readback" not in text]
 

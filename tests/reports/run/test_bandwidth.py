@@ -8,7 +8,8 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.trace import Event, Trace
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.bandwidth import bandwidth, bins, peak_rate, rates
 from tests.reports.run.test_figures import traces
 from tests.reports.sample import large, sample
@@ -65,7 +66,7 @@ def test_no_chip_is_faster_than_its_bus(name: str) -> None:
     chip = load_chip(name, ())
     if chip.shared_memory.bytes < 128 * 1024:
         chip = load_chip(name, ("shared_memory.bytes=512KiB",))
-    result = run(load("zoo:resnet8"), chip, "large-first", "ping-pong")
+    result = run(PlanRequest(load("zoo:resnet8"), chip, "large-first", "ping-pong"))
     fastest = max(sum(rate.values()) for _, rate in rates(result))
     assert 0 < fastest <= peak_rate(chip)
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: what it draws, what it asks for, what people can do with it."""
+"""The page in a real browser: drawing, requests and interaction."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def opened(browser: Browser, file: Path) -> Iterator[Visit]:
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_quietly_and_fits_the_screen(
+def test_it_opens_without_errors_and_fits_the_screen(
     browser: Browser, file: Path, width: int, scheme: ColorScheme
 ) -> None:
     found = visit(browser, file, width, scheme)
@@ -105,13 +105,13 @@ def test_hover_names_the_event_as_text(opened: Visit) -> None:
     assert opened.complaints == []
 
 
-def test_hover_shows_what_a_step_needed_and_what_needs_it(opened: Visit) -> None:
+def test_hover_shows_the_dependencies_of_a_step_in_both_directions(opened: Visit) -> None:
     page = opened.page
     box = page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
     page.wait_for_selector("#timeline .hovertext")
-    assert "needed load dw" in (page.locator("#timeline .hovertext").text_content() or "")
+    assert "depends on load dw" in (page.locator("#timeline .hovertext").text_content() or "")
     # It needs its weights and the op before, and the three stripes of the op behind need it.
     assert page.locator("#timeline .links line:not([stroke-dasharray])").count() == 2
     assert page.locator("#timeline .links line[stroke-dasharray]").count() == 3
@@ -267,7 +267,7 @@ def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> Non
     found.page.context.close()
 
 
-def test_rows_beyond_the_first_are_made_when_they_are_asked_for(browser: Browser, tmp_path: Path) -> None:
+def test_rows_after_the_first_are_made_when_they_are_needed(browser: Browser, tmp_path: Path) -> None:
     result = large(1000)
     file = write(tmp_path, "large.html", render_page(result, most_bars=500))
     for ask in ("sort", "filter", "scroll"):

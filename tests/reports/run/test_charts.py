@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from reports.run.charts import charts_data, of_merging, of_work, over_time
-from reports.run.digest import digest
+from reports.run.totals import run_totals
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.run.test_merging import result as merged
 from tests.reports.sample import sample
@@ -13,7 +13,7 @@ from tests.reports.sample import sample
 def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     timed = over_time(sample(), 1000)
     assert [s.id for s in timed] == ["timeline", "bandwidth", "memory"]
-    others = [*of_work(sample(), digest(sample())), *of_merging(merged())[1]]
+    others = [*of_work(sample(), run_totals(sample())), *of_merging(merged())[1]]
     assert [s.id for s in others] == ["waterfall", "roofline", "merging-before", "merging-after"]
     data: Any = charts_data([*timed, *others])
     assert data["linked"] == [s.id for s in timed]
@@ -29,7 +29,7 @@ def test_each_core_with_buffers_has_a_memory() -> None:
     assert [s.id for s in over_time(alone, 1000)][2:] == ["memory-0"]
 
 
-def test_nothing_is_said_of_merging_where_nothing_was_merged() -> None:
+def test_there_is_no_section_on_merging_where_nothing_was_merged() -> None:
     assert of_merging(sample()) == ("", [])
 
 

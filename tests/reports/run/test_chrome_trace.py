@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Unit
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
 from tests.reports.sample import chip, large, sample
 from workloads.load import load
@@ -62,7 +63,7 @@ def assert_orderly(found: list[dict[str, Any]]) -> None:
 
 def real(workload: str, *overrides: str) -> Result:
     chip_ = load_chip("stm32n6", ["shared_memory.bytes=256KiB", *overrides])
-    return run(load(workload), chip_, "large-first", "ping-pong")
+    return run(PlanRequest(load(workload), chip_, "large-first", "ping-pong"))
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
@@ -145,7 +146,7 @@ def test_names_of_process_and_threads() -> None:
     assert names["thread_name", 2] == {"name": "DMA"}
 
 
-def test_busy_and_stall_are_told_apart() -> None:
+def test_busy_and_stall_have_different_categories() -> None:
     result = sample()
     units: tuple[tuple[Unit, int], ...] = (("npu", 1), ("dma", 2))
     for unit, thread in units:
@@ -158,7 +159,7 @@ def test_busy_and_stall_are_told_apart() -> None:
 
 def test_the_counter_shows_the_bytes_alive() -> None:
     found = [e for e in events(sample()) if e["ph"] == "C"]
-    counters = [e for e in found if e["name"] == "SharedMemory bytes alive"]
+    counters = [e for e in found if e["name"] == "SharedMemory live bytes"]
     assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
     assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
     assert counters[-1]["args"] == {"bytes": 0}

@@ -1,4 +1,4 @@
-"""What the reports say of several cores adds up, and is where a reader looks for it."""
+"""The reports of several cores: totals that add up, on the terminal, in the document and on the page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from io import StringIO
 
 from rich.console import Console
 
+from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.result import Result
-from chipmodel.pipeline.single_core import run
-from reports.live_sets import unused_bytes
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
 from reports.run.cores import core_of_ops, core_totals, cores_document, speed_up
 from reports.run.document import document
@@ -28,7 +29,7 @@ EXAMPLE = WORKLOADS / "two_cores.yaml"
 
 @cache
 def result() -> Result:
-    return run(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong")
+    return run(PlanRequest(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong"))
 
 
 def test_every_cycle_of_every_core_is_in_the_table() -> None:
@@ -52,7 +53,7 @@ def test_the_document_has_the_cores_and_one_core_has_none() -> None:
     assert json.loads(json.dumps(answer["cores"])) == cores_document(result())["cores"]
     assert answer["one_core_cycles"] == result().one_core_cycles
     assert answer["compute_cycles"] + answer["stall_cycles"] == 2 * result().trace.cycles  # type: ignore[operator]
-    alone = run(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync")
+    alone = run(PlanRequest(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync"))
     assert cores_document(alone) == {}
     assert core_totals(alone) == ()
     assert set(core_of_ops(alone).values()) == {0}
@@ -63,12 +64,12 @@ def test_every_core_has_rows_of_its_own() -> None:
     chart = timeline(result())
     rows = {row for trace in chart.figure["data"] for row in trace["y"]}  # type: ignore[attr-defined]
     assert rows == {"NPU 0", "NPU 1", "DMA"}
-    assert [c.label for c in EVENTS if c.key == "core"] == ["waits for a core"]
+    assert [c.label for c in EVENTS if c.key == "core"] == ["waits for another core"]
     events = chrome_trace(result())["traceEvents"]
     names = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}  # type: ignore[attr-defined]
     assert names == {"NPU 0": 1, "NPU 1": 2, "DMA": 3}
     counters = {e["name"] for e in events if e["ph"] == "C"}  # type: ignore[attr-defined]
-    alive = {"SharedMemory bytes alive of core 0", "SharedMemory bytes alive of core 1"}
+    alive = {"SharedMemory live bytes of core 0", "SharedMemory live bytes of core 1"}
     assert counters == {*alive, "Psram MB/s"}
 
 
@@ -78,14 +79,14 @@ def test_the_memory_map_of_a_core_holds_its_buffers_alone() -> None:
         assert chart.marks >= len([b for b in plan.problem.buffers if b.live])
 
 
-def test_the_page_and_the_summary_tell_of_the_cores() -> None:
+def test_the_page_and_the_summary_have_the_cores() -> None:
     page = render_page(result())
     assert 'id="memory-0"' in page
     assert 'id="memory-1"' in page
-    assert "What each core did" in page
+    assert "Cycles of each core" in page
     assert "times as fast as one core" in page
     text = StringIO()
     print_summary(result(), Console(file=text, width=80))
-    assert "What each core does" in text.getvalue()
+    assert "Cores" in text.getvalue()
     assert "2 cores are " in text.getvalue()
     assert max(len(line.rstrip()) for line in text.getvalue().splitlines()) <= 80

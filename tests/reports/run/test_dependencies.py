@@ -3,7 +3,8 @@ from __future__ import annotations
 from functools import cache
 
 from chipmodel.model.result import Result
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.dependencies import needs
 from tests.reports.sample import EVIL, UNICODE, sample
 
@@ -15,7 +16,7 @@ def named(result: Result, name: str, which: int = 0) -> set[tuple[str, str]]:
     return {(result.trace.events[i].kind, result.trace.events[i].name) for i in found[indices[which]]}
 
 
-def test_a_step_needs_its_loads_and_the_ops_before() -> None:
+def test_a_step_depends_on_its_loads_and_the_ops_before() -> None:
     assert named(sample(), "stem") == {("load weights", "load stem"), ("load tensor", "load audio")}
     assert named(sample(), EVIL) == {("load weights", f"load {EVIL}"), ("compute", "stem")}
     last = f"{UNICODE} rows 21-32"
@@ -23,13 +24,13 @@ def test_a_step_needs_its_loads_and_the_ops_before() -> None:
     assert ("load tensor", "load relu") in named(sample(), "relu")
 
 
-def test_only_the_arm_that_ran_made_something() -> None:
+def test_a_step_depends_only_on_the_arm_that_ran() -> None:
     assert ("compute", "loud.conv") in named(sample(), "refine.a")
     assert ("compute", "quiet.copy") in named(sample(path="quiet"), "refine.a")
     assert ("compute", "loud.conv") not in named(sample(path="quiet"), "refine.a")
 
 
-def test_each_iteration_has_its_own_needs() -> None:
+def test_each_iteration_has_its_own_dependencies() -> None:
     result = sample()
     found = needs(result)
     iterations = [i for i, e in enumerate(result.trace.events) if e.name == "refine.b" and not e.cause]
@@ -38,11 +39,11 @@ def test_each_iteration_has_its_own_needs() -> None:
     assert all(result.trace.events[i].name in ("refine.a", "load refine.b") for i in before)
 
 
-def test_a_store_needs_the_step_that_made_it() -> None:
+def test_a_store_depends_on_the_step_that_made_its_tensor() -> None:
     assert named(sample(), "store softmax") == {("compute", "softmax")}
 
 
-def test_a_wait_needs_the_transfer_that_it_ends_with() -> None:
+def test_a_wait_depends_on_the_transfer_that_ends_it() -> None:
     result = sample()
     found = needs(result)
     for index, event in enumerate(result.trace.events):
@@ -59,10 +60,12 @@ def _runs() -> tuple[Result, ...]:
 
     chips = load_chip("stm32n6", ("shared_memory.bytes=64KiB",)), load_chip("stm32n6", ("cores=2",))
     names = ("zoo:resnet8", "zoo:branchynet")
-    return tuple(run(load(name), chip, "large-first", "ping-pong") for name in names for chip in chips)
+    return tuple(
+        run(PlanRequest(load(name), chip, "large-first", "ping-pong")) for name in names for chip in chips
+    )
 
 
-def test_in_real_runs_what_is_needed_has_ended_before() -> None:
+def test_in_real_runs_dependencies_have_ended_before() -> None:
     for result in (*_runs(), sample()):
         found = needs(result)
         events = result.trace.events
@@ -75,7 +78,7 @@ def test_in_real_runs_what_is_needed_has_ended_before() -> None:
                 assert other.stop == event.stop if event.cause else other.stop <= event.start
 
 
-def test_in_real_runs_every_step_with_weights_needs_their_load() -> None:
+def test_in_real_runs_every_step_with_weights_depends_on_their_load() -> None:
     from chipmodel.model.program import ops
 
     for result in _runs():

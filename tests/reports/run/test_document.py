@@ -7,8 +7,8 @@ from typing import Any
 from chipmodel.model.program import ops
 from chipmodel.model.result import Result
 from chipmodel.verify.offsets import check
-from reports.run.digest import digest, op_runs
 from reports.run.document import document
+from reports.run.totals import op_runs, run_totals
 from tests.reports.sample import EVIL, MARKUP, UNICODE, large, sample
 
 
@@ -23,7 +23,7 @@ def test_the_sample_itself_is_a_sound_result() -> None:
         assert check(result.problem, result.solved.plan) == ()
 
 
-def test_keys_that_scripts_rely_on() -> None:
+def test_the_keys_of_the_document() -> None:
     answer = loaded(sample())
     expected = {
         "workload": "kws-<i>demo</i> ü",
@@ -77,15 +77,15 @@ def test_runs_follow_the_path() -> None:
     assert (op_runs(quiet)["quiet.copy"], op_runs(quiet)["loud.conv"]) == (1, 0)
     fewer = replace(quiet, trace=replace(quiet.trace, path={"wake?": "quiet", "refine": "2"}))
     assert op_runs(fewer)["refine.a"] == 2
-    assert digest(quiet).executed_macs == quiet.program.macs - 16 * 16 * 32 * 32 * 9
+    assert run_totals(quiet).executed_macs == quiet.program.macs - 16 * 16 * 32 * 32 * 9
 
 
 def test_array_utilisation_leaves_out_cycles_that_the_user_gave() -> None:
     result = large(10)
     exact = sum(op.work.macs for op in ops(result.program.body)) / 64 / result.trace.busy("npu")
-    assert abs(digest(result).array_utilisation - exact) < 1e-12
+    assert abs(run_totals(result).array_utilisation - exact) < 1e-12
     given = tuple(replace(op, cycles=1) for op in ops(result.program.body))
-    assert digest(replace(result, program=replace(result.program, body=given))).array_utilisation == 0
+    assert run_totals(replace(result, program=replace(result.program, body=given))).array_utilisation == 0
 
 
 def test_same_result_same_bytes_and_no_seconds() -> None:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.run.figures import Chart, timeline
+from reports.run.figures import RunChart, timeline
 from tests.reports.sample import EVIL, large, sample
 
 
-def traces(chart: Chart) -> list[dict[str, Any]]:
+def traces(chart: RunChart) -> list[dict[str, Any]]:
     data: Any = chart.figure["data"]
     return list(data)
 
@@ -32,7 +32,7 @@ def test_waits_are_hatched_in_the_colour_of_what_they_wait_for() -> None:
     assert "pattern" not in by_name["compute"]
 
 
-def test_too_many_events_are_merged_and_it_is_said() -> None:
+def test_too_many_events_are_merged_with_a_remark() -> None:
     chart = timeline(large(100), most=50)
     assert chart.marks <= 50
     assert "events are drawn as" in chart.remark
@@ -44,7 +44,7 @@ def test_names_are_escaped_for_plotly_which_reads_html() -> None:
     assert "dw&lt;script&gt;" in text
 
 
-def test_needs_name_the_marks_of_other_bars() -> None:
+def test_needs_are_the_marks_of_other_bars() -> None:
     chart = timeline(sample())
     listed = traces(chart)
 
@@ -55,14 +55,14 @@ def test_needs_name_the_marks_of_other_bars() -> None:
     found: dict[str, set[str]] = {}
     for data, flat in zip(listed[0]["customdata"], chart.needs[0], strict=True):
         needed = {name(a, b) for a, b in zip(flat[::2], flat[1::2], strict=True)}
-        assert set(data[5].removeprefix("<br>needed ").split(", ")) - {""} == needed
+        assert set(data[5].removeprefix("<br>depends on ").split(", ")) - {""} == needed
         found[data[0]] = needed
     assert listed[0]["name"] == "compute"
     assert found["stem"] == {"load stem", "load audio"}
     assert found["refine.b"] == {"refine.a", "load refine.b"}
 
 
-def test_merged_bars_need_nothing() -> None:
+def test_merged_bars_have_no_dependencies() -> None:
     chart = timeline(large(100), most=50)
     for trace, points in zip(traces(chart), chart.needs, strict=True):
         for data, flat in zip(trace["customdata"], points, strict=True):

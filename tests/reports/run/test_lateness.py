@@ -1,4 +1,4 @@
-"""What all reports say of weights that come too late."""
+"""Weights that arrive too late, in all reports."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_the_document_has_every_step() -> None:
 
 def test_the_page_has_a_table_of_them() -> None:
     many = render_page(late_sample(*LATE, *(Late(f"o{i}", i, 5) for i in range(4, 4 + MOST_LATE))))
-    assert "Weights that come too late" in many
+    assert "Weights that arrive too late" in many
     assert '<tr><td>b</td><td class="num">2</td><td class="num">1,500</td></tr>' in many
-    assert "3 more ops are late by fewer cycles." in many
+    assert "3 more ops wait for fewer cycles." in many
     assert "&lt;c&gt;" in render_page(late_sample(*LATE))
     assert "come too late" not in render_page(sample())

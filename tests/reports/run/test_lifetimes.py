@@ -43,7 +43,7 @@ def test_a_step_includes_its_waits() -> None:
     assert alive_bytes(result, lifetimes(result)) == [(0, 8), (25, 4), (30, 0)]
 
 
-def test_a_loop_gives_one_span_per_iteration_to_what_lives_inside() -> None:
+def test_a_buffer_inside_of_a_loop_has_one_span_per_iteration() -> None:
     iterations = [compute(10 * t + 5 * p, 10 * t + 5 * p + 5, p) for t in range(3) for p in (0, 1)]
     buffers = (Buffer("inside", 1, (Interval(1, 2),)), Buffer("through", 1, (Interval(0, 2),)))
     result = run(*iterations, buffers=buffers)

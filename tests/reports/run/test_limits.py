@@ -1,4 +1,4 @@
-"""What binds the time bound, in words."""
+"""What sets the lower bound on the time, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rich.console import Console
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
@@ -20,21 +21,21 @@ from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 
-def test_few_stretches_are_all_named() -> None:
+def test_few_segments_are_all_named() -> None:
     bound = TimeBound(30, (Binding("npu", "a", "c", 10), Binding("dma", "d", "d", 20)))
     assert bound_words(bound) == "the NPU from a to c, 10 cycles; the DMA engine at d, 20 cycles"
     assert bound_words(TimeBound(0)) == ""
 
 
-def test_many_are_added_up_and_the_largest_is_named() -> None:
+def test_many_segments_are_added_up_and_the_largest_is_named() -> None:
     stretches = [Binding("npu" if i % 2 else "dma", f"f{i}", f"l{i}", 1000 + i) for i in range(6)]
     assert bound_words(TimeBound(6015, tuple(stretches))) == (
-        "the NPU 3,009 cycles in 3 stretches, the DMA engine 3,006 cycles in 3 stretches; "
+        "the NPU 3,009 cycles in 3 segments, the DMA engine 3,006 cycles in 3 segments; "
         "most of it: the NPU from f5 to l5, 1,005 cycles"
     )
 
 
-def test_an_architect_reads_from_which_op_on_bandwidth_counts() -> None:
+def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
     """Ten heavy layers that need few weights, then one that needs many: only there does the DMA bind."""
     net = ProgramBuilder("late")
     x = net.input("x", (1, 8, 16, 16))
@@ -43,7 +44,7 @@ def test_an_architect_reads_from_which_op_on_bandwidth_counts() -> None:
     net.output(net.dense("fc", x, 50))
     net.override(cycles=1000)
     chip = with_memory(PLAIN, 16384)
-    result = run(net.build(), chip, "large-first", "ping-pong")
+    result = run(PlanRequest(net.build(), chip, "large-first", "ping-pong"))
     assert [(b.unit, b.first, b.last) for b in result.bound.bindings] == [
         ("npu", "conv0", "conv9"),
         ("dma", "fc", "fc"),
@@ -51,17 +52,17 @@ def test_an_architect_reads_from_which_op_on_bandwidth_counts() -> None:
     assert document(result)["lower_bound"][1]["first"] == "fc"  # type: ignore[index]
 
 
-def test_the_stretches_add_up_to_the_bound() -> None:
+def test_the_segments_add_up_to_the_bound() -> None:
     chip = load_chip("stm32n6", ())
     for network in ("resnet18", "shufflenetv1"):
-        bound = run(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync").bound
+        bound = run(PlanRequest(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync")).bound
         assert 0 <= bound.cycles - sum(b.cycles for b in bound.bindings) <= len(bound.bindings)
     assert replace(bound, bindings=()).cycles == bound.cycles
 
 
-def test_a_psram_that_is_too_small_is_said() -> None:
+def test_a_psram_that_is_too_small_has_a_remark() -> None:
     chip = load_chip("stm32n6", ("psram.bytes=8MiB",))
-    result = run(load("zoo:resnet18"), chip, "large-first", "sync")
+    result = run(PlanRequest(load("zoo:resnet18"), chip, "large-first", "sync"))
     assert result.psram_bytes > 8 << 20
     assert document(result)["psram_bytes"] == result.psram_bytes
     assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"

@@ -27,7 +27,7 @@ def test_boxes_lie_at_their_addresses() -> None:
 
 def test_a_low_plan_is_not_squashed_under_the_capacity() -> None:
     chart = memory_map(large(10))
-    assert [c.label for c in chart.legend] == ["tensors", "weights", "bytes alive"]
+    assert [c.label for c in chart.legend] == ["tensors", "weights", "live bytes"]
     assert "lies above the chart" in chart.remark
     assert "capacity 64.0 KiB" in [c.label for c in memory_map(sample()).legend]
 

@@ -1,4 +1,4 @@
-"""The control-flow paper's Fig. 6 of a plan made by hand."""
+"""The memory maps before and after merging, of a plan made by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop
-from reports.run.merging import Arm, arm_of, arms_of, merging, saved_words
+from reports.run.merging import ArmExtent, arm_of, arms_of, merging, saved_words
 from tests.reports.run.test_figures import traces
 from tests.reports.sample import EVIL, sample
 
@@ -57,15 +57,15 @@ def result(peak: int = 224) -> Result:
     )
 
 
-def test_arms_are_stretches_of_positions() -> None:
+def test_arms_are_intervals_of_positions() -> None:
     assert list(arms_of(BODY)) == [
-        Arm(EVIL, "left", 0, Interval(1, 3)),
-        Arm("in", "x", 0, Interval(2, 3)),
-        Arm(EVIL, "right", 1, Interval(3, 5)),
+        ArmExtent(EVIL, "left", 0, Interval(1, 3)),
+        ArmExtent("in", "x", 0, Interval(2, 3)),
+        ArmExtent(EVIL, "right", 1, Interval(3, 5)),
     ]
 
 
-def test_a_buffer_belongs_to_the_innermost_arm_that_it_never_leaves() -> None:
+def test_a_buffer_belongs_to_the_innermost_arm_that_contains_its_lifetime() -> None:
     arms = list(arms_of(BODY))
     found = [arm_of(buffer, arms) for buffer in BUFFERS]
     assert [arm and arm.name for arm in found] == [None, "left", "x", "right"]
@@ -93,16 +93,16 @@ def test_boxes_are_coloured_and_named_by_their_arm() -> None:
     named = {t["name"]: [d[1] for d in t["customdata"]] for t in traces(chart)[:-1]}
     evil = "dw&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;amp;&lt;/b&gt;"
     assert named == {
-        "outside of arms": [""],
+        "outside of all arms": [""],
         "first arm of an if": [f" in arm left of {evil}", " in arm x of in"],
         "second arm of an if": [f" in arm right of {evil}"] * 2,
     }
     assert len({t["marker"]["color"] for t in traces(chart)[:-1]}) == 3
 
 
-def test_what_merging_saved_is_said() -> None:
+def test_the_sentence_on_what_merging_saved() -> None:
     assert saved_words(result()) == "--merge conflict needs 174 B, 22.3% less than the 224 B of --merge none."
-    assert saved_words(result(174)) == "Both need 174 B: what is alive outside of the arms decides."
+    assert saved_words(result(174)) == "Both need 174 B: the buffers outside of the arms determine the peak."
     assert (
         saved_words(result(170)) == "--merge conflict needs 174 B, 2.4% more than the 170 B of --merge none."
     )

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.run.page import plotly_script, render_page, script_json
+from reports.page_parts import plotly_script, script_json
+from reports.run.page import render_page
 from tests.reports.sample import large, sample
 
 MOST_BYTES = 12_000_000

@@ -1,4 +1,4 @@
-"""What all paths cost, in words, in JSON and on the page."""
+"""The costs of all paths in words, in JSON and on the page."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_lines() -> None:
     assert lines["expected"][0] == "2,500.5"
     assert lines["expected"][1].endswith("; exact, over 12 paths")
     assert lines["worst"][1].endswith("; gate=face x2 then none then face x3, decode=6")
-    assert lines["bound of worst"] == ("3,200", "no plan's worst is below; gap 25.0%")
+    assert lines["bound of worst"] == ("3,200", "no plan has a lower worst; gap 25.0%")
 
 
 def test_a_sample_says_that_it_is_one() -> None:
     lines = {line.label: line.remark for line in path_lines(replace(sample(), paths=SAMPLED))}
-    assert "seen: gate=none" in lines["best"]
-    assert "seen: gate=face" in lines["worst"]
+    assert "of the sample: gate=none" in lines["best"]
+    assert "of the sample: gate=face" in lines["worst"]
     assert method(SAMPLED) == (
         "sampled: 120 of more than 10^15 paths, seed 7, 95% confidence 2,400 to 2,601 (Student's t)"
     )
@@ -96,7 +96,7 @@ def test_json() -> None:
     assert sampled["sample"]["interval"] == "Student's t"
 
 
-def test_without_a_decision_nothing_is_said() -> None:
+def test_without_a_decision_there_is_no_section_on_paths() -> None:
     assert "paths" not in document(sample())
     assert 'id="paths-title"' not in render_page(sample())
 

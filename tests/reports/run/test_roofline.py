@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from reports.run.bandwidth import peak_rate
-from reports.run.digest import Digest, OpTotals, digest
 from reports.run.roofline import points, roofline
+from reports.run.totals import OpTotals, RunTotals, run_totals
 from tests.reports.run.test_figures import traces
 from tests.reports.sample import EVIL, sample
 
@@ -15,8 +15,8 @@ def totals(name: str, macs: int, cycles: int, moved: int, waits: int = 0) -> OpT
     return OpTotals(name, "conv", macs, 1, 1, cycles, {"weights": waits} if waits else {}, moved, 0)
 
 
-def of(*ops: OpTotals) -> Digest:
-    return replace(digest(sample()), ops=ops)
+def of(*ops: OpTotals) -> RunTotals:
+    return replace(run_totals(sample()), ops=ops)
 
 
 def test_known_points() -> None:
@@ -38,18 +38,18 @@ def test_ops_are_sorted_by_what_limits_them() -> None:
     chart = roofline(sample(), sums)
     names = {t["name"]: [c[0] for c in t["customdata"]] for t in traces(chart)[:-1]}
     assert names == {
-        "the Psram's bus is the lower ceiling": ["low"],
-        "the array is the lower ceiling": ["ridge"],
-        "no Psram traffic (at the right edge)": ["none"],
+        "limited by the Psram's bus": ["low"],
+        "limited by the MAC array": ["ridge"],
+        "no Psram traffic (drawn at the right edge)": ["none"],
     }
     assert chart.marks == 3
-    assert chart.remark == "One op without MACs is not shown."
+    assert chart.remark == "1 op without MACs is not shown."
     symbols = [t["marker"]["symbol"] for t in traces(chart)[:-1]]
     assert len(set(symbols)) == 3
 
 
 def test_the_ceilings_meet_at_the_ridge() -> None:
-    ceiling = traces(roofline(sample(), digest(sample())))[-1]
+    ceiling = traces(roofline(sample(), run_totals(sample())))[-1]
     low, ridge, _ = ceiling["x"]
     assert ridge == pytest.approx(40)
     assert ceiling["y"] == [pytest.approx(low * 0.48), pytest.approx(19.2), pytest.approx(19.2)]

@@ -10,10 +10,11 @@ from rich.console import Console
 
 from chipmodel.model.result import Result
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.page import render_page
-from reports.run.steady_state import inference_ends, staying_words, steady_of
+from reports.run.steady_state import inference_ends, resident_words, steady_of
 from reports.run.summary import print_summary
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -28,10 +29,10 @@ def result() -> Result:
         x = builder.dense(f"d{number}", x, 64)
     builder.output(x)
     program = steady(builder.build(), 4)
-    return run(program, with_memory(LUNA_LIKE, 11 * 1024), "large-first", "resident-knapsack")
+    return run(PlanRequest(program, with_memory(LUNA_LIKE, 11 * 1024), "large-first", "resident-knapsack"))
 
 
-def test_inferences_end_behind_their_stores_and_the_last_one_with_the_run() -> None:
+def test_inferences_end_after_their_stores_and_the_last_one_with_the_run() -> None:
     ends = inference_ends(result())
     assert len(ends) == 4
     assert ends[-1] == result().trace.cycles
@@ -45,45 +46,49 @@ def test_inferences_end_behind_their_stores_and_the_last_one_with_the_run() -> N
     assert found.inferences == 4
 
 
-def test_what_stays_and_what_is_moved_add_up() -> None:
+def test_resident_and_moved_weights_add_up() -> None:
     found = steady_of(result())
     assert found is not None
     weights = result().program.weight_bytes
-    assert 0 < found.staying_bytes < weights
+    assert 0 < found.resident_bytes < weights
     assert found.moved == {
         "load tensor": 64,
-        "load weights": weights - found.staying_bytes,
+        "load weights": weights - found.resident_bytes,
         "store tensor": 64,
     }
-    words = staying_words(result())
-    assert all(op in words for op in found.staying)
+    words = resident_words(result())
+    assert all(op in words for op in found.resident)
 
 
-def test_the_document_the_summary_and_the_page_say_it() -> None:
+def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
     found = steady_of(result())
     assert found is not None
-    told = json.loads(json.dumps(document(result())))["steady_state"]
-    assert told["inferences"] == 4
-    assert told["further_cycles"] == found.further_cycles
-    assert told["moved_bytes"] == found.moved
-    assert sum(op["bytes"] for op in told["staying"]) == told["staying_bytes"] == found.staying_bytes
+    steady_state = json.loads(json.dumps(document(result())))["steady_state"]
+    assert steady_state["inferences"] == 4
+    assert steady_state["further_cycles"] == found.further_cycles
+    assert steady_state["moved_bytes"] == found.moved
+    assert (
+        sum(op["bytes"] for op in steady_state["resident"])
+        == steady_state["resident_bytes"]
+        == found.resident_bytes
+    )
     written = io.StringIO()
     print_summary(result(), Console(file=written, width=200))
     text = written.getvalue()
     assert "4 inferences take" in text
-    assert f"{found.further_cycles:,} cycles" in text.partition("every further one")[2].partition("\n")[0]
-    assert f"{found.staying_bytes:,} B" in text
+    assert f"{found.further_cycles:,} cycles" in text.partition("each further one")[2].partition("\n")[0]
+    assert f"{found.resident_bytes:,} B" in text
     page = render_page(result())
-    assert "Inferences a second" in page
+    assert "Inferences per second" in page
     assert f"{found.per_second:,.1f}" in page
 
 
 def test_a_single_inference_has_no_such_figures() -> None:
     builder = ProgramBuilder("one")
     builder.output(builder.dense("d", builder.input("x", (1, 16)), 16))
-    one = run(builder.build(), LUNA_LIKE, "large-first", "sync")
+    one = run(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
     assert steady_of(one) is None
-    assert staying_words(one) == ""
+    assert resident_words(one) == ""
     assert "steady_state" not in document(one)
-    twice = run(steady(one.program, 2), LUNA_LIKE, "large-first", "sync", choices={"inferences": "1"})
+    twice = run(PlanRequest(steady(one.program, 2), LUNA_LIKE, "large-first", "sync"), {"inferences": "1"})
     assert steady_of(twice) is None

@@ -1,4 +1,4 @@
-"""The study page in a real browser: what it draws, what it asks for, what people can do with it."""
+"""The study page in a real browser: drawing, requests and interaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import perf_counter
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from reports.study.data import Study
+from chipmodel.model.study_results import StudyResults
 from reports.study.page import render_study
 from tests.reports.chromium import CHROMIUM
 from tests.reports.run.test_browser import ColorScheme, Visit, visit
@@ -41,10 +41,15 @@ def marks(page: Page, chart: str) -> int:
 
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_opens_quietly_and_fits_the_screen(
+def test_it_opens_without_errors_and_fits_the_screen(
     browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
 ) -> None:
-    studies = {"small": small(), "designs": designs(), "many": many(100), "none": Study("none", (), points=3)}
+    studies = {
+        "small": small(),
+        "designs": designs(),
+        "many": many(100),
+        "none": StudyResults("none", (), points=3),
+    }
     for name, study in studies.items():
         file = write(tmp_path, f"{name}.html", render_study(study))
         found = visit(browser, file, width, scheme)
@@ -116,7 +121,7 @@ def test_a_hostile_name_is_shown_not_run(opened: Visit) -> None:
     assert "<b>not so</b>" in (page.locator(".errors").text_content() or "")
 
 
-def test_the_table_sorts_and_what_is_missing_stays_last(opened: Visit) -> None:
+def test_the_table_sorts_and_missing_values_stay_last(opened: Visit) -> None:
     page = opened.page
     heads = page.locator("#rows thead th")
     peak = heads.filter(has_text="peak B")
@@ -149,7 +154,7 @@ def test_the_table_filters_by_words_and_status(opened: Visit) -> None:
     assert len(column(page, 3)) == 12
 
 
-def test_a_status_has_a_sign_besides_its_colour(opened: Visit) -> None:
+def test_a_status_has_a_sign_in_addition_to_its_colour(opened: Visit) -> None:
     signs = """[...document.querySelectorAll("#rows .status")].map(
       e => e.className + getComputedStyle(e, "::before").content)"""
     found: set[str] = set(opened.page.evaluate(signs))
@@ -157,7 +162,7 @@ def test_a_status_has_a_sign_besides_its_colour(opened: Visit) -> None:
     assert len({text.rpartition('"')[0].rpartition('"')[2] for text in found}) == len(found) == 4
 
 
-def test_every_point_has_a_page_of_its_own(opened: Visit) -> None:
+def test_every_point_has_its_own_view(opened: Visit) -> None:
     page, study = opened.page, small()
     page.locator("#rows tbody a").nth(1).click()
     expect(page.locator("#overview")).to_be_hidden()
@@ -185,7 +190,7 @@ def test_a_failed_points_page_says_why(opened: Visit) -> None:
     assert not opened.page.locator("#point-steps-part").is_visible()
 
 
-def test_a_link_leads_straight_to_a_point(browser: Browser, tmp_path: Path) -> None:
+def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None:
     study = small()
     file = write(tmp_path, "link.html", render_study(study))
     context = browser.new_context()
@@ -222,7 +227,7 @@ def test_the_legend_hides_and_shows(opened: Visit) -> None:
     page.wait_for_function("() => document.querySelectorAll('#peak-gaps .point').length === 13")
 
 
-def test_one_question_can_be_looked_at_over_time(browser: Browser, tmp_path: Path) -> None:
+def test_one_question_can_be_selected_in_the_chart_over_time(browser: Browser, tmp_path: Path) -> None:
     found = visit(browser, write(tmp_path, "time.html", render_study(many(57))))
     page = found.page
     before = page.locator("#time .scatterlayer .js-line").count()
@@ -262,7 +267,7 @@ def test_text_follows_a_change_of_scheme(opened: Visit) -> None:
     assert page.locator("#peak-gaps .xtick text").first.evaluate(fill) != light
 
 
-def test_a_point_with_a_page_of_its_plan_leads_there(browser: Browser, tmp_path: Path) -> None:
+def test_a_point_links_to_the_page_of_its_plan(browser: Browser, tmp_path: Path) -> None:
     study = small()
     key = study.rows[0].key
     (tmp_path / "plans").mkdir()

@@ -1,25 +1,25 @@
-"""Strips, profiles and curves over time as data: every point is there, and says what it is."""
+"""Strips, profiles and curves over time as data."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from chipmodel.model.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.model.study_row import Improved
-from reports.study.chart import Chart
-from reports.study.data import CYCLES, PEAK, Study
+from reports.study.chart import StudyChart
 from reports.study.scale import place
 from reports.study.strips import LINES, MOST_MARKS, gap_strips, mark_text, profile
 from reports.study.time import over_time, searching, trajectories
 from tests.reports.study_sample import EVIL, designs, many, packing, small
 
 
-def traces(chart: Chart) -> list[dict[str, Any]]:
+def traces(chart: StudyChart) -> list[dict[str, Any]]:
     found: Any = chart.figure["data"]
     return list(found)
 
 
-def strips(study: Study) -> Chart:
+def strips(study: StudyResults) -> StudyChart:
     return gap_strips(study, PEAK, {row.key: k for k, row in enumerate(study.rows)})
 
 
@@ -40,7 +40,7 @@ def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
     assert layout["yaxis"]["ticktext"] == ["naive", "best-fit", "exact"]
 
 
-def test_a_mark_says_its_figures_with_units_and_no_markup_of_its_own() -> None:
+def test_the_tooltip_of_a_mark_has_units_and_escapes_names() -> None:
     study = small()
     row = next(r for r in study.rows if r.point.workload == EVIL and r.point.packer == "best-fit")
     text = mark_text(study, PEAK, row)
@@ -52,14 +52,14 @@ def test_a_mark_says_its_figures_with_units_and_no_markup_of_its_own() -> None:
     assert "cycles 60,000" in mark_text(timed, CYCLES, next(r for r in timed.rows if r.total_cycles == 60000))
 
 
-def test_marks_are_thinned_evenly_and_the_worst_stays() -> None:
+def test_marks_are_thinned_evenly_and_keep_the_largest_gap() -> None:
     rows = [packing(f"w{k}", "p", 1000 + k, 1000) for k in range(MOST_MARKS + 500)]
-    study = Study("large", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
+    study = StudyResults("large", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
     chart = strips(study)
     drawn = traces(chart)[0]["x"]
     assert MOST_MARKS / 4 < len(drawn) <= MOST_MARKS
     assert max(drawn) == round(place((MOST_MARKS + 499) / 1000), 4)
-    assert "One in 2 marks is drawn." in chart.remark
+    assert "One of every 2 marks is drawn." in chart.remark
 
 
 def test_a_profile_by_hand() -> None:
@@ -72,7 +72,7 @@ def test_a_profile_by_hand() -> None:
     assert "75.0% of 4 points within 10.0% of the bound" in best_fit["text"][1]
 
 
-def test_of_nineteen_planners_the_first_have_lines_of_their_own() -> None:
+def test_of_nineteen_planners_the_first_have_distinct_lines() -> None:
     chart = profile(many(), PEAK)
     assert len(traces(chart)) == 19
     assert [mark.label for mark in chart.legend][-1] == "13 others"
@@ -87,7 +87,7 @@ def test_the_median_over_time_by_hand() -> None:
         replace(one, trajectory=(Improved(1.0, 200, 50), Improved(3.0, 100, 100))),
         replace(one, key="b", point=replace(one.point, workload="b"), trajectory=(Improved(2.0, 120, 90),)),
     )
-    study = Study("two", rows)
+    study = StudyResults("two", rows)
     (line,) = traces(over_time(study))
     # One plan of two is none at the median; then 100% and 20%, then 0% and 20%.
     assert line["x"] == [2.0, 3.0, 9.0]

@@ -1,4 +1,4 @@
-"""The command line of a point: what a shell and chipmodel itself make of it."""
+"""The command line of a point, as a shell and chipmodel read it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_networks_command() -> None:
         "--streamer exact:20000"
     )
     assert command_note(NETWORK).startswith(
-        "The study sought the smallest peak within --node-limit 1000 --seed 3;"
+        "The study searched for the smallest peak within --node-limit 1000 --seed 3;"
     )
     steady = Point("zoo:ds_cnn?steady_state=5", "c", "p", "m", "s", 0)
     assert "zoo:ds_cnn --steady-state 5 --chip c" in command_line(steady)
@@ -61,7 +61,7 @@ def test_a_packings_command_leaves_out_the_capacity_that_is_only_compared_with()
 
 
 @pytest.mark.parametrize("point", [NETWORK, Point(EVIL, "", "pool:0.25", "", "", 1, (), None, 7)])
-def test_every_word_is_one_that_chipmodel_takes(point: Point) -> None:
+def test_chipmodel_accepts_every_word_of_the_command(point: Point) -> None:
     _, name, *words = shlex.split(command_line(point))
     command = commands.commands[name]
     context = command.make_context(name, words, resilient_parsing=False)
@@ -69,6 +69,6 @@ def test_every_word_is_one_that_chipmodel_takes(point: Point) -> None:
     assert isinstance(context, click.Context)
 
 
-def test_hostile_names_stay_one_word() -> None:
+def test_hostile_names_are_quoted() -> None:
     point = Point("a b; rm -rf $HOME.csv", "", "exact", "", "", 0)
     assert shlex.split(command_line(point))[2] == "a b; rm -rf $HOME.csv"

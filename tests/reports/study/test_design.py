@@ -1,4 +1,4 @@
-"""The design space: fronts, the smallest memory that is enough, and what the panels draw."""
+"""The design space: Pareto fronts, the smallest sufficient memory, and the charts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.study.chart import Chart
-from reports.study.data import Study
+from chipmodel.model.study_results import StudyResults
+from reports.study.chart import StudyChart
 from reports.study.design import (
     CHIP,
     MEMORY,
@@ -18,9 +18,9 @@ from reports.study.design import (
     axes,
     design_words,
     designs,
-    enough,
     front,
     setting_words,
+    sufficient_memories,
 )
 from reports.study.design_chart import legend, panels, series_names
 from tests.reports.study.test_charts import traces
@@ -30,7 +30,7 @@ from tests.reports.study_sample import network, small
 KIB = 1024
 
 
-def labels(chart: Chart) -> list[str]:
+def labels(chart: StudyChart) -> list[str]:
     layout: Any = chart.figure["layout"]
     return list(layout["xaxis"]["ticktext"])
 
@@ -39,14 +39,14 @@ def _design(size: int, cycles: int) -> Design:
     return Design("n", (), size, (network("n", cycles),))
 
 
-def test_axes_are_what_is_swept_memory_first() -> None:
+def test_axes_are_the_varied_fields_memory_first() -> None:
     assert axes(sample()) == (MEMORY, "psram.clock_mhz")
     assert axes(small()) == ()
     chips = (network("n", 10, 5, 100, chip="a"), network("n", 10, 5, 200, chip="b"))
-    assert axes(Study("chips", chips)) == (MEMORY, CHIP)
+    assert axes(StudyResults("chips", chips)) == (MEMORY, CHIP)
 
 
-def test_each_design_has_the_quickest_plan_that_fits_of_each_planner() -> None:
+def test_each_design_has_the_fastest_plan_that_fits_of_each_planner() -> None:
     found = {(d.workload, d.value(MEMORY), d.value("psram.clock_mhz")): d for d in designs(sample())}
     assert len(found) == 12
     best = found["zoo:two", "256KiB", "200"]
@@ -58,10 +58,10 @@ def test_each_design_has_the_quickest_plan_that_fits_of_each_planner() -> None:
     assert none.bytes == 128 * KIB
 
 
-def test_a_quicker_plan_that_does_not_fit_is_no_design() -> None:
+def test_a_faster_plan_that_does_not_fit_is_not_used() -> None:
     slow = network("n", 30)
     quick = replace(network("n", 10, packer="exact"), peak_bytes=262145)
-    (design,) = designs(Study("two", (quick, slow)))
+    (design,) = designs(StudyResults("two", (quick, slow)))
     assert design.rows == (slow,)
 
 
@@ -72,30 +72,30 @@ def test_a_design_where_every_point_failed_still_has_its_bytes() -> None:
     assert len(found) == 12
 
 
-def test_the_smallest_memory_that_is_enough() -> None:
-    one, two = enough(designs(sample()))
+def test_the_smallest_sufficient_memory() -> None:
+    one, two = sufficient_memories(designs(sample()))
     assert (one.smallest.bytes, one.least.bytes, one.best.bytes) == (512 * KIB, 256 * KIB, 512 * KIB)
     assert (two.smallest.bytes, two.least.bytes, two.best.bytes) == (256 * KIB, 128 * KIB, 512 * KIB)
     assert round(two.above, 6) == 0.02
     assert setting_words(two.smallest, MEMORY) == "psram.clock_mhz 200"
 
 
-def test_memory_swept_on_several_chips_is_answered_for_each() -> None:
+def test_memory_varied_on_several_chips_has_an_answer_for_each() -> None:
     rows = [
         network("n", cycles, 5, size * KIB, chip=chip, overrides=((MEMORY, f"{size}KiB"),))
         for chip, times in (("slow", (900, 300)), ("quick", (10, 10)))
         for size, cycles in zip((64, 128), times, strict=True)
     ]
-    study = Study("chips", tuple(rows))
+    study = StudyResults("chips", tuple(rows))
     words = "The smallest memory within 5% of the best latency: 128 KiB for n on slow; 64 KiB for n on quick."
     assert design_words(study) == words
     # Chips as they are, each with a memory of its own, are designs of one space.
     plain = (network("n", 30, 5, 64, chip="a"), network("n", 20, 5, 128, chip="b"))
-    (only,) = enough(designs(Study("plain", plain)))
+    (only,) = sufficient_memories(designs(StudyResults("plain", plain)))
     assert (only.workload, only.smallest.bytes, only.least.bytes) == ("n", 128, 64)
 
 
-def test_of_many_workloads_the_memory_that_all_need_is_said() -> None:
+def test_of_many_workloads_the_answer_is_the_memory_that_all_need() -> None:
     rows = [
         network(f"n{k}", 1000 if size >= need else 2000, 500, size * KIB, overrides=((MEMORY, f"{size}KiB"),))
         for k, need in enumerate((64, 64, 128, 256))
@@ -104,8 +104,8 @@ def test_of_many_workloads_the_memory_that_all_need_is_said() -> None:
     words = (
         "256 KiB of SharedMemory bring every workload within 5% of its best latency; 3 of the 4 need less."
     )
-    assert design_words(Study("four", tuple(rows))) == words
-    only = Study("one", tuple(rows[:3]))
+    assert design_words(StudyResults("four", tuple(rows))) == words
+    only = StudyResults("one", tuple(rows[:3]))
     assert design_words(only) == "The smallest memory within 5% of the best latency of n0 is 64 KiB."
     assert design_words(small()) == ""
 
@@ -151,7 +151,7 @@ def test_few_lines_are_drawn_by_planner_many_by_the_best() -> None:
         for size in (64, 128)
         for c in ("1", "2")
     )
-    many = Study("many", rows)
+    many = StudyResults("many", rows)
     assert series_names(many, MEMORY, designs(many)) == ("dma.channels 1", "dma.channels 2")
     ((_, chart),) = panels(many, MEMORY, designs(many))
     first = traces(chart)[0]
@@ -159,7 +159,7 @@ def test_few_lines_are_drawn_by_planner_many_by_the_best() -> None:
     assert "p0" in first["text"][0]
 
 
-def test_panels_mark_the_front_and_say_where_nothing_fits() -> None:
+def test_charts_mark_the_pareto_front_and_values_without_a_plan() -> None:
     study = sample()
     (one, first), (two, second) = panels(study, MEMORY, designs(study))
     assert (one, two) == ("zoo:one", "zoo:two")
@@ -172,12 +172,12 @@ def test_panels_mark_the_front_and_say_where_nothing_fits() -> None:
     assert [mark.label for mark in legend(("a", "b"), True)] == ["a", "b", "Pareto front"]
 
 
-def test_words_are_categories_and_keep_the_studys_order() -> None:
+def test_values_that_are_no_numbers_are_categories_in_the_studys_order() -> None:
     rows = tuple(
         network("n", cycles, 5, overrides=(("dma.arbitration", way),))
         for way, cycles in (("round robin", 30), ("fixed", 20))
     )
-    study = Study("ways", rows)
+    study = StudyResults("ways", rows)
     ((_, chart),) = panels(study, "dma.arbitration", designs(study))
     assert labels(chart) == ["round robin", "fixed"]
     assert traces(chart)[0]["mode"] == "markers"

@@ -1,4 +1,4 @@
-"""The study page as text: one file, the same for the same rows, nothing run that was a name."""
+"""The study page as text: one file, the same for the same rows, with names escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reports.study.data import Study
+from chipmodel.model.study_results import StudyResults
 from reports.study.page import FIRST_ROWS, render_study
 from tests.reports.study_sample import EVIL, designs, many, network, packing, small
 
@@ -29,7 +29,7 @@ def visible(page: str) -> str:
 
 
 @pytest.mark.parametrize("study", [small(), designs(), many(40)], ids=["small", "designs", "many"])
-def test_the_same_rows_make_the_same_page_and_it_asks_for_nothing(study: Study) -> None:
+def test_the_same_rows_make_the_same_page_without_requests(study: StudyResults) -> None:
     page = render_study(study)
     assert page == render_study(study)
     shown = visible(page)
@@ -80,21 +80,21 @@ def test_the_table_has_what_varies_and_numbers_to_sort_by() -> None:
     assert "cycles" not in [key for key, _, _ in small_table["columns"]]
 
 
-def test_sections_without_anything_to_show_are_not_there() -> None:
+def test_empty_sections_are_left_out() -> None:
     page = visible(render_study(small()))
-    assert "How much memory is enough" not in page
+    assert "Smallest sufficient memory" not in page
     assert "Cycles of a run" not in page
-    assert "What failed" in page
-    met = visible(render_study(Study("met", (packing("a", "p", 5, 5, "optimal"),))))
-    assert "Every plan is at its bound" in met
+    assert "Failed points" in page
+    met = visible(render_study(StudyResults("met", (packing("a", "p", 5, 5, "optimal"),))))
+    assert "Every plan is at its lower bound" in met
     assert "performance profile" not in met.lower()
-    assert "What failed" not in met
-    empty = visible(render_study(Study("none", (), points=4)))
-    assert "No point is answered yet." in empty
+    assert "Failed points" not in met
+    empty = visible(render_study(StudyResults("none", (), points=4)))
+    assert "No point has an answer yet." in empty
     assert "0 points" in empty
 
 
-def test_the_memory_that_is_enough_is_a_table_with_links() -> None:
+def test_the_smallest_sufficient_memories_are_a_table_with_links() -> None:
     page = visible(render_study(designs()))
     found = re.findall(r'<a href="#point-[0-9a-f]+">(zoo:\w+)</a></th><td class="num"><strong>([^<]+)', page)
     assert found == [("zoo:one", "512 KiB"), ("zoo:two", "256 KiB")]
@@ -103,16 +103,16 @@ def test_the_memory_that_is_enough_is_a_table_with_links() -> None:
 def test_no_script_still_shows_the_first_rows() -> None:
     row = packing("a", "p", 5, 4)
     rows = tuple(replace(row, key=f"{k:x}") for k in range(FIRST_ROWS + 7))
-    page = visible(render_study(Study("large", rows)))
+    page = visible(render_study(StudyResults("large", rows)))
     assert page.count('<th scope="row"><a href="#point-') == FIRST_ROWS
 
 
-def test_many_workloads_have_a_chart_each_up_to_a_number_that_is_said() -> None:
+def test_only_the_first_workloads_have_a_chart_with_a_remark_on_the_others() -> None:
     rows = tuple(
         network(f"n{k}", 100 - size, 10, size * 1024, overrides=(("shared_memory.bytes", f"{size}KiB"),))
         for k in range(15)
         for size in (32, 64)
     )
-    page = visible(render_study(Study("wide", rows)))
+    page = visible(render_study(StudyResults("wide", rows)))
     assert page.count("<figcaption>") == 12
-    assert "the table of points has 3 more" in page
+    assert "3 more are in the table of points" in page

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reports.study.scale import HALF, NARROW, WIDE, gap_ticks, outside_in, place, spread
 
 
-def test_zero_has_its_place_and_bounds_below_lie_on_the_other_side() -> None:
+def test_zero_is_on_the_scale_and_negative_gaps_are_on_the_other_side() -> None:
     assert place(0) == 0
     assert place(0.01) == pytest.approx(0.30103)
     assert place(0.99) == pytest.approx(2.0)
@@ -39,7 +39,7 @@ def test_round_labels_come_first() -> None:
     assert gap_ticks(0.3, WIDE, least=-0.1).texts[0] == "-10%"
 
 
-def test_ends_are_wanted_before_the_middle() -> None:
+def test_the_ends_have_labels_before_the_middle() -> None:
     assert outside_in([1, 2, 3, 4, 5]) == [1, 5, 3, 2, 4]
     assert outside_in([1]) == [1]
     assert spread([1, 9, 5, 2], float, str, (1, 9), 0.3).texts == ("1", "5", "9")

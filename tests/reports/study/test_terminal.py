@@ -7,18 +7,18 @@ from io import StringIO
 
 from rich.console import Console
 
-from reports.study.data import Study
+from chipmodel.model.study_results import StudyResults
 from reports.study.terminal import print_answer, print_study
 from tests.reports.study_sample import designs, many, packing, small
 
 
-def printed(study: Study, width: int = 80) -> str:
+def printed(study: StudyResults, width: int = 80) -> str:
     text = StringIO()
     print_answer(study, Console(file=text, width=width, no_color=True))
     return text.getvalue()
 
 
-def lines_of(study: Study) -> dict[str, list[str]]:
+def lines_of(study: StudyResults) -> dict[str, list[str]]:
     return {words[0]: words[1:] for line in printed(study).splitlines() if (words := line.split())}
 
 
@@ -31,21 +31,21 @@ def test_planners_with_their_gaps() -> None:
     assert "wrong" in printed(small())
 
 
-def test_memory_where_it_is_swept() -> None:
+def test_a_study_that_varies_memory_has_a_table_of_memories() -> None:
     lines = lines_of(designs())
     assert lines["zoo:one"] == ["512", "KiB", "10.000", "10.000", "256", "KiB"]
     assert lines["zoo:two"] == ["256", "KiB", "20.400", "20.000", "128", "KiB"]
     assert lines["ping-pong"] == ["10", "of", "12", "520.0%", "1500.0%", "0.0%", "10.0", "ms"]
 
 
-def test_it_keeps_to_eighty_columns() -> None:
+def test_it_fits_eighty_columns() -> None:
     for study in (small(), designs(), many()):
         assert all(len(line) <= 80 for line in printed(study).splitlines())
 
 
 def test_names_are_no_markup() -> None:
     row = replace(packing("[bold]x[/]", "[red]p", 20, 10), status="failed", error="[/bad] tag")
-    text = printed(Study("[blink]", (row, packing("y", "[b]q", 11, 10))))
+    text = printed(StudyResults("[blink]", (row, packing("y", "[b]q", 11, 10))))
     assert "[bold]x[/]" in text
     assert "[red]p" in text
     assert "[b]q" in text
@@ -58,4 +58,4 @@ def test_print_study_takes_rows() -> None:
     assert text.getvalue().startswith("mine: 12 points: 4 workloads by 3 packers.\n12 of 13 points")
     empty = StringIO()
     print_study((), Console(file=empty, width=80), "mine", 2)
-    assert empty.getvalue() == "mine: \nNo point is answered yet.\n"
+    assert empty.getvalue() == "mine: \nNo point has an answer yet.\n"

@@ -1,4 +1,4 @@
-"""Who is alive when: the curve of live bytes, its highest point, and how tight it is around each buffer."""
+"""Which buffers of a packing problem are alive when: the curve of live bytes and what follows from it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from itertools import pairwise
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 
-Profile = list[tuple[int, int]]
+LiveBytesCurve = list[tuple[int, int]]
 """``(time, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class AliveBuffers:
     """The buffers alive during ``[start, stop)``, the largest first, and the bytes that they need."""
 
     start: int
@@ -25,21 +25,22 @@ class Crowd:
     buffers: tuple[Buffer, ...]
 
 
-def profile(problem: Problem) -> Profile:
-    """The bytes that must be somewhere at each time; colocated buffers need only the largest of them."""
+def live_bytes_curve(problem: Problem) -> LiveBytesCurve:
+    """Sum the bytes alive at each time; a group of colocated buffers counts as its largest live member."""
     changes: Counter[int] = Counter()
-    for span, size in _demands(problem):
+    for span, size in _live_spans(problem):
         changes[span.start] += size
         changes[span.stop] -= size
     total = 0
-    curve: Profile = []
+    curve: LiveBytesCurve = []
     for time in sorted(t for t, change in changes.items() if change):
         total += changes[time]
         curve.append((time, total))
     return curve
 
 
-def _demands(problem: Problem) -> Iterator[tuple[Interval, int]]:
+def _live_spans(problem: Problem) -> Iterator[tuple[Interval, int]]:
+    """Intervals and the bytes that are needed throughout each."""
     group_of = {name: index for index, group in enumerate(problem.colocated) for name in group}
     groups: dict[int, list[Buffer]] = {}
     for buffer in problem.buffers:
@@ -49,11 +50,11 @@ def _demands(problem: Problem) -> Iterator[tuple[Interval, int]]:
             for span in merged(buffer.live):
                 yield span, buffer.bytes
     for members in groups.values():
-        yield from _together(members)
+        yield from _group_spans(members)
 
 
-def _together(members: Sequence[Buffer]) -> Iterator[tuple[Interval, int]]:
-    """A group of aliases as stretches that each need the bytes of the largest member alive."""
+def _group_spans(members: Sequence[Buffer]) -> Iterator[tuple[Interval, int]]:
+    """Intervals of a colocated group, each with the bytes of its largest live member."""
     spans = [(span, b.bytes) for b in members for span in merged(b.live)]
     cuts = sorted({time for span, _ in spans for time in (span.start, span.stop)})
     for start, stop in pairwise(cuts):
@@ -62,30 +63,43 @@ def _together(members: Sequence[Buffer]) -> Iterator[tuple[Interval, int]]:
             yield Interval(start, stop), most
 
 
-def largest(problem: Problem, curve: Profile) -> Crowd | None:
-    """The first live set with the most bytes; none where no buffer is alive with any."""
+def thinned(curve: LiveBytesCurve, most: int) -> LiveBytesCurve:
+    """Reduce ``curve`` to about ``most`` points: the highest of every run of neighbours, and the last."""
+    run = -(-len(curve) // most)
+    if run <= 1:
+        return curve
+    return [
+        *((curve[i][0], max(t for _, t in curve[i : i + run])) for i in range(0, len(curve), run)),
+        curve[-1],
+    ]
+
+
+def largest_alive(problem: Problem, curve: LiveBytesCurve) -> AliveBuffers | None:
+    """The first live set with the most bytes; None where no buffer with any bytes is alive."""
     if not curve:
         return None
     index = max(range(len(curve)), key=lambda i: curve[i][1])
     start, most = curve[index]
     alive = [b for b in problem.buffers if b.bytes and any(start in span for span in b.live)]
     alive.sort(key=lambda b: -b.bytes)
-    return Crowd(start, curve[index + 1][0], most, tuple(alive))
+    return AliveBuffers(start, curve[index + 1][0], most, tuple(alive))
 
 
-def pressures(problem: Problem, curve: Profile) -> list[int]:
-    """For each buffer the most bytes that are alive at any time of its life, itself included."""
+def highest_live_bytes(problem: Problem, curve: LiveBytesCurve) -> list[int]:
+    """For each buffer the highest point of ``curve`` during its lifetime, itself included."""
     times = [time for time, _ in curve]
     levels = [[total for _, total in curve]]
     while len(levels[-1]) > 1 and (1 << len(levels)) <= len(times):
         last, half = levels[-1], 1 << (len(levels) - 1)
         levels.append([max(a, b) for a, b in zip(last, last[half:], strict=False)])
     return [
-        max((_most(times, levels, span) for span in b.live if len(span)), default=0) for b in problem.buffers
+        max((_range_maximum(times, levels, span) for span in b.live if len(span)), default=0)
+        for b in problem.buffers
     ]
 
 
-def _most(times: list[int], levels: list[list[int]], span: Interval) -> int:
+def _range_maximum(times: list[int], levels: list[list[int]], span: Interval) -> int:
+    """The maximum over ``span`` by a sparse table: ``levels[k][i]`` is that of ``2**k`` points from ``i``."""
     first, last = max(0, bisect_right(times, span.start) - 1), bisect_left(times, span.stop)
     if last <= first:
         return 0
@@ -95,10 +109,13 @@ def _most(times: list[int], levels: list[list[int]], span: Interval) -> int:
 
 
 def unused_bytes(problem: Problem, plan: Plan) -> int:
-    """Bytes below the peak that no live buffer takes, at the position with the most live bytes of those
-    at which a buffer that ends at the peak is alive. 0 where all waste is outside of these lives."""
+    """External fragmentation of a plan at its peak: bytes below the peak that no live buffer takes.
+
+    Measured while a buffer that ends at the peak is alive, at the position with the most live bytes; 0 where
+    all waste is outside of these lifetimes.
+    """
     peak = plan.peak(problem)
-    most = pressures(problem, profile(problem))
+    most = highest_live_bytes(problem, live_bytes_curve(problem))
     tops = [
         most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == peak
     ]

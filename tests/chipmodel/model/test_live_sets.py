@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
+from chipmodel.model.live_sets import highest_live_bytes, largest_alive, live_bytes_curve
 from chipmodel.model.plan import Buffer, Problem
-from reports.live_sets import largest, pressures, profile
 from solvers.core.bounds import contention
 
 SPANS = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 6)), max_size=3)
@@ -30,12 +30,12 @@ def alive_at(problem: Problem, time: int) -> int:
 @given(BUFFERS)
 def test_the_curve_is_the_count_at_every_time(rows: list[tuple[int, list[tuple[int, int]]]]) -> None:
     problem = problem_of(rows)
-    curve = profile(problem)
+    curve = live_bytes_curve(problem)
     counted = [alive_at(problem, time) for time in range(-10, 20)]
     drawn = [next((total for at, total in reversed(curve) if at <= time), 0) for time in range(-10, 20)]
     assert drawn == counted
     assert curve == [] or curve[-1][1] == 0
-    live = largest(problem, curve)
+    live = largest_alive(problem, curve)
     assert (0 if live is None else live.bytes) == max(counted) == contention(problem)
     if live is not None:
         assert sum(b.bytes for b in live.buffers) == live.bytes
@@ -45,7 +45,7 @@ def test_the_curve_is_the_count_at_every_time(rows: list[tuple[int, list[tuple[i
 @given(BUFFERS)
 def test_pressure_is_the_most_alive_in_each_life(rows: list[tuple[int, list[tuple[int, int]]]]) -> None:
     problem = problem_of(rows)
-    assert pressures(problem, profile(problem)) == [
+    assert highest_live_bytes(problem, live_bytes_curve(problem)) == [
         max((alive_at(problem, t) for span in b.live for t in range(span.start, span.stop)), default=0)
         for b in problem.buffers
     ]
@@ -55,7 +55,7 @@ def test_aliases_need_only_the_largest_of_them() -> None:
     live = (Interval(0, 4),)
     buffers = (Buffer("a", 8, live), Buffer("b", 3, (Interval(2, 9),)), Buffer("c", 5, live))
     problem = Problem(buffers, colocated=(("a", "b"),))
-    assert profile(problem) == [(0, 13), (4, 3), (9, 0)]
-    found = largest(problem, profile(problem))
+    assert live_bytes_curve(problem) == [(0, 13), (4, 3), (9, 0)]
+    found = largest_alive(problem, live_bytes_curve(problem))
     assert found is not None
     assert (found.bytes, [b.name for b in found.buffers]) == (13, ["a", "c"])

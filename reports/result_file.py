@@ -1,4 +1,4 @@
-"""What ``chipmodel simulate --json`` wrote, read again: the part of it that two runs are compared by."""
+"""The JSON document of ``chipmodel simulate --json``, read back for ``diff`` and ``export``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
-from reports.run.document import FORMAT
 
+FORMAT = "chipmodel-result/1"
+"""Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
 HINT = "write it with: chipmodel simulate WORKLOAD --json FILE"
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order")
 TOTALS = {
@@ -29,12 +30,12 @@ TOTALS = {
     "weight_bytes": "B",
     "executed_macs": "MACs",
 }
-"""Numbers of a whole run, and their units."""
+"""Numbers of a whole run by their key, with units."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerOp:
-    """One op over a run. ``spent`` are NPU cycles by cause, those of computing under ``compute``."""
+class SavedOp:
+    """One op over a run. ``spent`` are NPU cycles by cause of waiting, and under ``compute``."""
 
     name: str
     kind: str
@@ -47,14 +48,14 @@ class AnswerOp:
 
     @property
     def cycles(self) -> int:
-        """NPU cycles on the op's behalf, computing and waiting."""
+        """NPU cycles for the op, computing and waiting."""
         return sum(self.spent.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """One run. ``spent`` are the cycles of all NPUs together by cause, with ``compute``: they add up to the
-    run's cycles, times its cores."""
+class SavedResult:
+    """One run. ``spent`` are the cycles of all NPUs together, by cause of waiting and under ``compute``: they
+    add up to the run's cycles times its cores."""
 
     file: str
     settings: Mapping[str, str]
@@ -66,38 +67,38 @@ class Answer:
     totals: Mapping[str, int]
     spent: Mapping[str, int]
     moved_bytes: Mapping[str, int]
-    ops: tuple[AnswerOp, ...]
+    ops: tuple[SavedOp, ...]
     core_of: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Which core runs an op, by name, where there are several."""
+    """The core of each op, by name, on a chip with several."""
 
     @property
     def cycles(self) -> int:
-        """Of the run, in core clocks."""
+        """Cycles of the run, in the core's clock."""
         return self.totals["total_cycles"]
 
     @property
     def milliseconds(self) -> Fraction:
-        """Of the run."""
+        """Milliseconds of the run."""
         return self.cycles / (self.core_mhz * 1000)
 
 
 def is_result(root: JsonValue) -> bool:
-    """Whether a JSON file says that it is the result of a simulation."""
+    """Whether a JSON file is the result of a simulation, by its ``format``."""
     return isinstance(root.value, dict) and root.has("format") and root.at("format").value == FORMAT
 
 
-def read_result(text: str, file: str) -> Answer:
+def read_result(text: str, file: str) -> SavedResult:
     """The run in ``text``. Raises BadInput, with line and column, for broken JSON, other documents, results
     of other versions, and sums that do not add up."""
-    return answer_of(read_json(text, file, HINT))
+    return saved_result(read_json(text, file, HINT))
 
 
-def answer_of(root: JsonValue) -> Answer:
+def saved_result(root: JsonValue) -> SavedResult:
     """The run in a JSON file that has been read; raises as ``read_result`` does."""
     _check_format(root)
     spent = {"compute": root.at("compute_cycles").count(), **root.at("stalls").values(JsonValue.count)}
     cores = root.at("cores").each(_ops_of_core) if root.has("cores") else ()
-    answer = Answer(
+    answer = SavedResult(
         file=root.file,
         settings={key: root.at(key).text() for key in SETTINGS if key != "order"} | {"order": _order(root)},
         chip_fields=root.at("chip_fields").values(JsonValue.text),
@@ -125,7 +126,7 @@ def _check_format(root: JsonValue) -> None:
     if not root.has("total_cycles"):
         (root.at("format") if root.has("format") else root).fail(f"this is no {FORMAT} document")
     if not root.has("format"):
-        older = f"this result is of an older version of chipmodel: it names no format, {FORMAT} is wanted"
+        older = f"this result is from an older version of chipmodel: it has no format, and must have {FORMAT}"
         raise BadInput(older, where=Place(root.file, 1, 1), hint=HINT)
     if root.at("format").text() != FORMAT:
         root.at("format").fail(f"{root.at('format').text()!r} is not the format of this version, {FORMAT}")
@@ -136,20 +137,20 @@ def _ops_of_core(node: JsonValue) -> tuple[str, ...]:
 
 
 def _order(root: JsonValue) -> str:
-    """Of ops: the one that runs, which a document names only where it was a decision."""
-    return root.at("order").at("runs").text() if root.has("order") else "given"
+    """The order of ops, which a document has only where it was chosen."""
+    return root.at("order").at("chosen").text() if root.has("order") else "given"
 
 
 def _clock(node: JsonValue) -> Fraction:
     if node.number() <= 0:
-        node.fail(f"a clock of {node.number():g} MHz does not tick")
+        node.fail(f"a clock of {node.number():g} MHz is not positive")
     return Fraction(node.number()).limit_denominator(1_000_000)
 
 
-def _ops(node: JsonValue) -> tuple[AnswerOp, ...]:
+def _ops(node: JsonValue) -> tuple[SavedOp, ...]:
     names: set[str] = set()
 
-    def read(item: JsonValue) -> AnswerOp:
+    def read(item: JsonValue) -> SavedOp:
         op = _op(item)
         if op.name in names:
             item.at("name").fail(f"two ops have the name {op.name!r}")
@@ -159,8 +160,8 @@ def _ops(node: JsonValue) -> tuple[AnswerOp, ...]:
     return node.each(read)
 
 
-def _op(node: JsonValue) -> AnswerOp:
-    return AnswerOp(
+def _op(node: JsonValue) -> SavedOp:
+    return SavedOp(
         name=node.at("name").text(),
         kind=node.at("kind").text(),
         macs=node.at("macs").count(),

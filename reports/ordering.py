@@ -1,4 +1,4 @@
-"""Which order of ops runs, and what it saved against the one given: words and JSON values."""
+"""The chosen order of ops and what it saves against the order given: words and JSON values."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from chipmodel.model.result import Ordering, OrderTried
 from reports.words import count, percent, ratio
 
 FOR_THIS_ORDER = ", for this order"
-"""Said of a bound on the time of a run whose order was a decision."""
+"""Added to a bound on the time where the order of ops was chosen."""
 
 
 def order_words(ordering: Ordering) -> str:
-    """The order, its cycles and peak against the given one's, its live bytes, and what bounds are for."""
+    """The order, its cycles and peak against those of the order given, and its live bytes."""
     named = [each.name for each in ordering.tried]
     best = f" (best of {', '.join(named)})" if ordering.asked != ordering.runs else ""
     return (
@@ -22,14 +22,18 @@ def _saved(ordering: Ordering) -> str:
     """Cycles and peak of the plan against those of the given order."""
     given, run = ordering.given, ordering.run
     if run is given:
-        return "no other was quicker"
+        return "no other order is faster"
     if given.cycles is None or given.peak is None:
-        return "the given order has no plan"
+        return "the order given has no plan"
     if run.cycles is None or run.peak is None:
         return "no plan"
     saved = given.cycles - run.cycles
     pace = percent(ratio(abs(saved), given.cycles))
-    words = f"{pace} {'faster' if saved > 0 else 'slower'} than given" if saved else "as fast as given"
+    words = (
+        f"{pace} {'faster' if saved > 0 else 'slower'} than the order given"
+        if saved
+        else "as fast as the order given"
+    )
     return f"{words} ({count(given.cycles)} cycles), peak {_change(given.peak - run.peak)}"
 
 
@@ -41,25 +45,25 @@ def _live(ordering: Ordering) -> str:
     given, run = ordering.given, ordering.run
     words = f"{count(run.live_bytes)} B of tensors alive at most"
     if run.live_bytes != given.live_bytes:
-        words += f", given {count(given.live_bytes)} B"
+        words += f", {count(given.live_bytes)} B in the order given"
     proven = any(each.proven and each.live_bytes == run.live_bytes for each in ordering.tried)
-    return f"{words} (no order has fewer)" if proven else words
+    return f"{words} (proven minimum)" if proven else words
 
 
 def order_document(ordering: Ordering | None) -> dict[str, object]:
-    """``order`` of the JSON document: what was asked for, what runs, and every order that was planned;
-    nothing where ops run as the workload gives them."""
+    """``order`` of the JSON document: what was requested, what was chosen, and every order that was planned;
+    empty where ops run in the order of the workload."""
     if ordering is None:
         return {}
     tried = [_tried(each) for each in ordering.tried]
-    return {"order": {"asked": ordering.asked, "runs": ordering.runs, "tried": tried}}
+    return {"order": {"requested": ordering.asked, "chosen": ordering.runs, "tried": tried}}
 
 
 def _tried(tried: OrderTried) -> dict[str, object]:
     return {
         "order": tried.name,
         "live_bytes": tried.live_bytes,
-        "proven_least": tried.proven,
+        "proven_minimum": tried.proven,
         "total_cycles": tried.cycles,
         "peak_bytes": tried.peak,
     }

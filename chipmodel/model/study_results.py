@@ -1,4 +1,4 @@
-"""A study's rows as its reports ask for them: planners, bounds that hold for several rows, standings."""
+"""The rows of a study and what follows from them: planners' names, shared bounds, gaps, scores."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from statistics import median
 from chipmodel.model.study_row import Point, Row
 
 JOIN = " \N{MIDDLE DOT} "
-"""Between the parts of a planner's name, where several of them vary."""
+"""Separates the parts of a planner's name where several of them vary."""
 ANSWERED = ("optimal", "infeasible")
-"""Statuses that leave nothing open."""
+"""Statuses that are proven: the peak is the smallest, or there is no plan."""
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """What is compared with a bound that no plan beats."""
+class StudyMetric:
+    """A number of a row that is compared with its proven lower bound."""
 
     key: str
     noun: str
@@ -27,32 +27,32 @@ class Metric:
     bound: Callable[[Row], int | None]
 
 
-PEAK = Metric("peak", "peak", "B", lambda r: r.peak_bytes, lambda r: r.peak_lower_bound_bytes)
-CYCLES = Metric("cycles", "cycles", "cycles", lambda r: r.total_cycles, lambda r: r.lower_bound_cycles)
+PEAK = StudyMetric("peak", "peak", "B", lambda r: r.peak_bytes, lambda r: r.peak_lower_bound_bytes)
+CYCLES = StudyMetric("cycles", "cycles", "cycles", lambda r: r.total_cycles, lambda r: r.lower_bound_cycles)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How one planner did by one metric. Gaps are sorted; a point without a plan counts as infinitely far."""
+class PlannerScore:
+    """One planner by one metric. ``gaps`` are sorted; a point without a plan counts as an infinite gap."""
 
     planner: str
     rows: tuple[Row, ...]
     gaps: tuple[float, ...]
     proven: int
-    """Points whose peak is proven smallest, or that are proven to have no plan."""
+    """Points with a status in ``ANSWERED``."""
     without: int
     """Points without a plan that are not proven to have none."""
     seconds: float
-    """Median of a point."""
+    """Median over the points, of wall clock."""
 
     @property
     def counted(self) -> int:
-        """Points that could have a gap."""
+        """Points with a gap, or without a plan that could have one."""
         return len(self.gaps) + self.without
 
     @property
     def median(self) -> float:
-        """Of all that could have a gap; infinite where most have no plan."""
+        """The median gap of the counted points; infinite where most have no plan."""
         values = [*self.gaps, *[inf] * self.without]
         middle = len(values) // 2
         if not values or values[middle] == inf:
@@ -61,49 +61,50 @@ class Standing:
 
     @property
     def worst(self) -> float:
-        """The largest gap of a plan."""
+        """The largest gap of a plan; infinite where there is none."""
         return self.gaps[-1] if self.gaps else inf
 
     @property
     def at_bound(self) -> int:
-        """Plans that no plan can beat."""
+        """Plans at the lower bound, which no plan can beat."""
         return sum(gap <= 0 for gap in self.gaps)
 
     def within(self, gap: float) -> float:
-        """The share of the points whose gap is at most ``gap``."""
+        """The share of the counted points whose gap is at most ``gap``."""
         return sum(each <= gap for each in self.gaps) / self.counted if self.counted else 0.0
 
 
 @dataclass(frozen=True)
-class Study:
-    """What was asked, and the rows there are."""
+class StudyResults:
+    """A study: its settings, and the rows of the points that have an answer."""
 
     name: str
     rows: tuple[Row, ...]
     title: str = ""
-    """The question in the user's words; may be empty."""
+    """The user's question; may be empty."""
     file: str = ""
     text: str = ""
-    """The study file as it was."""
+    """The study file when the study was run."""
     code: str = ""
+    """The version of the code that answered."""
     points: int = 0
-    """Asked for, answered or not."""
+    """Points of the study, with or without an answer."""
     pages: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Where a point has a page of its plan: its key, and the link."""
+    """Links to the pages of plans, by the points' keys."""
 
     @cached_property
     def label(self) -> Callable[[Row], str]:
-        """What a row's planner is called: the parts of it that vary."""
+        """The name of a row's planner, of the parts that vary in the study."""
         return planner_label([row.point for row in self.rows])
 
     @cached_property
     def planners(self) -> tuple[str, ...]:
-        """Their names, in the order of the study."""
+        """The planners' names, in the order of the study."""
         return tuple(dict.fromkeys(map(self.label, self.rows)))
 
     @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        """Those that some row has a gap of, the one that the planners are mainly for first."""
+    def metrics(self) -> tuple[StudyMetric, ...]:
+        """The metrics for which some row has a gap: cycles first where only streamers vary, else the peak."""
         known = [m for m in (PEAK, CYCLES) if any(self.gap(m, row) is not None for row in self.rows)]
         points = [row.point for row in self.rows]
         only_streamers = varied(points, "streamer") and not varied(points, "packer", "merge")
@@ -114,32 +115,33 @@ class Study:
         best: dict[tuple[str, object], int] = {}
         for metric in (PEAK, CYCLES):
             for row in self.rows:
-                key = metric.key, _shares(metric, row)
+                key = metric.key, _question(metric, row)
                 best[key] = max(best.get(key, 0), metric.bound(row) or 0)
         return best
 
-    def bound(self, metric: Metric, row: Row) -> int | None:
-        """The best bound that any row of the same question proved."""
-        return self._bounds[metric.key, _shares(metric, row)] or None
+    def bound(self, metric: StudyMetric, row: Row) -> int | None:
+        """The highest bound that any row with the same question proved."""
+        return self._bounds[metric.key, _question(metric, row)] or None
 
-    def gap(self, metric: Metric, row: Row) -> float | None:
-        """Share of the best bound that the row is above it; None without a plan or a bound."""
+    def gap(self, metric: StudyMetric, row: Row) -> float | None:
+        """``(value - bound) / bound`` with the highest bound; None without a plan or a bound."""
         value, bound = metric.value(row), self.bound(metric, row)
         return None if value is None or not bound else value / bound - 1
 
-    def standings(self, metric: Metric) -> tuple[Standing, ...]:
-        """The planners that could have a gap, the lowest median first; then who meets the bound most."""
+    def scores(self, metric: StudyMetric) -> tuple[PlannerScore, ...]:
+        """The planners with any counted points: the lowest median gap first, then the most plans at the
+        bound."""
         groups: dict[str, list[Row]] = {name: [] for name in self.planners}
         for row in self.rows:
             if metric is PEAK or row.point.chip:
                 groups[self.label(row)].append(row)
-        found = (self._standing(name, rows, metric) for name, rows in groups.items() if rows)
+        found = (self._score(name, rows, metric) for name, rows in groups.items() if rows)
         return tuple(sorted((s for s in found if s.counted), key=_rank))
 
-    def _standing(self, name: str, rows: Sequence[Row], metric: Metric) -> Standing:
+    def _score(self, name: str, rows: Sequence[Row], metric: StudyMetric) -> PlannerScore:
         gaps = [self.gap(metric, row) for row in rows]
         without = sum(gap is None and row.status != "infeasible" for gap, row in zip(gaps, rows, strict=True))
-        return Standing(
+        return PlannerScore(
             name,
             tuple(rows),
             tuple(sorted(gap for gap in gaps if gap is not None)),
@@ -150,18 +152,22 @@ class Study:
 
     @cached_property
     def failed(self) -> tuple[Row, ...]:
-        """Rows with an error in place of an answer."""
+        """Rows with an error instead of an answer."""
         return tuple(row for row in self.rows if row.status == "failed")
 
 
-def _rank(standing: Standing) -> tuple[object, ...]:
-    met = standing.at_bound / standing.counted
-    return standing.median, -met, standing.without, standing.worst, standing.seconds, standing.planner
+def _rank(score: PlannerScore) -> tuple[object, ...]:
+    at_bound = score.at_bound / score.counted
+    return score.median, -at_bound, score.without, score.worst, score.seconds, score.planner
 
 
-def _shares(metric: Metric, row: Row) -> object:
-    """What a bound is of. Any plan of a packing; the cycles of any plan on a chip. The packing problem of a
-    network depends on its planners: rows share a bound where they packed the same buffers."""
+def _question(metric: StudyMetric, row: Row) -> object:
+    """What a bound holds for: rows with the same value share their bounds.
+
+    A bound on cycles holds for any plan of a workload on a chip; one on the peak for any plan of a packing
+    problem. The packing problem of a network depends on its planners, so rows share a bound only where they
+    packed the same buffers.
+    """
     point = row.point
     if metric is CYCLES:
         return point.workload, point.chip, point.overrides
@@ -169,21 +175,21 @@ def _shares(metric: Metric, row: Row) -> object:
 
 
 def case(row: Row) -> tuple[object, ...]:
-    """The question without the planner: rows of one case can be compared."""
+    """The settings of a row apart from the planner: rows of one case can be compared."""
     point = row.point
     return point.workload, point.chip, point.overrides, point.seed
 
 
 def varied(points: Iterable[Point], *names: str) -> list[str]:
-    """Those of the fields ``names`` that have several values, empty ones aside."""
+    """The fields among ``names`` that have several values, empty ones not counted."""
     listed = list(points)
     return [
         name for name in names if len({v for p in listed if (v := getattr(p, name)) not in ("", None)}) > 1
     ]
 
 
-def swept_values(study: Study) -> dict[str, list[str]]:
-    """The chip fields that the study sweeps, with their values in its order."""
+def swept_values(study: StudyResults) -> dict[str, list[str]]:
+    """The chip fields of which the study has several values, with these in its order."""
     found: dict[str, dict[str, None]] = {}
     for row in study.rows:
         for name, value in row.point.overrides:
@@ -192,8 +198,8 @@ def swept_values(study: Study) -> dict[str, list[str]]:
 
 
 def planner_label(points: Sequence[Point]) -> Callable[[Row], str]:
-    """How rows name their planner: by packer, merger, streamer, as far as these vary; by its limits only
-    where one planner was asked the same with several."""
+    """A function that names a row's planner by packer, merger and streamer, as far as these vary, and by its
+    limits where one planner has the same question with several."""
     names = varied(points, "packer", "merge", "streamer") or ["packer"]
     limits = _several_limits(points)
 
@@ -218,11 +224,11 @@ def limit_text(point: Point) -> str:
     """The limits of a point's search in words."""
     texts = [] if point.time_limit is None else [f"{point.time_limit:g} s"]
     texts += [] if point.node_limit is None else [f"{point.node_limit:,} nodes"]
-    return ", ".join(texts) or "its own limits"
+    return ", ".join(texts) or "default limits"
 
 
-def failures(study: Study) -> list[tuple[str, list[Row]]]:
-    """The errors, the most frequent first, with their points."""
+def failures(study: StudyResults) -> list[tuple[str, list[Row]]]:
+    """The errors with their points, the most frequent first."""
     groups: dict[str, list[Row]] = {}
     for row in study.failed:
         groups.setdefault(row.error or "no reason is stored", []).append(row)

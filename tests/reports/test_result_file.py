@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chipmodel.errors import BadInput
-from reports.diff.result_file import read_result
-from reports.run.digest import digest
+from reports.result_file import read_result
 from reports.run.document import document
+from reports.run.totals import run_totals
 from tests.reports.sample import EVIL, sample
 
 Change = Callable[[dict[str, Any]], object]
@@ -23,7 +23,7 @@ def text_of(change: Change = lambda _: None) -> str:
 
 def test_a_written_result_reads_back() -> None:
     result, answer = sample(), read_result(text_of(), "a.json")
-    sums = digest(result)
+    sums = run_totals(result)
     assert answer.cycles == result.trace.cycles
     assert answer.milliseconds == result.trace.cycles / (result.chip.core_mhz * 1000)
     assert answer.spent == {"compute": sums.compute_cycles, **sums.stalls}
@@ -41,7 +41,7 @@ def _op(made: dict[str, Any]) -> Any:
 
 
 WRONG: list[tuple[Change, str]] = [
-    (lambda m: m.pop("format"), r"a\.json:1:1: this result is of an older version"),
+    (lambda m: m.pop("format"), r"a\.json:1:1: this result is from an older version"),
     (
         lambda m: m.update(format="chipmodel-result/9"),
         r"a\.json:2:13: format: 'chipmodel-result/9' is not",
@@ -66,6 +66,6 @@ def test_other_documents_are_refused(change: Change, what: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '"format"', "null"])
-def test_what_is_no_object_is_refused(text: str) -> None:
+def test_other_json_values_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="expected an object"):
         read_result(text, "a.json")

@@ -1,4 +1,4 @@
-"""Planners' names, shared bounds, gaps, standings: known answers by hand."""
+"""Planners' names, shared bounds, gaps, scores: known answers by hand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.model.study_row import Point, Row
-from reports.study.data import (
+from chipmodel.model.study_results import (
     CYCLES,
     PEAK,
-    Study,
+    StudyResults,
     failures,
     limit_text,
     planner_label,
     swept_values,
 )
+from chipmodel.model.study_row import Point, Row
 from tests.reports.study_sample import designs, network, packing, small
 
 
@@ -34,7 +34,7 @@ def test_a_networks_peak_keeps_the_bound_of_its_own_schedule() -> None:
     """Another planner's schedule has other buffers: its bound says nothing of this one."""
     low = replace(network("n", 2000, packer="pool"), peak_bytes=100, peak_lower_bound_bytes=90)
     high = replace(network("n", 2000, packer="linear"), peak_bytes=300, peak_lower_bound_bytes=200)
-    study = Study("two", (low, high))
+    study = StudyResults("two", (low, high))
     assert [study.bound(PEAK, row) for row in study.rows] == [90, 200]
     assert all((gap := study.gap(PEAK, row)) is not None and gap >= 0 for row in study.rows)
 
@@ -47,7 +47,7 @@ def test_rows_that_packed_the_same_buffers_share_the_best_bound() -> None:
     other = replace(
         network("n", 2000, packer="linear"), peak_bytes=80, peak_lower_bound_bytes=80, problem="q"
     )
-    study = Study("three", (low, high, other))
+    study = StudyResults("three", (low, high, other))
     assert [study.bound(PEAK, row) for row in study.rows] == [100, 100, 80]
     assert study.gap(PEAK, low) == pytest.approx(0.2)
 
@@ -58,13 +58,13 @@ def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
         network("n", 2400, 1600, streamer="sync"),
         network("n", 9, 5, chip="other"),
     )
-    study = Study("three", rows)
+    study = StudyResults("three", rows)
     assert [study.bound(CYCLES, row) for row in rows] == [1600, 1600, 5]
     assert study.gap(CYCLES, rows[0]) == pytest.approx(0.25)
 
 
-def test_standings_are_ordered_by_the_median_and_count_what_has_no_plan() -> None:
-    first, second, third = small().standings(PEAK)
+def test_scores_are_ordered_by_the_median_and_count_points_without_a_plan() -> None:
+    first, second, third = small().scores(PEAK)
     assert [s.planner for s in (first, second, third)] == ["exact", "best-fit", "naive"]
     assert (first.proven, first.without, first.at_bound, first.counted) == (3, 1, 3, 4)
     assert first.median == 0
@@ -76,14 +76,14 @@ def test_standings_are_ordered_by_the_median_and_count_what_has_no_plan() -> Non
     assert [third.within(gap) for gap in (0.5, 1.0, 2.0, inf)] == [0, 0.25, 0.75, 0.75]
 
 
-def test_the_median_ranks_before_how_often_the_bound_is_met() -> None:
+def test_the_median_ranks_before_the_number_of_plans_at_the_bound() -> None:
     rows = [packing(w, "steady", 110, 100) for w in "abc"]
     rows += [
         packing("a", "moody", 100, 100),
         packing("b", "moody", 150, 100),
         packing("c", "moody", 150, 100),
     ]
-    assert [s.planner for s in Study("two", tuple(rows)).standings(PEAK)] == ["steady", "moody"]
+    assert [s.planner for s in StudyResults("two", tuple(rows)).scores(PEAK)] == ["steady", "moody"]
 
 
 def test_where_most_points_have_no_plan_the_median_is_infinite() -> None:
@@ -92,16 +92,16 @@ def test_where_most_points_have_no_plan_the_median_is_infinite() -> None:
         packing("b", "p", None, 10, "unknown"),
         packing("c", "p", None, 10, "unknown"),
     )
-    (standing,) = Study("three", rows).standings(PEAK)
-    assert standing.median == inf
-    assert standing.worst == 0
+    (score,) = StudyResults("three", rows).scores(PEAK)
+    assert score.median == inf
+    assert score.worst == 0
 
 
-def test_what_is_proven_to_have_no_plan_is_answered_and_has_no_gap() -> None:
-    (standing,) = Study(
+def test_a_proven_infeasible_point_is_answered_and_has_no_gap() -> None:
+    (score,) = StudyResults(
         "one", (packing("a", "p", None, 10, "infeasible"), packing("b", "p", 10, 10))
-    ).standings(PEAK)
-    assert (standing.proven, standing.without, standing.counted) == (1, 0, 1)
+    ).scores(PEAK)
+    assert (score.proven, score.without, score.counted) == (1, 0, 1)
 
 
 def test_planners_are_named_by_what_varies() -> None:
@@ -117,7 +117,7 @@ def test_planners_are_named_by_what_varies() -> None:
     assert _names(point, csv, replace(point, packer="linear")) == ["pool", "pool", "linear"]
 
 
-def test_limits_are_part_of_the_name_only_where_they_tell_planners_apart() -> None:
+def test_limits_are_part_of_the_name_only_where_they_distinguish_planners() -> None:
     point = Point("n", "", "exact", "", "", 0, time_limit=1.0)
     other = replace(point, workload="m", time_limit=9.0)
     assert _names(point, other) == ["exact", "exact"]
@@ -135,7 +135,7 @@ def test_streamers_are_compared_by_cycles_first() -> None:
     assert small().metrics == (PEAK,)
 
 
-def test_swept_fields_and_failures() -> None:
+def test_varied_fields_and_failures() -> None:
     assert swept_values(designs()) == {
         "psram.clock_mhz": ["100", "200"],
         "shared_memory.bytes": ["128KiB", "256KiB", "512KiB"],
@@ -154,9 +154,9 @@ def test_no_gap_is_negative_and_shares_only_grow(found: list[tuple[int, int, int
     rows = [
         packing(f"{w}", f"p{k % 3}", peak, min(bound, best[w])) for k, (w, peak, bound) in enumerate(found)
     ]
-    study = Study("any", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
+    study = StudyResults("any", tuple(replace(row, key=str(k)) for k, row in enumerate(rows)))
     assert all((study.gap(PEAK, row) or 0) >= 0 for row in study.rows)
-    for standing in study.standings(PEAK):
-        shares = [standing.within(gap) for gap in (0, 0.1, 1, 10, inf)]
+    for score in study.scores(PEAK):
+        shares = [score.within(gap) for gap in (0, 0.1, 1, 10, inf)]
         assert shares == sorted(shares)
         assert shares[-1] == 1

@@ -1,4 +1,4 @@
-"""The sums over one result that every report shows: per unit, per cause and per op."""
+"""The sums over one result that every report shows: per unit, per cause of waiting and per op."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.words import CAUSES, ratio
 
 @dataclass(frozen=True, slots=True)
 class OpTotals:
-    """One op over the whole run. ``macs`` is of one run of the op, which ran ``runs`` times."""
+    """One op over the whole run. ``macs`` is for one execution of the op; ``runs`` counts its executions."""
 
     name: str
     kind: str
@@ -36,35 +36,37 @@ class OpTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """A step and a transfer (or one of the two and the CPU) that asked for one bank in the same cycles."""
+class BankConflict:
+    """A step and a transfer, or either and the CPU, that accessed one bank of SharedMemory in the same
+    cycles."""
 
     step: str
     other: str
     npu_cycles: int
-    """Cycles that the NPU stood still for it, and the DMA engine."""
+    """Cycles for which the NPU stood still."""
     dma_cycles: int
+    """Cycles for which the DMA engine stood still."""
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
-    """Cycles are of the core clock, bytes are those that the DMA moved, ops are in linear order."""
+class RunTotals:
+    """Cycles of the core clock, bytes that the DMA moved, and the ops in linear order."""
 
     compute_cycles: int
     dma_cycles: int
     stalls: Mapping[str, int]
-    """NPU cycles by cause; ``idle`` is the same of the DMA."""
+    """NPU cycles by cause; ``idle`` is the same for the DMA."""
     idle: Mapping[str, int]
     moved_cycles: Mapping[str, int]
-    """Busy DMA cycles by the event's kind; ``moved_bytes`` likewise."""
+    """Busy DMA cycles by the event's kind; ``moved_bytes`` is by kind as well."""
     moved_bytes: Mapping[str, int]
     executed_macs: int
     array_utilisation: float
-    """MACs done, as a share of what the array could have done while the NPU computed; without the ops
-    whose cycles the user gave."""
+    """MACs done as a share of what the array could have done while the NPU computed, without the ops whose
+    cycles the user gave."""
     ops: tuple[OpTotals, ...]
-    met: tuple[Met, ...]
-    """Who met whom on a bank of SharedMemory, those that lost most cycles first."""
+    bank_conflicts: tuple[BankConflict, ...]
+    """Those that lost most cycles first."""
 
     @property
     def loaded_bytes(self) -> int:
@@ -75,7 +77,7 @@ class Digest:
         return self.moved_bytes.get("store tensor", 0)
 
 
-def digest(result: Result) -> Digest:
+def run_totals(result: Result) -> RunTotals:
     """All sums of ``result``; linear in its events."""
     trace = result.trace
     busy = [e for e in trace.events if e.unit == "dma" and not e.cause]
@@ -86,7 +88,7 @@ def digest(result: Result) -> Digest:
         moved_bytes[event.kind] += event.bytes
     runs = op_runs(result)
     totals = _op_totals(result, runs)
-    return Digest(
+    return RunTotals(
         compute_cycles=trace.busy("npu"),
         dma_cycles=trace.busy("dma"),
         stalls=by_cause(trace.stalls("npu")),
@@ -96,29 +98,28 @@ def digest(result: Result) -> Digest:
         executed_macs=sum(op.macs * op.runs for op in totals),
         array_utilisation=_array_utilisation(result, totals),
         ops=totals,
-        met=_met(trace),
+        bank_conflicts=_bank_conflicts(trace),
     )
 
 
-def _met(trace: Trace) -> tuple[Met, ...]:
-    """Meetings of a step and a transfer, or of either and the CPU."""
+def _bank_conflicts(trace: Trace) -> tuple[BankConflict, ...]:
     lost: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     units: tuple[Unit, ...] = ("npu", "dma")
     for side, unit in enumerate(units):
         for (name, cause, by), cycles in trace.held(unit).items():
             if cause == "bank":
                 lost[(name, by) if unit == "npu" or by == "CPU" else (by, name)][side] += cycles
-    met = [Met(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
-    return tuple(sorted(met, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
+    found = [BankConflict(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
+    return tuple(sorted(found, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
 
 
 def by_cause(cycles: Mapping[str, int]) -> dict[str, int]:
-    """The same in the order of ``CAUSES``, without zeros."""
+    """``cycles`` in the order of ``CAUSES``, without zeros."""
     return {cause: cycles[cause] for cause in CAUSES if cycles.get(cause)}
 
 
 def op_runs(result: Result) -> dict[str, int]:
-    """How often each op runs on the path that the trace took; 0 in arms that were not taken."""
+    """How often each op runs on the simulated path; 0 in arms that were not taken."""
     found: dict[str, int] = {}
     _count_runs(result.program.body, result.trace.path, 1, found)
     return found
@@ -152,16 +153,16 @@ def _macs_per_cycle(npu: Npu, op: Op) -> Fraction:
 
 
 def _op_totals(result: Result, runs: Mapping[str, int]) -> tuple[OpTotals, ...]:
-    pieces = Counter(step.op for step in steps(result.schedule.body))
+    step_counts = Counter(step.op for step in steps(result.schedule.body))
     events: defaultdict[str, list[Event]] = defaultdict(list)
     for event in result.trace.events:
         events[event.op].append(event)
     return tuple(
-        _totals(op, runs[op.name], pieces[op.name], events[op.name]) for op in ops(result.program.body)
+        _totals(op, runs[op.name], step_counts[op.name], events[op.name]) for op in ops(result.program.body)
     )
 
 
-def _totals(op: Op, runs: int, pieces: int, events: list[Event]) -> OpTotals:
+def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals:
     stalls: Counter[str] = Counter()
     for event in events:
         if event.unit == "npu" and event.cause:
@@ -175,7 +176,7 @@ def _totals(op: Op, runs: int, pieces: int, events: list[Event]) -> OpTotals:
         kind=op.kind,
         macs=op.work.macs,
         runs=runs,
-        steps=pieces,
+        steps=step_count,
         compute_cycles=sum(e.worked for e in events if e.unit == "npu"),
         stalls=by_cause(stalls),
         loaded_bytes=sum(e.bytes for e in moves if e.kind != "store tensor"),

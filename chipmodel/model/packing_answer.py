@@ -1,0 +1,92 @@
+"""The checked answer of a packer to one packing problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from chipmodel.model.live_sets import AliveBuffers, LiveBytesCurve, largest_alive, live_bytes_curve
+from chipmodel.model.plan import Buffer, Plan, Problem, Status
+
+COMPILING = "compiling"
+"""The first word of the stages in which a packer compiles its search code."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackingProgress:
+    """What was known after ``seconds``: the best peak so far, if any, and the lower bound, in bytes."""
+
+    seconds: float
+    peak: int | None
+    lower_bound: int
+    stage: str
+
+
+@dataclass(frozen=True)
+class PackingAnswer:
+    """What a packer found, checked. ``plan`` keeps all constraints but the capacity; see ``fits``."""
+
+    source: str
+    problem: Problem
+    packer: str
+    status: Status
+    plan: Plan | None
+    lower_bound: int
+    seconds: float
+    proof: str = ""
+    explanation: tuple[str, ...] = ()
+    """Where it is infeasible: names of buffers that alone do not fit."""
+    certificate: Mapping[str, object] | None = None
+    verified: bool | None = None
+    """Whether the certificate was verified; None where the bound rests on a solver's word."""
+    nodes: int = 0
+    """Nodes of search."""
+    trajectory: tuple[PackingProgress, ...] = ()
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Further keys of the JSON document."""
+
+    @cached_property
+    def peak(self) -> int | None:
+        """The end of the plan's highest buffer, in bytes."""
+        return None if self.plan is None else self.plan.peak(self.problem)
+
+    @property
+    def gap(self) -> float | None:
+        """``(peak - lower_bound) / lower_bound``, 0 where the bound is 0; None without a plan."""
+        if self.peak is None:
+            return None
+        return (self.peak - self.lower_bound) / self.lower_bound if self.lower_bound else 0.0
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a plan, within the capacity if there is one."""
+        capacity = self.problem.capacity
+        return self.peak is not None and (capacity is None or self.peak <= capacity)
+
+    @cached_property
+    def curve(self) -> LiveBytesCurve:
+        """Bytes alive over time."""
+        return live_bytes_curve(self.problem)
+
+    @cached_property
+    def live_set(self) -> AliveBuffers | None:
+        """The largest live set."""
+        return largest_alive(self.problem, self.curve)
+
+    @cached_property
+    def unplaceable(self) -> tuple[Buffer, ...]:
+        """The buffers of ``explanation``, in the problem's order."""
+        names = set(self.explanation)
+        return tuple(b for b in self.problem.buffers if b.name in names)
+
+
+def compile_seconds(trajectory: Sequence[PackingProgress]) -> float:
+    """Seconds of the stages in which search code was compiled, which happens once on a machine."""
+    return sum(
+        after.seconds - point.seconds
+        for point, after in pairwise(trajectory)
+        if point.stage.startswith(COMPILING)
+    )

@@ -1,0 +1,8 @@
+"""The colours of all charts, which can be told apart with every common kind of colour vision: Okabe and Ito,
+"Color Universal Design" (2008)."""
+
+from __future__ import annotations
+
+BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
+VERMILION = "#D55E00"
+GREY, PALE = "#8A919A", "#B8BEC6"

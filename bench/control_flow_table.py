@@ -27,7 +27,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.registry import solve
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -201,7 +202,7 @@ def measure(shape: TableShape, chip: Chip) -> MeasuredShape:
     validate_program(program)
     if shape.memory is not None:
         chip = replace(chip, shared_memory=replace(chip.shared_memory, bytes=shape.memory))
-    sync, ping_pong = (plan(program, chip, PACKER, name) for name in ("sync", "ping-pong"))
+    sync, ping_pong = (plan(PlanRequest(program, chip, PACKER, name)) for name in ("sync", "ping-pong"))
     return MeasuredShape(
         shape,
         sum(tensor.bytes for tensor in program.tensors.values()),

@@ -28,7 +28,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream
 from solvers.registry import solve
 from workloads.zoo import build
@@ -88,7 +89,7 @@ def row(network: str, chip: Chip, size: int = 224) -> NetworkMemory:
 
 
 def _planned(program: Program, chip: Chip, streamer: str) -> tuple[int, float, int]:
-    planned = plan(program, chip, "greedy-best-fit", streamer)
+    planned = plan(PlanRequest(program, chip, "greedy-best-fit", streamer))
     trace = simulate(planned.commands, chip)
     late = len({late.op for late in planned.schedule.late})
     return planned.solved.peak, trace.cycles / trace.busy("npu"), late

@@ -22,7 +22,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from dma.residency.greedy import decide
 from dma.residency.state_search import Asked
 from dma.stream import streamer_named
@@ -37,7 +38,7 @@ PART_FOR_WEIGHTS = 16
 def run_cycles(program: Program, chip: Chip, packer: str) -> int | None:
     """Simulated cycles of a whole run; None where no plan fits."""
     try:
-        planned = plan(program, chip, packer, "ping-pong")
+        planned = plan(PlanRequest(program, chip, packer, "ping-pong"))
     except DoesNotFit:
         return None
     if planned.solved.peak > chip.shared_memory.bytes:

@@ -28,7 +28,8 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from workloads.load import load
 
@@ -90,7 +91,7 @@ class Row:
 def run_cycles(program: Program, chip: Chip, streamer: str) -> tuple[int | None, float]:
     """Simulated cycles of a run, None where no plan fits, and the share of them that the forecast missed."""
     try:
-        planned = plan(program, chip, "large-first", streamer)
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return None, 0.0
     if planned.solved.peak > chip.shared_memory.bytes:
@@ -119,7 +120,7 @@ def rows(networks: Sequence[str], chips: Sequence[str], seconds: float) -> Itera
         program = reuse(load(network), "all")
         for name in chips:
             chip = load_chip(name)
-            size = smallest_capacity(program, chip, "large-first", "ping-pong") or 0
+            size = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
             for part in PARTS:
                 if time.process_time() - began > seconds:
                     return

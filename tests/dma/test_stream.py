@@ -18,7 +18,8 @@ from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import SETUP_BYTES
 from dma.schedule import build as module
@@ -359,7 +360,7 @@ def test_odd_programs_are_planned_right(batch: int) -> None:
         validate_program(program)
         chip, streamer = tiny_chip(odd.random), odd.random.choice(STREAMERS)
         try:
-            planned = plan(program, chip, odd.random.choice(("naive", "large-first")), streamer)
+            planned = plan(PlanRequest(program, chip, odd.random.choice(("naive", "large-first")), streamer))
         except DoesNotFit:
             continue
         seen["planned"] += 1

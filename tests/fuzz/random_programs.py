@@ -19,7 +19,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
@@ -65,7 +66,7 @@ def check(seed: int, size: Size = FULL) -> Counter[str]:
     program, chip, packer, streamer, random = random_case(seed, size)
     where = f"seed {seed} ({packer}, {streamer})"
     try:
-        planned = plan(program, chip, packer, streamer)
+        planned = plan(PlanRequest(program, chip, packer, streamer))
     except DoesNotFit:
         return Counter(refused=1)
     seen = Counter(planned=1, striped=bool(planned.schedule.striped), spilled=bool(planned.schedule.spilled))

@@ -26,7 +26,8 @@ from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 from chipmodel.model.scopes import scopes
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from solvers.branches.mergers import mergers
@@ -117,7 +118,7 @@ def check_one(seed: int, combination: Combination) -> Counter[str]:
     merge, packer, streamer = combination
     program, chip = random_tree(seed)
     try:
-        planned = plan(program, chip, packer, streamer, merge=merge)
+        planned = plan(PlanRequest(program, chip, packer, streamer, merge=merge))
     except DoesNotFit:
         return Counter(refused=1)
     stretch = scopes(planned.schedule.body).region

@@ -11,7 +11,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from solvers.residency.problem import InPlaceItems, ResidencyItem, ResidencyProblem
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import with_memory
@@ -112,7 +113,7 @@ def test_a_tensor_that_cannot_stay_comes_back() -> None:
         bound = time_bound(program, chip, {}, True)
         assert bound.cycles >= last
         last = bound.cycles
-        planned = plan(program, chip, "large-first", "exact:50")
+        planned = plan(PlanRequest(program, chip, "large-first", "exact:50"))
         assert planned.solved.peak <= chip.shared_memory.bytes
         assert simulate(planned.commands, chip).cycles >= bound.cycles
 

@@ -15,7 +15,8 @@ from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaSta
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.support import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
@@ -120,7 +121,7 @@ def test_a_whole_network_by_hand() -> None:
     builder = ProgramBuilder("hand")
     x = builder.input("x", (1, 16))
     builder.output(builder.elementwise("relu", "r", [builder.dense("d", x, 8)]))
-    result = run(builder.build(), PLAIN, "large-first", "sync")
+    result = run(PlanRequest(builder.build(), PLAIN, "large-first", "sync"))
     loads, stores = (10 + 16) + (10 + 160), 5 + 8
     assert result.trace.busy("dma") == loads + stores
     assert result.trace.busy("npu") == 16 * 8 + 8

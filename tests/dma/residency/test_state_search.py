@@ -17,7 +17,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency
 from dma.residency.state_search import PSRAM, ChipTierProblem, decide_tiers
@@ -133,7 +134,7 @@ def test_it_runs_and_is_correct_in_any_memory(make: Callable[[], Program], strea
     kept = brings = 0
     for size in range(1600, 36000, 1900):
         chip = with_memory(LUNA_LIKE, size)
-        planned = plan(program, chip, "state-search", streamer)
+        planned = plan(PlanRequest(program, chip, "state-search", streamer))
         assert planned.solved.peak <= size
         assert verify(program, planned.commands, chip) == (), size
         residency = decided(program, chip)
@@ -189,7 +190,7 @@ def test_every_plan_of_a_random_program_is_correct_and_both_simulators_agree(bat
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         program, chip, streamer, random = random_case(seed)
         try:
-            planned = plan(program, chip, "state-search", streamer)
+            planned = plan(PlanRequest(program, chip, "state-search", streamer))
         except DoesNotFit:
             continue
         seen["planned"] += 1
@@ -224,7 +225,7 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
 @pytest.mark.parametrize("name", [network.name for network in networks()])
 def test_every_network_plans(name: str) -> None:
     program, chip = build(name), load_chip("stm32n6")
-    planned = plan(program, chip, "state-search", "ping-pong")
+    planned = plan(PlanRequest(program, chip, "state-search", "ping-pong"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert verify(program, planned.commands, chip) == ()
 

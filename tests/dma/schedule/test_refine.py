@@ -16,7 +16,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
@@ -157,7 +158,7 @@ def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
 
 def test_refined_tilings_pass_the_verifier() -> None:
     program, chip = ds_cnn()
-    made = plan(program, chip, "large-first", "exact")
+    made = plan(PlanRequest(program, chip, "large-first", "exact"))
     assert made.solved.peak <= chip.shared_memory.bytes
     assert verify(program, made.commands, chip) == ()
     cycles = simulate(made.commands, chip).cycles

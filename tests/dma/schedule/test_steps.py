@@ -12,7 +12,8 @@ from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part, StepIf, steps
 from chipmodel.model.work import Share
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency, Segment, decide
 from dma.residency.tiling import Tiling, whole_tiling
@@ -192,7 +193,7 @@ def doubled() -> Program:
 @pytest.mark.parametrize("size", [2000, 1500, 1000, 800, 500, 400])
 def test_both_operands_are_there_at_once(make: Callable[[], Program], streamer: str, size: int) -> None:
     program, chip = make(), with_memory(LUNA_LIKE, size, 1)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.schedule.striped
     assert verify(program, planned.commands, chip) == ()
 
@@ -243,7 +244,7 @@ def rewritten_condition() -> Program:
 def test_a_condition_is_not_looked_for_in_the_buffer_of_its_next_value(streamer: str, size: int) -> None:
     program, chip = rewritten_condition(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert verify(program, planned.commands, chip) == ()
 
 
@@ -328,7 +329,7 @@ def test_memory_is_taken_over_only_where_nothing_else_needs_it(
 ) -> None:
     program, chip = make(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.solved.peak <= size
     assert verify(program, planned.commands, chip) == ()
 

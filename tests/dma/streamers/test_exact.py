@@ -12,7 +12,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import RunTransfer
@@ -35,13 +36,13 @@ def quiet(name: str, part: int) -> Chip:
 
 
 def simulated(program: Program, chip: Chip, streamer: str) -> int:
-    return simulate(plan(program, chip, "large-first", streamer).commands, chip).cycles
+    return simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
 
 
 @pytest.mark.parametrize(("name", "part"), [("stm32n6", 128), ("gap9", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
     program, chip = build("mobilenetv1_025"), quiet(name, part)
-    planned = plan(program, chip, "large-first", "exact:100")
+    planned = plan(PlanRequest(program, chip, "large-first", "exact:100"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert planned.schedule.streamer == "exact:100"
     assert verify(program, planned.commands, chip) == ()

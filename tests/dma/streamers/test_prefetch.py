@@ -12,7 +12,8 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -82,7 +83,7 @@ def test_all_that_fits_is_loaded_during_a_long_compute() -> None:
     program = chain([6 * LOAD_8K, *[10] * 5])
     waits: dict[str, int] = {}
     for streamer in ("ping-pong", "prefetch-greedy"):
-        trace = simulate(plan(program, ROOMY, "large-first", streamer).commands, ROOMY)
+        trace = simulate(plan(PlanRequest(program, ROOMY, "large-first", streamer)).commands, ROOMY)
         waits[streamer] = trace.stalls("npu")["weights"]
     assert waits == {"ping-pong": LOAD_8K + 4 * (LOAD_8K - 10), "prefetch-greedy": LOAD_8K}
 
@@ -98,7 +99,7 @@ def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: 
     forecasts = ScheduleForecast(program, chip)
     for streamer in ("prefetch-k", "prefetch-greedy", "resident-knapsack"):
         try:
-            made = plan(program, chip, "large-first", streamer)
+            made = plan(PlanRequest(program, chip, "large-first", streamer))
         except DoesNotFit:
             continue
         cycles = simulate(made.commands, chip).cycles
@@ -108,7 +109,7 @@ def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: 
             continue
         assert not verify(program, made.commands, chip)
         for rival in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
-            other = plan(program, chip, "large-first", rival)
+            other = plan(PlanRequest(program, chip, "large-first", rival))
             if len(other.attempts) == 1 and other.solved.peak <= chip.shared_memory.bytes:
                 assert cycles <= simulate(other.commands, chip).cycles
 

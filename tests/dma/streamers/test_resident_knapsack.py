@@ -13,7 +13,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import StepLoop, steps
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support import LUNA_LIKE, with_memory
@@ -74,7 +75,7 @@ def looped(iterations: int) -> Program:
 def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> None:
     """Whole blocks, or of five halves and of three."""
     program, chip = looped(6), with_memory(LUNA_LIKE, size)
-    made = plan(program, chip, "large-first", "resident-knapsack")
+    made = plan(PlanRequest(program, chip, "large-first", "resident-knapsack"))
     assert made.solved.peak <= size
     assert not verify(program, made.commands, chip)
     (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
@@ -84,6 +85,8 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
         choices = {"loop": str(iterations)}
         trace = simulate(made.commands, chip, choices)
         assert trace == step_through(made.commands, chip, choices)
-        greedy = simulate(plan(program, chip, "large-first", "prefetch-greedy").commands, chip, choices)
+        greedy = simulate(
+            plan(PlanRequest(program, chip, "large-first", "prefetch-greedy")).commands, chip, choices
+        )
         if iterations == 6:
             assert trace.cycles < greedy.cycles

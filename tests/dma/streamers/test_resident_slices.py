@@ -15,7 +15,8 @@ from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import Tiling
 from dma.schedule.streamer import MemoryBudget
@@ -90,7 +91,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     monkeypatch.setattr(prefetch_race, "refined", as_they_are)
     program, chip = chain(seed)
     layers = [op.name for op in ops(program.body) if op.weights]
-    planned = plan(program, chip, "large-first", "exact")
+    planned = plan(PlanRequest(program, chip, "large-first", "exact"))
     found = simulate(planned.commands, chip)
     assert verify(program, planned.commands, chip) == ()
     assert found == step_through(planned.commands, chip)
@@ -108,7 +109,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
         with monkeypatch.context() as patched:
             patched.setattr(staying, "_as_asked", asked)
             patched.setattr(staying, "best_slice_sets", first_offered)
-            commands = plan(program, chip, "large-first", "exact").commands
+            commands = plan(PlanRequest(program, chip, "large-first", "exact")).commands
         forced.append(simulate(commands, chip).cycles)
     staying.decide_once.cache_clear()
     assert found.cycles <= min(forced) < max(forced)
@@ -116,7 +117,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
 
 def test_the_next_iterations_input_comes_during_the_iteration_before() -> None:
     program, _ = chain(2)
-    planned = plan(program, LUNA_LIKE, "large-first", "exact")
+    planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "exact"))
     (loop,) = (node for node in planned.schedule.body if isinstance(node, StepLoop))
     inside = [step.position for step in steps(loop.body)]
     (move,) = (t for t in planned.schedule.transfers if t.part.name == "x")

@@ -17,6 +17,7 @@ from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.study.answer import NODES, WorkerCache, answer
 from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload, source_of
@@ -45,7 +46,7 @@ def test_a_program_has_the_figures_of_simulate() -> None:
         point = row.point
         chip = load_chip(point.chip, ["psram.clock_mhz=80"])
         program = reuse(load(point.workload), "all")
-        result = pipeline.run(PlanRequest(program, chip, point.packer, point.streamer, merge=point.merge))
+        result = run(PlanRequest(program, chip, point.packer, point.streamer, merge=point.merge))
         assert row.status == result.solved.status
         assert (row.peak_bytes, row.peak_lower_bound_bytes) == (result.solved.peak, result.solved.lower_bound)
         assert row.capacity_bytes == chip.shared_memory.bytes
@@ -64,7 +65,7 @@ def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
     rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
     by_streamer = {row.point.streamer: row for row in rows}
     chip = load_chip("gap9", ["shared_memory.bytes=25KiB"])
-    result = pipeline.run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
     exact, sync = by_streamer["exact:20"], by_streamer["sync"]
     assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
     assert exact.lower_bound_cycles
@@ -75,7 +76,7 @@ def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
 
 def test_several_cores_have_the_figures_of_simulate() -> None:
     (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
-    result = pipeline.run(
+    result = run(
         PlanRequest(
             reuse(load("zoo:resnet8"), "all"), load_chip("luna-arcs", ["cores=2"]), "large-first", "ping-pong"
         )
@@ -186,7 +187,7 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
         seen.append(arguments[-1])  # type: ignore[arg-type]
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pipeline, "merge_arms", merge_arms)
+    monkeypatch.setattr("chipmodel.pipeline.plan.merge_arms", merge_arms)
     chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
     program = reuse(load("zoo:resnet8"), "all")
     plan(PlanRequest(program, chip, "naive", "ping-pong", limits=Limits(60.0, 5, 1)))
@@ -221,7 +222,7 @@ def test_a_fault_of_ours_is_a_failed_row_with_its_traceback(monkeypatch: pytest.
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(chipmodel.pipeline.single_core, "plan", broken)
+    monkeypatch.setattr("chipmodel.study.answer.plan", broken)
     (row,) = answered("workloads: zoo:ds_cnn")
     assert row.status == "failed"
     assert row.error.startswith("internal error: ZeroDivisionError: on purpose\nTraceback")

@@ -15,7 +15,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
+from chipmodel.pipeline.run import run as run_pipeline
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.study import pages as study_pages
 from chipmodel.study.pages import chosen, pages_of
@@ -49,7 +49,7 @@ def test_a_networks_page_is_that_of_simulate(streamer: str) -> None:
     asked = Row(task.point, task.key, "optimal", 1.0, 1)
     ((_, page),) = pages_of(text, Path("s.yaml"), [asked])
     program = reuse(load("zoo:branchynet"), "all")
-    result = run(
+    result = run_pipeline(
         PlanRequest(program, load_chip("luna-arcs", ["psram.clock_mhz=80"]), "large-first", streamer)
     )
     assert page == render_page(with_unmerged(result, "large-first"))

@@ -268,7 +268,7 @@ def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None
     assert trace.cycles >= lower_bound_cycles(program, chip, path)
 
 
-def test_the_random_nests_have_all_of_it() -> None:
+def test_random_nests_cover_all_features() -> None:
     made = [Writer(seed).program() for seed in range(40)]
     every = [op for program in made for op in ops(program.body)]
     assert sum(op.collects for op in every) > 30

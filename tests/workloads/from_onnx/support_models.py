@@ -44,7 +44,7 @@ def model(
     *,
     opset: int = 17,
     types: Mapping[str, int] | None = None,
-    told: Mapping[str, Shape] | None = None,
+    declared: Mapping[str, Shape] | None = None,
 ) -> Any:
     """A model whose constants are arrays, or shapes of float zeros; outputs have no declared shape."""
     kinds = types or {}
@@ -62,7 +62,7 @@ def model(
         [info(name, shape) for name, shape in inputs.items()],
         [info(name, None) for name in outputs.split()],
         [numpy_helper.from_array(value, name) for name, value in arrays.items()],
-        value_info=[info(name, shape) for name, shape in (told or {}).items()],
+        value_info=[info(name, shape) for name, shape in (declared or {}).items()],
     )
     domains = {n.domain for n in nodes} - {""}
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in sorted(domains))]

@@ -23,7 +23,7 @@ from tests.workloads.from_onnx.support_subgraphs import (
 from tests.workloads.from_onnx.tree_values import outputs
 
 
-def test_a_branch_reads_what_stands_around_it_and_its_results_become_one_tensor(tmp_path: Path) -> None:
+def test_a_branch_reads_outer_tensors_and_its_results_become_one_tensor(tmp_path: Path) -> None:
     then = graph([node("Exp", "x", "t")], "t")
     other = graph([node("Add", "x a", "t")], "t")  # the sibling's names again
     made = model(
@@ -157,7 +157,7 @@ def test_branches_of_two_shapes_take_the_larger(tmp_path: Path) -> None:
         load(tmp_path, made, strict=True)
 
 
-def test_what_nobody_reads_of_a_branch_is_left_out(tmp_path: Path) -> None:
+def test_unread_outputs_of_a_branch_are_left_out(tmp_path: Path) -> None:
     then = graph([node("Exp", "x", "t"), node("Log", "big", "u")], "t u")
     other = graph([node("Abs", "x", "v"), node("Neg", "big", "w")], "v w")
     made = model(

@@ -129,7 +129,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG.values(), ids=WRONG)
-def test_is_refused_by_the_name_of_its_node(make: Any, message: str, tmp_path: Path) -> None:
+def test_the_error_names_the_node(make: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=message) as caught:
         load(tmp_path, make(), strict=True)
     assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")

@@ -227,7 +227,7 @@ def nodes_of(body: tuple[Node, ...]) -> list[Node]:
     return found
 
 
-def test_the_random_models_have_all_of_it(tmp_path: Path) -> None:
+def test_random_models_cover_all_features(tmp_path: Path) -> None:
     programs = [load(tmp_path, Writer(seed).model()) for seed in range(60)]
     found = [each for program in programs for each in nodes_of(program.body)]
     assert sum(isinstance(each, If) for each in found) > 15

@@ -241,7 +241,7 @@ def test_memories_lie_one_after_another_or_where_they_are_put() -> None:
         ["a;b=4"],
     ],
 )
-def test_what_is_no_memory_is_refused(texts: list[str]) -> None:
+def test_malformed_memories_are_refused(texts: list[str]) -> None:
     with pytest.raises(BadInput) as raised:
         parse_memories(texts)
     assert raised.value.hint

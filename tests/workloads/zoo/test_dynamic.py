@@ -82,7 +82,7 @@ def test_every_network_with_control_flow_is_listed_and_has_some() -> None:
 
 
 @pytest.mark.parametrize("name", CONTROL)
-def test_the_names_are_those_of_the_title(name: str) -> None:
+def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
     known: dict[str, set[str]] = {i.name: {arm.name for arm in i.arms} for i in ifs(name).values()}
     for node, choices in CONTROL[name].items():
         assert node in known or node in loops(name)
@@ -92,7 +92,7 @@ def test_the_names_are_those_of_the_title(name: str) -> None:
 
 @pytest.mark.parametrize("chip_name", CHIPS)
 @pytest.mark.parametrize("name", CONTROL)
-def test_every_way_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
+def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
     network, chip, done = program(name), load_chip(chip_name), planned(name, chip_name)
     assert done.solved.peak <= chip.shared_memory.bytes
     assert verify(network, done.commands, chip) == ()

@@ -109,7 +109,9 @@ def test_rnnoise() -> None:
 @pytest.mark.parametrize(
     ("which", "operations", "kilobytes"), [("gate.", 5.4, 38.6), ("recogniser.", 56.9, 497.6)]
 )
-def test_both_networks_behind_the_wake_word(which: str, operations: float, kilobytes: float) -> None:
+def test_detector_and_recogniser_have_their_published_sizes(
+    which: str, operations: float, kilobytes: float
+) -> None:
     # Zhang et al. 2017, DS-CNN of the budgets S and L: millions of operations, of which a multiply-accumulate
     # has two, and bytes of weights and activations.
     built = program("wakeword")
@@ -140,7 +142,7 @@ def test_stem_and_face_branch_are_faceboxes() -> None:
     assert built.parameters / 1e6 == pytest.approx(1.0059, rel=0.005)
 
 
-def test_fusiondetect_has_the_bytes_that_s2_prints() -> None:
+def test_fusiondetect_has_the_published_bytes() -> None:
     # S2, Table 1: 26,502,400 B of tensors without reuse; Table 2: 460,800 B, three maps of a body block.
     built = program("fusiondetect")
     assert sum(t.bytes for t in built.tensors.values()) == pytest.approx(26_502_400, rel=0.005)

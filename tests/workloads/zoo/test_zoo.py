@@ -256,7 +256,7 @@ def test_building_is_quick(name: str) -> None:
 # -- the package ---------------------------------------------------------------------------------------
 
 
-def test_the_networks_are_those_that_were_promised_and_sorted() -> None:
+def test_the_networks_are_complete_and_sorted() -> None:
     assert list(NETWORKS) == [
         *("alexnet", "autoencoder", "blazeface", "ds_cnn", "googlenet", "mobilenetv1_025"),
         *("mobilenetv2", "resnet18", "resnet50", "resnet8", "shufflenetv1", "vgg16"),

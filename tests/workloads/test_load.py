@@ -1,4 +1,4 @@
-"""What names a workload, and what is said of what does not."""
+"""Sources of workloads, and errors for other sources."""
 
 from pathlib import Path
 

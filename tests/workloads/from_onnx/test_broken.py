@@ -1,4 +1,4 @@
-"""Broken files: every one an error with the file's name and a hint, never a traceback."""
+"""Damaged files: each is an error with the file's name and a hint, never a traceback."""
 
 from __future__ import annotations
 

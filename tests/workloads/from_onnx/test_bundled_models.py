@@ -1,4 +1,4 @@
-"""The onnx package's own models by name: found, loaded, suggested, and spread by a study."""
+"""The onnx package's own models by name: found, loaded, suggested, and expanded by a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an op takes in of the nodes after it, and what it must leave alone."""
+"""Which nodes are fused into the op before them, and which must not be."""
 
 from __future__ import annotations
 

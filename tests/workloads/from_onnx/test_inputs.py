@@ -1,4 +1,4 @@
-"""Shapes of inputs, operator sets, quantised models, foreign operators, attention as one node."""
+"""Shapes of inputs, operator sets, quantised models, operators of other domains, attention as one node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX Loop and Scan as loops of the tree."""
+"""Loop and Scan nodes become loops of the program."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
     )
     program = load(tmp_path, made, strict=True)
     given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
-    # Three times: twice more of what the iteration began with.
+    # Three times: twice more of the value at the start of the iteration.
     assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
 
 

@@ -1,4 +1,4 @@
-"""Whole networks: the nine light models that the onnx package carries, unedited."""
+"""Whole networks: the nine light models in the onnx package."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_dtype_is_the_type_of_weights_and_activations(dtype: str, bits: int) -> 
 
 
 def test_import_is_quick_and_small() -> None:
-    """VGG-19 has 575 MB of float weights: none of them is made."""
+    """VGG-19 has 575 MB of float weights, none of which is computed."""
     code = (
         "import json, pathlib, re, sys, time; from workloads.from_onnx.program import load_onnx; "
         "before = 'onnx' in sys.modules; start = time.perf_counter(); "

@@ -1,4 +1,4 @@
-"""Zero-waste packings: full at every time, and the plan they were cut from is right."""
+"""Guillotine problems: memory is full at every time, and the plan they were cut from is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packing problems from CSV: what is read, what is refused and where, and what is written."""
+"""Packing problems as CSV: reading, errors with their places, and writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in networks with branches and loops: every way through them, planned, checked and simulated."""
+"""The built-in networks with branches and loops: every path is planned, checked and simulated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CONTROL: dict[str, Nodes] = {
     "skipnet": {"layer1.1.gate": ("run", "skip"), "layer3.0.gate": ("run", "skip")},
     "wakeword": {"wake": ("sleep", "awake")},
 }
-"""What a user may decide with ``--path``; of the many gates of SkipNet one with and one without a stride."""
+"""Decisions of ``--path``; of the many gates of SkipNet, one with and one without a stride."""
 
 
 @cache
@@ -108,7 +108,7 @@ def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) 
 
 
 def test_no_op_is_dead() -> None:
-    """Every op runs on one of the ways, where they name all decisions."""
+    """Every op runs on one of the paths, for networks whose decisions are all listed."""
     for name in set(CONTROL) - {"skipnet"}:
         done, chip = planned(name, "stm32n6"), load_chip("stm32n6")
         ran: set[str] = set()
@@ -150,7 +150,7 @@ def test_options_and_dtypes(name: str, dtype: str) -> None:
         read |= {node.condition or "" for node in nodes(built.body) if isinstance(node, If)}
         written = {t for op in ops(built.body) for t in op.outputs} | set(built.inputs)
         assert set(built.tensors) == written
-        # The last gate's step makes a cell that no gate reads any more.
+        # The step of the last gate makes a cell state that nothing reads.
         assert [t for t in written - read if not t.endswith("gate.lstm.cell")] == []
         assert len(written - read) <= 1
         assert {w for op in ops(built.body) for w in op.weights} == set(built.weights)

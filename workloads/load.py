@@ -11,10 +11,11 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.bundled_models import SCHEME, model_file
+from workloads.zoo import SCHEME as ZOO_SCHEME
+from workloads.zoo import build, networks, parse_zoo_url
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"
-ZOO_SCHEME = "zoo:"
 ACCEPTED = (
     "FILE.yaml (or .yml), FILE.onnx, zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448) "
     "or onnx:NAME (such as onnx:light_squeezenet)"
@@ -59,11 +60,11 @@ def _load(
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
     if suffix in YAML_SUFFIXES:
-        from workloads.from_yaml.program import load_yaml_program
+        from workloads.from_yaml.program import load_yaml_program  # imports pydantic and yaml
 
         return load_yaml_program(source, dtype=dtype, shapes=shapes)
     if suffix == ONNX_SUFFIX:
-        from workloads.from_onnx.program import load_onnx
+        from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
 
         return load_onnx(
             Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations
@@ -72,8 +73,6 @@ def _load(
 
 
 def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:
-    from workloads.zoo import build, parse_zoo_url
-
     name, options = parse_zoo_url(source)
     if shapes:
         what = f"a shape is given for {next(iter(shapes))!r}, but {source} has its own"
@@ -82,8 +81,6 @@ def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ..
 
 
 def _not_accepted(source: str) -> BadInput:
-    from workloads.zoo import networks
-
     names = [network.name for network in networks()]
     word = source.partition("?")[0].lower()
     if word in names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
@@ -125,8 +126,6 @@ class _Columns:
             self.at[name] = index
             self.inclusive |= written == "end"
             return
-        from difflib import get_close_matches
-
         known = (*REQUIRED, *OPTIONAL, *SYNONYMS)
         folded = written.lower()
         if folded in known or get_close_matches(folded, known, n=1, cutoff=_MISSPELLING_RATIO):

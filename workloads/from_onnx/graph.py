@@ -74,7 +74,7 @@ class OnnxNode:
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def integer(self, name: str, default: int) -> int:
-        """An integer attribute; BadInput where the file gives another type."""
+        """An integer attribute. Raises BadInput where the file has another type."""
         value = self.attributes.get(name, default)
         if not isinstance(value, int):
             raise fault(self, f"attribute {name} is {value!r} and must be an integer")

@@ -141,14 +141,14 @@ def average_pool(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("GlobalMaxPool")
 def global_max_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the whole image."""
+    """Pooling over the whole image."""
     _global_pool(low, node, "max_pool")
 
 
 @operator("GlobalAveragePool", "GlobalLpPool")
 @operator("QLinearGlobalAveragePool", domain=MICROSOFT)
 def global_average_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the whole image."""
+    """Pooling over the whole image."""
     _global_pool(low, node, "average_pool")
 
 

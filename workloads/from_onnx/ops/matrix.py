@@ -87,24 +87,30 @@ def product(
     if prod(shape) != prod(low.shape(node.output)):
         raise fault(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
     weighted = low.is_constant(a) or low.is_constant(b)
-    # A weight to the left gives output channels as rows; only those to the right are the last axis.
+    # Output channels are rows where the weight is on the left, else the last axis.
     channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
     fused = fuse(low, node.output, channel_axis=channels, scales=weighted)
     biases = [name for name in (*others, fused.bias) if name]
     held = low.weights([a, b])
     held += [*low.weights(biases, bias=True), *low.weights(fused.weights)]
     inputs = [*low.activations([a, b]), *low.activations(others)]
-    work = _turned(work) if low.is_constant(a) else _merged(work, right) if low.is_constant(b) else work
+    work = (
+        _transposed(work)
+        if low.is_constant(a)
+        else _batch_as_rows(work, right)
+        if low.is_constant(b)
+        else work
+    )
     low.emit("dense" if weighted else "matmul", node, work, inputs, outputs=[fused.output], weights=held)
 
 
-def _merged(work: Matmul, right: tuple[int, ...]) -> Matmul:
-    """One weight matrix for the whole batch: one product with all of its rows."""
+def _batch_as_rows(work: Matmul, right: tuple[int, ...]) -> Matmul:
+    """The product with one weight matrix for the batch, as one product with all rows of the batch."""
     shared = prod(right[:-2]) == 1
     return Matmul(work.batch * work.rows_, work.inner, work.cols) if shared else work
 
 
-def _turned(work: Matmul) -> Matmul:
+def _transposed(work: Matmul) -> Matmul:
     """The product with a weight on the left, as its transpose with the weight on the right."""
     return Matmul(work.cols, work.inner, work.rows_, work.batch, work.batch == 1)
 
@@ -119,7 +125,7 @@ def einsum(low: OnnxLowering, node: OnnxNode) -> None:
     a, b = node.inputs
     weighted = low.is_constant(a) or low.is_constant(b)
     if low.is_constant(a):
-        work = _turned(work)
+        work = _transposed(work)
     inputs = low.activations([a, b])
     low.emit("dense" if weighted else "matmul", node, work, inputs, weights=low.weights([a, b]))
 

@@ -1,4 +1,4 @@
-"""What the user names as a workload -> a validated Program."""
+"""Load the workload that the user names, as a validated Program."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.bundled_models import SCHEME, model_file
+from workloads.zoo import SCHEME as ZOO_SCHEME
+from workloads.zoo import build, networks, parse_zoo_url
 
 YAML_SUFFIXES = (".yaml", ".yml")
 ONNX_SUFFIX = ".onnx"
-ZOO_SCHEME = "zoo:"
 ACCEPTED = (
     "FILE.yaml (or .yml), FILE.onnx, zoo:NAME (such as zoo:resnet18, zoo:resnet18?input=448) "
     "or onnx:NAME (such as onnx:light_squeezenet)"
@@ -31,13 +32,12 @@ def load(
     strict: bool = False,
     iterations: Mapping[str, int] | None = None,
 ) -> Program:
-    """The program that ``source`` names: a YAML or ONNX file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a
-    model that the onnx package carries.
+    """The program that ``source`` names.
 
-    ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of inputs of a
-    file, ``iterations`` says how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer
-    would otherwise approximate and note; YAML and the built-in networks leave nothing to approximate.
-    Raises ``BadInput`` for whatever is wrong.
+    That is a YAML or ONNX file, ``zoo:NAME?key=value&...``, or ``onnx:NAME``, a model in the onnx package.
+    ``dtype`` replaces the element type of tensors and weights, ``shapes`` the shapes of a file's inputs,
+    ``iterations`` how often loops of an ONNX file run. ``strict`` refuses what the ONNX importer would
+    approximate. Raises ``BadInput`` for any mistake.
     """
     file = str(model_file(source)) if source.startswith(SCHEME) else source
     program = _load(file, dtype, shapes or {}, strict, iterations or {})
@@ -54,17 +54,17 @@ def _load(
 ) -> Program:
     if iterations and Path(source).suffix.lower() != ONNX_SUFFIX:
         name = next(iter(iterations))
-        what = f"--iterations {name}=...: only loops of ONNX files leave their iterations open"
-        raise BadInput(what, hint=f"choose those of one run: --path {name}=3")
+        what = f"--iterations {name}=...: only ONNX files have loops whose iterations are open"
+        raise BadInput(what, hint=f"choose the iterations of one run: --path {name}=3")
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, dtype, shapes)
     suffix = Path(source).suffix.lower()
     if suffix in YAML_SUFFIXES:
-        from workloads.from_yaml.program import load_yaml_program
+        from workloads.from_yaml.program import load_yaml_program  # imports pydantic and yaml
 
         return load_yaml_program(source, dtype=dtype, shapes=shapes)
     if suffix == ONNX_SUFFIX:
-        from workloads.from_onnx.program import load_onnx
+        from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
 
         return load_onnx(
             Path(source), dtype=dtype or "int8", shapes=shapes, strict=strict, iterations=iterations
@@ -73,18 +73,14 @@ def _load(
 
 
 def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:
-    from workloads.zoo import build, parse_zoo_url
-
     name, options = parse_zoo_url(source)
     if shapes:
         what = f"a shape is given for {next(iter(shapes))!r}, but {source} has its own"
-        raise BadInput(what, hint=f"drop it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
+        raise BadInput(what, hint=f"remove it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
     return build(name, options, dtype)
 
 
 def _not_accepted(source: str) -> BadInput:
-    from workloads.zoo import networks
-
     names = [network.name for network in networks()]
     word = source.partition("?")[0].lower()
     if word in names:
@@ -98,7 +94,7 @@ def _not_accepted(source: str) -> BadInput:
 
 
 def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
-    """``data=1,3,224,224`` as the input's name and shape. Raises ``BadInput``."""
+    """The input's name and shape from ``data=1,3,224,224``. Raises ``BadInput``."""
     found = _SHAPE_OPTION.fullmatch(text.strip())
     if found is None:
         raise _bad_shape(text, "is not NAME=SIZE,SIZE,...")

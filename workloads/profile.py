@@ -1,4 +1,4 @@
-"""A user's own measured cycles, op by op, in place of the chip model's."""
+"""Measured cycles of ops, from a CSV file, in place of the chip model's."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ COLUMNS = ("op", "cycles")
 
 
 def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
-    """Cycles by op from a CSV with the columns ``op`` and ``cycles`` (others are left alone), and where
-    each is written. Raises BadInput for anything that is no whole number of cycles, or given twice."""
+    """Cycles by op, each with its place in the file, from a CSV file with the columns ``op`` and ``cycles``.
+
+    Other columns are ignored. Raises BadInput for cycles that are no whole number, and for a repeated op.
+    """
     lines = csv.reader(read_text(path).splitlines())
     heading: list[str] = next(lines, list[str]())
     missing = [column for column in COLUMNS if column not in heading]
@@ -36,13 +38,13 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
             raise BadInput(what, where=place, hint="write a whole number of NPU cycles")
         if name in found:
             what = f"op {name!r} is given twice, first on line {found[name][1].line}"
-            raise BadInput(what, where=place, hint="leave one of the two lines")
+            raise BadInput(what, where=place, hint="remove one of the two lines")
         found[name] = int(cycles), place
     return found
 
 
 def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> Program:
-    """``program`` with the profile's cycles on its ops. Raises BadInput for an op that it does not have."""
+    """``program`` with the profile's cycles. Raises BadInput for an op that it does not have."""
     known = [op.name for op in program.ops()]
     for name, (_, place) in profile.items():
         if name not in known:

@@ -1,4 +1,4 @@
-"""What names a workload, and what is said of what does not."""
+"""Sources of workloads, and errors for other sources."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_every_program_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("none.yaml", "check the path"),
     ],
 )
-def test_what_is_no_workload(source: str, part: str) -> None:
+def test_sources_that_are_no_workload(source: str, part: str) -> None:
     with pytest.raises(BadInput) as raised:
         load(source)
     assert part in raised.value.hint

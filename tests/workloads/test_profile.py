@@ -30,7 +30,7 @@ def test_measured_cycles_replace_the_models_and_only_those(tmp_path: Path) -> No
     assert {name for name, value in cycles.items() if value is not None} == {"conv1"}
 
 
-def test_they_reach_arms_and_loops_and_the_simulation(tmp_path: Path) -> None:
+def test_measured_cycles_reach_arms_loops_and_the_simulation(tmp_path: Path) -> None:
     source = str(WORKLOADS / "gated_vision.yaml")
     path = tmp_path / "cycles.csv"
     path.write_text("cycles,op\n1000000,f1\n")

@@ -32,7 +32,7 @@ from workloads.build.tree_builder import TreeBuilder
 
 
 class LayerOptions(TypedDict, total=False):
-    """What a layer with weights may be given."""
+    """Options of layers with weights."""
 
     outputs: Sequence[str] | None
     """The output's name; by default the op's."""
@@ -45,7 +45,7 @@ class LayerOptions(TypedDict, total=False):
 
 
 class ConvOptions(LayerOptions, total=False):
-    """What a convolution may be given; of pairs a 1-D one takes the first number."""
+    """Options of convolutions; a 1-D one uses the first number of a pair."""
 
     stride: Pair
     pad: Padding
@@ -56,7 +56,7 @@ class ConvOptions(LayerOptions, total=False):
 
 
 class PoolOptions(TypedDict, total=False):
-    """What pooling may be given."""
+    """Options of pooling."""
 
     stride: Pair | None
     """By default the kernel."""
@@ -69,13 +69,13 @@ class PoolOptions(TypedDict, total=False):
 
 
 class RecurrentOptions(LayerOptions, total=False):
-    """What a recurrent layer may be given."""
+    """Options of recurrent layers."""
 
     directions: int
 
 
 class ElementwiseOptions(TypedDict, total=False):
-    """What vector work may be given."""
+    """Options of element-wise work."""
 
     outputs: Sequence[str] | None
     weights: Sequence[str]
@@ -83,7 +83,7 @@ class ElementwiseOptions(TypedDict, total=False):
 
 
 class VectorOptions(ElementwiseOptions, total=False):
-    """What vector work may be given that is not element-wise."""
+    """Options of vector work: normalising, reducing, data-moving, or element-wise."""
 
     rows: int | None
     """Equal, independent rows that it can be cut into; by default all axes but the last."""

@@ -1,4 +1,4 @@
-"""What the user knows of a workload's control flow: ``--iterations`` and ``--probability``."""
+"""The options ``--iterations`` and ``--probability``, which state facts about a workload's control flow."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 
-MOST_ITERATIONS = 1_000_000
+MAX_ITERATIONS = 1_000_000
+"""The largest number of iterations that may be given (assumed)."""
 
 
 def parse_iterations_option(text: str) -> tuple[str, int]:
-    """``NODE=N`` as the loop's name and its iterations. Raises ``BadInput``."""
+    """The loop's name and its iterations from ``NODE=N``. Raises ``BadInput``."""
     name, equals, number = text.strip().rpartition("=")
     digits = number.isascii() and number.isdigit() and len(number) < 9
-    if not (equals and name and digits and int(number) <= MOST_ITERATIONS):
+    if not (equals and name and digits and int(number) <= MAX_ITERATIONS):
         raise BadInput(
             f"--iterations {shown(text)} is no NAME=ITERATIONS",
-            hint=f"write a loop and 0 to {MOST_ITERATIONS:,}: decode=12",
+            hint=f"write a loop's name and a number from 0 to {MAX_ITERATIONS:,}: decode=12",
         )
     return name, int(number)
 
 
 def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
-    """``NAME=P,...`` as an ``if``'s name and the probabilities of its first arms. Raises ``BadInput``."""
+    """An ``if``'s name and the probabilities of its first arms from ``NAME=P,...``. Raises ``BadInput``."""
     name, equals, numbers = text.strip().rpartition("=")
     try:
         chances = tuple(Fraction(number) for number in numbers.split(",") if len(number) < 30)
@@ -37,7 +38,7 @@ def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
     ):
         raise BadInput(
             f"--probability {shown(text)} is no NAME=PROBABILITY,...",
-            hint="write an if and, for its first arms, numbers from 0 to 1: gate=0.3",
+            hint="write the name of an if and probabilities from 0 to 1 for its first arms: gate=0.3",
         )
     return name, chances
 
@@ -45,7 +46,7 @@ def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
 def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]) -> Program:
     """``program`` with these probabilities of the first arms of each ``if``; its other arms share the rest.
 
-    Raises ``BadInput`` for a name that is no ``if``, and for more probabilities than arms.
+    Raises ``BadInput`` for a name that is no ``if``, for more probabilities than arms, and for a sum above 1.
     """
     names: list[str] = []
     body = _changed(program.body, given, names)

@@ -17,7 +17,7 @@ _NO_PROBABILITIES: Mapping[str, Fraction] = {}
 
 
 class EmitOptions(TypedDict, total=False):
-    """What an op may be given beyond its kind, work, inputs and shapes of outputs."""
+    """Options of an op, besides its kind, work, inputs and shapes of outputs."""
 
     outputs: Sequence[str] | None
     """Names of the outputs; by default the op's, with ``:0`` and so on where there are several."""

@@ -1,4 +1,4 @@
-"""The models that the onnx package carries for its own tests: ``onnx:light_squeezenet`` and others."""
+"""The models in the onnx package, which it has for its own tests: ``onnx:light_squeezenet`` and others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chipmodel.files.suggestions import shown, suggest
 
 SCHEME = "onnx:"
 FOLDER = "backend/test/data/light"
-"""Of the package: nine image networks of the ONNX Model Zoo, whose weights are made when they are loaded."""
+"""Folder in the package with nine image networks of the ONNX Model Zoo, which compute their weights."""
 
 
 def models() -> Mapping[str, Path]:
-    """The files by name, sorted; none where the package is missing or was installed without them."""
+    """The files by name, sorted; none where the package or its test data is not installed."""
     package = find_spec("onnx")
     folders = [] if package is None else package.submodule_search_locations or []
     return {path.stem: path for folder in folders for path in sorted(Path(folder, FOLDER).glob("*.onnx"))}

@@ -1,4 +1,4 @@
-"""Computes constants of ONNX graphs: shape arithmetic and small scales, never a weight matrix."""
+"""Compute small constants of ONNX graphs, such as shapes and scales, but no weight matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INT64, FLOAT = 7, 1
 COSTLY = frozenset(
     ["Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention", "Resize", "Upsample", "TopK"]
 )
-"""Never computed: nothing that a shape depends on comes out of these."""
+"""Operators that are never computed, as they take long and no shape depends on their results."""
 
 EVALUATION_FAULTS = (
     ArithmeticError,
@@ -30,12 +30,12 @@ EVALUATION_FAULTS = (
     TypeError,
     ValueError,
 )
-"""What the reference implementation raises for values or variants that it does not take."""
+"""Exceptions of ONNX's reference implementation for values or variants that it does not support."""
 
 
 def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | None:
-    """The constant that Shape and Size make of any input, ConstantOfShape of a known shape, and
-    CastLike of a constant and any example."""
+    """The constant output of Shape and Size, of ConstantOfShape with a known shape, and of CastLike with a
+    constant; None for other nodes."""
     if node.domain or not node.output or not node.input(0):
         return None
     match node.op:
@@ -99,8 +99,8 @@ def evaluate(
     opsets: Mapping[str, int],
     shapes: Sequence[tuple[int, ...] | None],
 ) -> dict[str, NDArray[Any]]:
-    """Values of the outputs by ONNX's reference implementation; none where an operand or a result is
-    large, or where the implementation does not take the operator."""
+    """Values of the outputs by ONNX's reference implementation; none where an operand or a result is large,
+    and for operators that it does not support."""
     arrays = {name: facts[name].array for name in node.reads}
     large = any(shape is not None and prod(shape) > LIMIT for shape in shapes)
     if node.domain or node.op in COSTLY or large or any(array is None for array in arrays.values()):
@@ -119,7 +119,7 @@ def evaluate(
 
 
 def _alone(node: OnnxNode) -> GraphProto:
-    """The node as a graph: of a bare node the evaluator takes the newest version of the operator."""
+    """A graph of this node: for a bare node the evaluator would use the newest version of the operator."""
     helper, unknown = module("onnx.helper"), module("onnx").TypeProto()
     reads, writes = dict.fromkeys(node.reads), node.writes
     infos = [[helper.make_value_info(name, unknown) for name in names] for names in (reads, writes)]

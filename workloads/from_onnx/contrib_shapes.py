@@ -1,6 +1,6 @@
-"""Output shapes of the operators that ONNX Runtime adds (domain com.microsoft), best effort.
+"""Output shapes of common operators that ONNX Runtime adds to ONNX's own (domain com.microsoft).
 
-Shapes by https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
+Source: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
 """Element type and shape of each output."""
 
 STANDARD_FORM: Mapping[str, str] = {"FusedConv": "Conv", "FusedGemm": "Gemm"}
-"""Operators that are a standard one with more attributes."""
+"""The standard operator to which an operator adds attributes."""
 
 SAME_AS_FIRST = frozenset(
     [
@@ -41,7 +41,7 @@ DOMAINS = frozenset(["com.microsoft", "com.microsoft.nchwc", "ai.onnx.contrib"])
 
 
 def contrib_outputs(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs | None:
-    """None where the operator is a standard one or not known here."""
+    """Element type and shape of each output; None for operators that are standard or not known here."""
     if node.domain not in DOMAINS or not node.input(0):
         return None
     first = facts[node.input(0)]
@@ -64,7 +64,7 @@ def _fused_matmul(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
 
 
 def transposed_last(shape: tuple[int, ...], swap: int) -> tuple[int, ...]:
-    """The shape with its last two axes swapped."""
+    """``shape``, with its last two axes swapped where ``swap`` is not 0."""
     return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
 
 
@@ -119,7 +119,7 @@ def _packed_attention(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
 
 
 def _multi_head_attention(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
-    """Query (B, S, D) or packed (B, S, heads, 3, head size); the cache comes out as it went in, longer."""
+    """Query (B, S, D), or packed (B, S, heads, 3, head size); the cache grows by the new keys."""
     query = facts[node.input(0)]
     heads = max(1, node.integer("num_heads", 1))
     if len(query.shape) not in (3, 5):
@@ -141,7 +141,7 @@ def _multi_head_attention(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
 
 
 def _sequence(shape: tuple[int, ...]) -> int:
-    """Length of keys given as (B, S, D), or as (B, heads, S, head size) of a cross attention."""
+    """Sequence length of keys (B, S, D), or (B, heads, S, head size) in a cross attention."""
     return shape[2] if len(shape) == 4 else shape[1]
 
 

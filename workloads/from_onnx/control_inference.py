@@ -170,7 +170,7 @@ def _declared_slices(inference: Inference, node: OnnxNode, count: int) -> int | 
 def _declare_loop_inputs(
     inference: Inference, node: OnnxNode, inputs: Sequence[str], same: Sequence[int], bounds: _IterationBounds
 ) -> None:
-    """Facts of what an iteration is given: counter, condition, and the carried tensors not in ``same``."""
+    """Add facts of the body's inputs: counter, condition, and the carried tensors not in ``same``."""
     facts = inference.facts
     counter, condition, *carried = inputs
     facts[counter] = Fact(counter, (), INT64)
@@ -251,7 +251,7 @@ def _scan(inference: Inference, node: OnnxNode) -> None:
 def _declare_scan_inputs(
     inference: Inference, node: OnnxNode, operands: Mapping[str, str], count: int
 ) -> int:
-    """Facts of what an iteration is given: ``count`` carried tensors, then slices; the number of slices."""
+    """Add facts of the body's inputs, ``count`` carried tensors and slices; the number of slices."""
     batched = inference.opsets[""] < 9
     slices: set[int] = set()
     for k, (inside, name) in enumerate(operands.items()):
@@ -297,7 +297,7 @@ def _stacked(node: OnnxNode, results: Sequence[str], count: int) -> tuple[Sliced
 def _finish(
     inference: Inference, node: OnnxNode, control: ControlFlow, shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Facts of a loop's outputs; a loop of no iterations gives its operands."""
+    """Add facts of a loop's outputs, and the node; without iterations, the outputs are its operands."""
     facts = inference.facts
     for each in control.stacked:
         fact = Fact(each.whole, shapes[each.whole], facts[each.piece].element)

@@ -154,7 +154,7 @@ def _read_within(body: Subgraph) -> Iterator[str]:
 def _run_body(
     low: OnnxLowering, node: OnnxNode, control: ControlFlow, carried: Mapping[str, Value]
 ) -> OnnxLowering:
-    """Lower the body into the open block: what the iteration is given, then its nodes."""
+    """Lower the body into the open block: counter and slices that it reads, then its nodes."""
     (body,) = control.bodies
     child = _child(low, body, control.loop_results)
     child.values.update(carried)
@@ -273,7 +273,7 @@ def _reads(node: Node) -> Iterator[str]:
                 yield from _reads(inner)
 
 
-# -- loops: the whole ------------------------------------------------------------------------------
+# -- loops: the node -------------------------------------------------------------------------------
 
 
 def _append_loop(

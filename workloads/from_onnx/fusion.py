@@ -1,9 +1,9 @@
-"""Which nodes after an op a deployment compiler takes into it.
+"""Fuse nodes into the op before them, as deployment compilers do.
 
-First the affine ones: a BatchNormalization and additions and multiplications by one constant per output
-channel become part of the weights and the bias. Then the activation: any group of element-wise nodes of
-one variable (a Relu; the Add, Clip, Mul and Div that make up a hard swish) whose only way out is one
-tensor. An integer chip looks such a function up in one table, a float chip applies it on the way out.
+First affine nodes: a BatchNormalization, and additions and multiplications by one constant per channel, are
+merged into the weights and the bias. Then the activation function: a group of element-wise nodes of one
+variable (a Relu; the Add, Clip, Mul and Div of a hard swish) of which only one tensor is read outside. An
+integer chip looks the function up in a table, a float chip applies it while it writes the output.
 """
 
 from __future__ import annotations
@@ -50,31 +50,31 @@ UNARY = frozenset(
         "Atan",
     ]
 )
-"""Functions of one element; Clip's limits are scalars."""
+"""Element-wise functions of one operand (Clip also has scalar limits)."""
 
 UNARY_MICROSOFT = frozenset(["Gelu", "FastGelu", "QuickGelu"])
 LINEAR = frozenset(["Add", "Sub", "Mul", "Div"])
 SCALED = LINEAR | {"Min", "Max", "Pow", "Sum"}
-"""Functions of one element where every other operand is a scalar."""
+"""Element-wise operators that have one operand where all others are scalars."""
 
 VIEWS = frozenset(["Identity", "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear"])
-"""Element-wise and free: they are passed on the way to an activation, but nothing ends in them."""
+"""Free element-wise operators: they may be inside a fused group, but are not its last node."""
 
 
 @dataclass(slots=True)
 class FusionResult:
-    """``output`` is the tensor that the op writes once it has taken the nodes after it in."""
+    """``output`` is the tensor that the op writes in place of its node's own."""
 
     output: str
     bias: str = ""
-    """The constant that becomes the op's bias, should it have none of its own."""
+    """The constant that becomes the bias of an op without one."""
     weights: list[str] = field(default_factory=list[str])
-    """Constants that the activation needs (the slopes of a PRelu)."""
+    """Constants of the activation function (the slopes of a PRelu)."""
 
 
 @dataclass(slots=True)
 class _FusionGroup:
-    """Nodes taken in so far, in order; ``open`` are tensors that a node outside still reads."""
+    """The nodes fused so far, in order; ``open`` are tensors that other nodes read as well."""
 
     channel_axis: int
     shape: tuple[int, ...]
@@ -87,55 +87,55 @@ class _FusionGroup:
 
 
 def fuse(low: OnnxLowering, output: str, *, channel_axis: int, scales: bool = True) -> FusionResult:
-    """Grows the op that writes ``output`` as far as it goes, and marks the nodes as absorbed.
+    """Fuse as many nodes as possible into the op that writes ``output``, and mark them as absorbed.
 
-    ``channel_axis`` counts the output channels; without ``scales`` (the op has no weights to hold them)
-    no node with a constant per channel is taken.
+    ``channel_axis`` is that of the output channels. Without ``scales``, for an op without weights, no node
+    with a constant per channel is fused.
     """
-    region = _FusionGroup(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
+    group = _FusionGroup(channel_axis, low.shape(output), {output}, {output}, [], affine=scales)
     best = FusionResult(output)
     taken = 0
-    while (node := _next(low, region)) is not None:
-        if not _take(low, region, node):
+    while (node := _next(low, group)) is not None:
+        if not _take(low, group, node):
             break
-        if region.open == {node.output} and not is_view(low, node):
-            best = FusionResult(node.output, region.bias, list(region.slopes))
-            taken = len(region.nodes)
-    low.absorbed.update(node.name for node in region.nodes[:taken])
+        if group.open == {node.output} and not is_view(low, node):
+            best = FusionResult(node.output, group.bias, list(group.slopes))
+            taken = len(group.nodes)
+    low.absorbed.update(node.name for node in group.nodes[:taken])
     return best
 
 
-def _next(low: OnnxLowering, region: _FusionGroup) -> OnnxNode | None:
-    """The first node in execution order that reads the region and is not in it."""
-    inside = {node.name for node in region.nodes}
-    readers = [n for name in region.open for n in low.users.get(name, ()) if n.name not in inside]
+def _next(low: OnnxLowering, group: _FusionGroup) -> OnnxNode | None:
+    """The first node in execution order that reads a tensor of the group and is not in it."""
+    inside = {node.name for node in group.nodes}
+    readers = [n for name in group.open for n in low.users.get(name, ()) if n.name not in inside]
     return min(readers, key=lambda n: low.order[n.name], default=None)
 
 
-def _take(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
-    if region.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
+def _take(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
+    if group.open & low.kept or node.captured or any(low.is_used(name) for name in node.outputs[1:]):
         return False
-    if low.shape(node.output) != region.shape or not (
-        _affine(low, region, node) or _activation(low, region, node)
+    if low.shape(node.output) != group.shape or not (
+        _affine(low, group, node) or _activation(low, group, node)
     ):
         return False
-    region.nodes.append(node)
-    region.tensors.add(node.output)
-    region.open.add(node.output)
-    inside = {n.name for n in region.nodes}
-    done = {t for t in region.open if t != node.output and all(u.name in inside for u in low.users[t])}
-    region.open -= done
+    group.nodes.append(node)
+    group.tensors.add(node.output)
+    group.open.add(node.output)
+    inside = {n.name for n in group.nodes}
+    done = {t for t in group.open if t != node.output and all(u.name in inside for u in low.users[t])}
+    group.open -= done
     return True
 
 
-def _affine(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
-    """Whether a node scales and shifts channels, with nothing between it and the op; notes its bias."""
-    if not region.affine or node.domain or region.open != {_variable(low, node)}:
+def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
+    """Whether a node scales or shifts channels right after the op; its constant may become the bias."""
+    if not group.affine or node.domain or group.open != {_variable(low, node)}:
         return False
     if node.op in VIEWS:
         return is_view(low, node)
     if is_inference_norm(low, node):
-        region.bias = region.bias or node.input(2)
+        group.bias = group.bias or node.input(2)
         return True
     constants = [low.fact(name) for name in node.inputs if low.is_constant(name)]
     if node.op not in LINEAR or len(node.inputs) != 2 or len(constants) != 1:
@@ -143,10 +143,10 @@ def _affine(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
     if node.op == "Div" and not low.is_constant(node.input(1)):
         return False
     fact = constants[0]
-    if fact.elements != 1 and not per_channel(fact, region.shape, region.channel_axis):
+    if fact.elements != 1 and not per_channel(fact, group.shape, group.channel_axis):
         return False
     if node.op in {"Add", "Sub"} and fact.elements > 1:
-        region.bias = region.bias or fact.name
+        group.bias = group.bias or fact.name
     return True
 
 
@@ -154,34 +154,34 @@ def _variable(low: OnnxLowering, node: OnnxNode) -> str:
     return next((name for name in node.reads if not low.is_constant(name)), "")
 
 
-def _activation(low: OnnxLowering, region: _FusionGroup, node: OnnxNode) -> bool:
+def _activation(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     variables = [name for name in node.reads if not low.is_constant(name)]
-    if not variables or not region.tensors.issuperset(variables):
+    if not variables or not group.tensors.issuperset(variables):
         return False
     constants = [low.fact(name) for name in node.reads if low.is_constant(name)]
     if node.op in VIEWS and not node.domain:
-        # An integer product's cast to the real type is how the op writes its result.
+        # The op itself converts the result of an integer product to the float type.
         return is_view(low, node) or (node.op == "Cast" and low.fact(node.output).element in FLOATS)
     unary = node.op in (UNARY_MICROSOFT if node.domain == MICROSOFT else UNARY if not node.domain else ())
     if (unary or (node.op in SCALED and not node.domain)) and all(c.elements == 1 for c in constants):
-        region.affine = False
+        group.affine = False
         return True
-    return not node.domain and node.op == "PRelu" and _slopes(region, constants)
+    return not node.domain and node.op == "PRelu" and _slopes(group, constants)
 
 
-def _slopes(region: _FusionGroup, constants: Sequence[Fact]) -> bool:
-    if len(constants) != 1 or region.slopes:
+def _slopes(group: _FusionGroup, constants: Sequence[Fact]) -> bool:
+    if len(constants) != 1 or group.slopes:
         return False
     slope = constants[0]
-    if slope.elements != 1 and not per_channel(slope, region.shape, region.channel_axis):
+    if slope.elements != 1 and not per_channel(slope, group.shape, group.channel_axis):
         return False
-    region.affine = False
-    region.slopes.append(slope.name)
+    group.affine = False
+    group.slopes.append(slope.name)
     return True
 
 
 def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
-    """Whether an element-wise node changes nothing in a deployed network."""
+    """Whether a deployed network needs no op for an element-wise node."""
     if node.op == "Dropout":
         training = low.facts[node.input(2)] if node.input(2) else None
         off = training is None or (training.array is not None and not training.array.any())
@@ -205,7 +205,7 @@ def is_view(low: OnnxLowering, node: OnnxNode) -> bool:
 
 
 def is_inference_norm(low: OnnxLowering, node: OnnxNode) -> bool:
-    """Whether this is a BatchNormalization with all of its statistics fixed."""
+    """Whether this is a BatchNormalization with constant statistics."""
     return (
         node.op == "BatchNormalization"
         and not node.domain

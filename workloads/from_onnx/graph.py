@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ class OnnxNode:
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def integer(self, name: str, default: int) -> int:
-        """An integer attribute; BadInput where the file gives another type."""
+        """An integer attribute. Raises BadInput where the file has another type."""
         value = self.attributes.get(name, default)
         if not isinstance(value, int):
             raise fault(self, f"attribute {name} is {value!r} and must be an integer")
@@ -264,8 +265,6 @@ def sort_nodes(nodes: Sequence[OnnxNode], known: Iterable[str]) -> list[OnnxNode
     ``known`` are the tensors that exist before. Raises BadInput for a tensor that is produced twice or that
     nothing produces, and for a cycle.
     """
-    from heapq import heapify, heappop, heappush
-
     producer = _producers(nodes, known)
     waiting = [0] * len(nodes)
     users: dict[int, list[int]] = {}

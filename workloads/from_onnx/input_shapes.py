@@ -1,4 +1,4 @@
-"""Shapes of the model's inputs: what the file fixes, what ``--shape`` binds, what defaults."""
+"""Shapes of the model's inputs: by the file, by ``--shape``, or by default (batch size 1)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from workloads.from_onnx.graph import Fact
 from workloads.from_onnx.onnx_package import GraphProto, ValueInfoProto
 
 Size = int | str
-"""A size that the file fixes, or the name of a symbolic one (``?`` where it has none)."""
+"""A size that the file fixes, or the name of a symbolic size (``?`` without a name)."""
 
 
 def declared_shape(info: ValueInfoProto) -> tuple[Size, ...] | None:
-    """The shape as the file gives it; None where it gives none."""
+    """The shape that the file declares, None where it declares none."""
     if not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
         return None
     dims = info.type.tensor_type.shape.dim
@@ -27,10 +27,10 @@ def bind_inputs(
     where: Place,
     notes: list[str],
 ) -> tuple[dict[str, Fact], dict[str, int]]:
-    """The graph's true inputs with fixed shapes, and the symbols that were bound on the way.
+    """The graph's inputs with fixed shapes, and the values of symbolic sizes.
 
-    An initializer that is listed as an input (models up to IR version 3) is none. Raises BadInput for a
-    ``--shape`` that names no input or has another rank, and for a size that nothing fixes.
+    Initializers that are listed as inputs (up to IR version 3), which are in ``known``, are left out. Raises
+    BadInput for a ``--shape`` that names no input or has another rank, and for a size that is not fixed.
     """
     infos = [info for info in graph.input if info.name not in known]
     _check_names(infos, shapes, where)
@@ -106,7 +106,7 @@ def _input(
 
 
 def empty_is_constant(fact: Fact) -> Fact:
-    """A cache of length 0 holds nothing, and so is known."""
+    """``fact``, as a constant where the tensor is empty (a cache of length 0)."""
     if fact.elements:
         return fact
     import numpy

@@ -43,7 +43,7 @@ def handler_of(node: OnnxNode) -> Handler | None:
 
 
 class LoweredOpOptions(TypedDict, total=False):
-    """What an op may be given beyond its kind, work and inputs."""
+    """Options of an op, besides its kind, work and inputs."""
 
     outputs: Sequence[str] | None
     """Tensors that it writes; by default those of the node's outputs that are read."""
@@ -53,7 +53,7 @@ class LoweredOpOptions(TypedDict, total=False):
 
 
 class LoweredVectorOptions(LoweredOpOptions, total=False):
-    """What vector work may be given beyond its kind."""
+    """Options of vector work, besides its kind."""
 
     operands: Sequence[str] | None
     """Tensors that it reads, constants among them as weights; by default all of the node's inputs."""

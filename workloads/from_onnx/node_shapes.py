@@ -1,4 +1,4 @@
-"""Shapes of a node's outputs by the onnx package's own inference, one node at a time."""
+"""Shapes of one node's outputs, by the shape inference of the onnx package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
 from workloads.from_onnx.onnx_package import NodeProto, Schema, TensorProto, TypeProto, module
 
 SAME_AS_INPUT = frozenset(["GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"])
-"""Operators for which some version of the onnx package has no inference."""
+"""Operators that have no inference in some versions of the onnx package."""
 
 POSITIVE = [
     "kernel_shape",
@@ -25,10 +25,10 @@ POSITIVE = [
     "kv_num_heads",
     "num_heads",
 ]
-"""Attributes that count something. Older onnx packages divide by them before they look."""
+"""Attributes that must be positive; older onnx packages divide by some of them without a check."""
 
-LARGEST = (1 << 31) - 1
-"""Of a count. The square of a larger block size overflows in onnx before 1.23."""
+MAX_ATTRIBUTE = (1 << 31) - 1
+"""The largest value of these attributes. The square of a larger block size overflows in onnx before 1.23."""
 
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
@@ -41,11 +41,11 @@ MIN_AXES = {
     **dict.fromkeys(["LSTM", "GRU", "RNN"], (3, 3, 3)),
     **dict.fromkeys(["DepthToSpace", "SpaceToDepth"], (4,)),
 }
-"""Fewest axes of each operand. The inference of onnx 1.17 to 1.20 reads past the end of a shorter shape."""
+"""Fewest axes of each operand. Inference in onnx 1.17 to 1.20 reads past the end of a shorter shape."""
 
 
 def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
-    """Element type and shape of the outputs that are known; BadInput for a node that breaks its schema."""
+    """Element type and shape of outputs, as far as known. Raises BadInput for an ill-formed node."""
     _check_counts(node)
     _check_axes(node, facts)
     if node.op == "Einsum" and not node.domain:
@@ -89,7 +89,7 @@ def _type(fact: Fact) -> TypeProto:
 
 
 def _data(node: OnnxNode, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
-    """The constants that may be shapes, axes, sizes or scales; inference reads only small vectors."""
+    """The values of small constant vectors (shapes, axes, sizes, scales); inference reads no others."""
     known = {name: facts[name].array for name in node.inputs if name}
     return {
         name: module("onnx.numpy_helper").from_array(array, name)
@@ -103,9 +103,13 @@ def _check_counts(node: OnnxNode) -> None:
         if name not in node.attributes:
             continue
         counts = as_tuple(node.attributes[name])
-        if any(isinstance(count, int) and not 1 <= count <= LARGEST for count in counts):
+        if any(isinstance(count, int) and not 1 <= count <= MAX_ATTRIBUTE for count in counts):
             shown = ", ".join(map(str, counts))
-            raise fault(node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {LARGEST}")
+            raise fault(
+                node,
+                f"attribute {name} is {shown}",
+                f"it must be at least 1 and at most {MAX_ATTRIBUTE}",
+            )
 
 
 def _check_equation(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
@@ -132,7 +136,7 @@ def _check_axes(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
 
 
 def _standard_node(node: OnnxNode, op: str, schema: Schema) -> NodeProto:
-    """A foreign node as the standard one that it extends: without the attributes that it adds."""
+    """A node of another domain as the standard node ``op`` that it extends, without additional attributes."""
     plain = module("onnx").NodeProto()
     plain.CopyFrom(node.proto)
     plain.domain, plain.op_type = "", op

@@ -1,4 +1,4 @@
-"""Reads an ONNX file: its bytes, its initializers and its versions, with every way it can be broken."""
+"""Read an ONNX file: its bytes, initializers and versions, with errors for all ways it can be damaged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from workloads.from_onnx.graph import LIMIT, Fact
 from workloads.from_onnx.onnx_package import ModelProto, NodeProto, TensorProto, module
 
 PROTOBUF_LIMIT = (1 << 31) - 1
-"""Largest message in bytes that protobuf reads, https://protobuf.dev/programming-guides/proto-limits/."""
+"""Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""
 
-OLDEST = 9
-"""Operator sets before this one (ONNX 1.4, 2019) are read with their own rules, but not tested."""
+OLDEST_TESTED_OPSET = 9
+"""The oldest operator set that is tested (ONNX 1.4, 2019); older ones are read with a note."""
 
 
 def read_model(path: Path, where: Place) -> ModelProto:
-    """The model in ``path`` with local functions inlined; large external data stays on disk.
+    """The model in ``path`` with local functions inlined; large external data is not read.
 
-    Raises BadInput where the file is missing, not a file, or no ONNX model.
+    Raises BadInput where there is no such file, or it is no ONNX model.
     """
     data = _read_bytes(path, where)
     try:
@@ -43,7 +43,7 @@ def read_model(path: Path, where: Place) -> ModelProto:
 
 
 def _check_names(model: ModelProto, where: Place) -> None:
-    """Protobuf hands out a string that is not UTF-8 as bytes, or not at all."""
+    """Refuse names that are not UTF-8, which protobuf returns as bytes or not at all."""
     graph = model.graph
     names: list[object] = [info.name for info in (*graph.input, *graph.output, *graph.initializer)]
     for node in graph.node:
@@ -95,7 +95,7 @@ def _inlined(model: ModelProto, where: Place) -> ModelProto:
 
 
 def _check_functions(model: ModelProto, where: Place) -> None:
-    """BadInput for a function that calls itself: onnx before 1.21 follows it until the stack ends."""
+    """Refuse a function that calls itself: onnx before 1.21 would inline it until the stack overflows."""
     calls = {(f.domain, f.name): set(_called(f.node)) for f in model.functions}
     while calls:
         done = {key for key, called in calls.items() if not called & calls.keys()}
@@ -118,7 +118,7 @@ def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
 
 
 def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
-    """Domain to version; the default domain's must be one that the installed onnx package knows."""
+    """Versions of operator sets by domain. Raises BadInput where the installed onnx package is too old."""
     versions = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     newest: int = module("onnx.defs").onnx_opset_version()
     version = versions.setdefault("", newest)
@@ -128,15 +128,14 @@ def opsets(model: ModelProto, where: Place, notes: list[str]) -> dict[str, int]:
             where=where,
             hint="update the onnx package, or export the model with an older opset_version",
         )
-    if version < OLDEST:
-        notes.append(
-            f"operator set {version} is older than {OLDEST}: check the shapes and MACs of the result"
-        )
+    if version < OLDEST_TESTED_OPSET:
+        what = f"operator set {version} is older than {OLDEST_TESTED_OPSET}"
+        notes.append(f"{what}: check the shapes and MACs of the result")
     return versions
 
 
 def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fact]:
-    """Every initializer of the main graph; values are read only of those with at most LIMIT elements."""
+    """The initializers of the main graph; values are read for those of at most LIMIT elements."""
     facts: dict[str, Fact] = {}
     for tensor in model.graph.initializer:
         if tensor.name in facts:
@@ -153,7 +152,7 @@ def initializers(model: ModelProto, folder: Path, where: Place) -> dict[str, Fac
 
 
 def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact:
-    """A stored tensor; BadInput where its bytes do not fit its shape or its data file is missing."""
+    """A stored tensor. Raises BadInput where its bytes do not fit its shape or its data file is missing."""
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise BadInput(
@@ -212,7 +211,7 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path, where: Pl
         raise BadInput(
             f"the data file {entries.get('location', '')!r} of the constant {name!r} is missing",
             where=where,
-            hint=f"put it beside the model, in {folder}",
+            hint=f"put it next to the model, in {folder}",
         )
     available = path.stat().st_size - offset
     if available < size:

@@ -1,7 +1,7 @@
-"""The onnx package, imported on first use, and names for its messages.
+"""The onnx package, imported on first use, and aliases for the types of its protobuf messages.
 
-Importing onnx takes about 0.2 s, so nothing here imports it before a model is read. Its protobuf messages
-have types that only one of the two type checkers sees, hence ``Any``.
+Importing onnx takes about 0.2 s (measured), so it is only imported to read a model. The aliases are ``Any``
+because mypy and pyright disagree about the types of these messages.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ Schema = Any
 
 
 def module(name: str) -> Any:
-    """``onnx`` or a module of it, such as ``onnx.helper``."""
+    """The module ``name``: ``onnx``, ``onnx.helper`` and so on."""
     return import_module(name)

@@ -79,15 +79,15 @@ class Inference:
     notes: list[str]
     facts: dict[str, Fact]
     declared: dict[str, tuple[int, tuple[int, ...] | None]]
-    """The element type and, where it is fixed, shape that the file itself gives a tensor."""
+    """The element type and, where it is fixed, the shape that the file declares for a tensor."""
     names: set[str]
-    """Names of nodes that are taken."""
+    """Names of nodes that are in use."""
     tensors: set[str]
-    """Names of tensors that are taken: those of the main graph and of the sub-graphs seen so far."""
+    """Names of tensors that are in use: of the main graph and of the sub-graphs seen so far."""
     control_handlers: Mapping[str, ControlHandler]
     """By operator: If, Loop and Scan."""
     iterations: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The iterations that the user gives, by the name of the loop's node."""
+    """The option ``--iterations``, by the name of the loop's node."""
     strict: bool = False
     nodes: list[OnnxNode] = field(default_factory=list[OnnxNode])
     unknown: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])

@@ -9,6 +9,7 @@ from math import prod
 from typing import Literal, NoReturn
 
 from chipmodel.errors import BadInput
+from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_file import Document
 from workloads.build.builder import ProgramBuilder
@@ -63,8 +64,6 @@ class BuildContext:
 
 def read_bytes(value: int | str, document: Document, path: KeyPath) -> int:
     """``value``, such as 4096 or "4KiB", in bytes. Raises ``BadInput`` at ``path``."""
-    from chipmodel.files.sizes import parse_bytes
-
     try:
         size = value if isinstance(value, int) else parse_bytes(value)
     except BadInput as error:

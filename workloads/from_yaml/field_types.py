@@ -111,7 +111,7 @@ class NamedOp(StrictModel):
 
     name: Name | None = Field(
         None,
-        description="Name of the op, and of its output unless `out` is given; by default kind and number.",
+        description="Name of the op and, unless `out` is given, of its output; by default `kind_number`.",
     )
 
 

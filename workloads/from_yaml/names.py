@@ -77,7 +77,7 @@ class NameTable:
         counts: dict[str, int] = {}
         for path, op in nodes:
             if op.name is None:
-                self.ops[path] = _fresh(op.op, counts, avoid)
+                self.ops[path] = _generated_name(op.op, counts, avoid)
 
     # -- tensors -------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class NameTable:
                     uses = previous if read is None else read
                     for name, key in self.outputs(op, here):
                         self._define(TensorDefinition(name, key, path, self.ops[here], uses), results)
-            previous = self._given(op, here)
+            previous = self._op_outputs(op, here)
 
     def _define_if(self, op: IfOp, here: KeyPath, block: KeyPath, results: frozenset[str]) -> None:
         condition = (op.condition,) if op.condition else ()
@@ -146,7 +146,7 @@ class NameTable:
         else:
             yield self.ops[path], (*path, "name")
 
-    def _given(self, op: AnyNode, path: KeyPath) -> tuple[str, ...]:
+    def _op_outputs(self, op: AnyNode, path: KeyPath) -> tuple[str, ...]:
         match op:
             case IfOp():
                 return tuple(op.outputs)
@@ -202,7 +202,7 @@ class NameTable:
     def _refuse_undefined(self, name: str, path: KeyPath, visible: Sequence[str]) -> NoReturn:
         gives = next(((p, op) for p, op in self.nodes if self.ops[p] == name), None)
         if gives is not None:
-            outputs = ", ".join(f"'{n}'" for n in self._given(gives[1], gives[0])) or "none"
+            outputs = ", ".join(f"'{n}'" for n in self._op_outputs(gives[1], gives[0])) or "none"
             what = f"'{name}' is an op, and no tensor has this name; its outputs: {outputs}"
             self.refuse(path, what, "name one of its outputs")
         where = suggest(name, visible, "tensors here are") or "there are none yet: add one to 'inputs'"
@@ -313,7 +313,7 @@ def reads(op: SimpleOp) -> tuple[str, ...] | None:
     return (op.in_,) if isinstance(op.in_, str) else tuple(op.in_)
 
 
-def _fresh(kind: str, counts: dict[str, int], avoid: set[str]) -> str:
+def _generated_name(kind: str, counts: dict[str, int], avoid: set[str]) -> str:
     while True:
         counts[kind] = counts.get(kind, 0) + 1
         name = f"{kind}_{counts[kind]}"

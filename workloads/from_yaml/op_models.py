@@ -88,7 +88,7 @@ class PoolOp(OneInputOp):
         None, description="One number, or [vertical, horizontal]; by default the kernel."
     )
     pad: Padding = Field(0, description="As for `conv`.")
-    ceil: bool = Field(False, description="Round the output's size up instead of down.")
+    ceil: bool = Field(False, description="Whether the output's size is rounded up instead of down.")
 
 
 class GlobalPoolOp(OneInputOp):

@@ -112,7 +112,7 @@ class _WorkloadLoader:
         top.previous = given[0] if len(given) == 1 else None
         top.no_previous = f"the workload has {len(given) or 'no'} inputs"
         last = self._block(self.workload.ops, top)
-        self._outputs(top, last)
+        self._declare_outputs(top, last)
         program = self.builder.build()
         self._check_weights(program)
         return replace(program, notes=(*program.notes, *notes_of(program, self.names)))
@@ -184,7 +184,7 @@ class _WorkloadLoader:
     ) -> dict[str, Value]:
         """Build an ``if``; ``block`` is its list of ops where arms exit."""
         name, place = self.names.ops[path], self.builder.place
-        going = self._going(op, path, block) if block is not None else None
+        going = self._arm_without_exit(op, path, block) if block is not None else None
         condition = None
         if op.condition is not None:
             condition = self._find(op.condition, (*path, "condition"), scope, tuple(op.outputs))
@@ -200,13 +200,13 @@ class _WorkloadLoader:
                     inner = _Scope(scope.path, inner, {}, inner.previous, inner.no_previous)
                     self._block(block, inner, int(path[-1]) + 1)
                 self.builder.place = place
-                self._give(op, path, arm, inner, body, results)
+                self._define_outputs(op, path, arm, inner, body, results)
             arms.append((arm, body))
         self.builder.place = place
         self.builder.add_if(name, arms, condition, probabilities_of(op, path, self.names))
         return results
 
-    def _going(self, op: IfOp, path: KeyPath, block: Sequence[AnyNode]) -> str:
+    def _arm_without_exit(self, op: IfOp, path: KeyPath, block: Sequence[AnyNode]) -> str:
         """The one arm that does not exit, and goes on to the ops after the ``if``."""
         name, leaving = self.names.ops[path], exits(op)
         staying = [arm for arm in op.arms if arm not in leaving]
@@ -236,7 +236,7 @@ class _WorkloadLoader:
                     where, what, f"add '{arm}: TENSOR'; a tensor from before the 'if' is copied"
                 )
 
-    def _give(
+    def _define_outputs(
         self, op: IfOp, path: KeyPath, arm: str, inner: _Scope, body: list[Node], results: dict[str, Value]
     ) -> None:
         """Let an arm, after it is built, define the outputs of its ``if``."""
@@ -333,7 +333,7 @@ class _WorkloadLoader:
 
     # -- outputs and sizes ---------------------------------------------------------------------
 
-    def _outputs(self, top: _Scope, last: Mapping[str, Value]) -> None:
+    def _declare_outputs(self, top: _Scope, last: Mapping[str, Value]) -> None:
         listed = self.workload.outputs
         if listed is None and not last:
             what = "the workload lists no outputs, and its last op has none"

@@ -1,4 +1,4 @@
-"""CSV text as lines of cells that know where they stand. Nothing in it knows what a table is about."""
+"""CSV text as lines of cells with their line and column, whatever the table is about."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _BREAK = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line: its cells, stripped and without quotes, and the text that they were cut from."""
+class CsvLine:
+    """One line: its cells, stripped and without quotes, and its text."""
 
     file: str
     number: int
@@ -24,7 +24,7 @@ class Line:
     cells: tuple[str, ...]
 
     def place(self, index: int) -> Place:
-        """Where cell ``index`` begins; only a mistake pays for looking."""
+        """Where cell ``index`` begins, worked out only for error messages."""
         if '"' not in self.text:
             pieces = self.text.split(",")
             before = sum(len(piece) + 1 for piece in pieces[:index])
@@ -34,8 +34,8 @@ class Line:
         return Place(self.file, self.number, columns[min(index, len(columns) - 1)])
 
 
-def read_lines(text: str, file: str) -> Iterator[Line]:
-    """Every line of ``text`` that is not blank; quoted cells end on their own line.
+def read_lines(text: str, file: str) -> Iterator[CsvLine]:
+    """The lines of ``text`` that are not blank; a quoted cell cannot continue on the next line.
 
     Raises BadInput for an open quote, a quote inside a cell, and control characters.
     """
@@ -46,13 +46,13 @@ def read_lines(text: str, file: str) -> Iterator[Line]:
         if not line.strip():
             continue
         if '"' in line:
-            yield Line(file, number, line, tuple(cell for cell, _ in _quoted(line, file, number)))
+            yield CsvLine(file, number, line, tuple(cell for cell, _ in _quoted(line, file, number)))
         else:
-            yield Line(file, number, line, tuple([cell.strip() for cell in line.split(",")]))
+            yield CsvLine(file, number, line, tuple([cell.strip() for cell in line.split(",")]))
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """The cells as one line of CSV, quoted where they must be."""
+    """The cells as one line of CSV, quoted where necessary."""
     return ",".join(_written(cell) for cell in cells)
 
 
@@ -67,7 +67,7 @@ def _quoted(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
     while position <= len(line):
         match = _CELL.match(line, position)
         if match is None:
-            what = f"a quote in {shown(line[position:])} is not closed or stands inside a cell"
+            what = f"a quote in {shown(line[position:])} is not closed, or is inside a cell"
             hint = 'quote whole cells, and write "" for "'
             raise BadInput(what, where=Place(file, number, position + 1), hint=hint)
         quoted, plain = match[1], match[2]
@@ -79,6 +79,6 @@ def _quoted(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
 
 def _refuse_control(text: str, index: int, file: str) -> None:
     before = _BREAK.split(text[:index])
-    what = f"the control character U+{ord(text[index]):04X} cannot stand in a table"
+    what = f"the control character U+{ord(text[index]):04X} is not allowed in a table"
     hint = "check that this is a text file, and remove the character"
     raise BadInput(what, where=Place(file, len(before), len(before[-1]) + 1), hint=hint)

@@ -1,12 +1,12 @@
-"""Packing problems without a wasted byte: a rectangle of time by memory, cut edge to edge at random.
+"""Random packing problems with a known optimum: a rectangle of time by memory, cut into buffers.
 
-The rectangle is full at every time, so its height is the largest live set, and the pieces as they were cut
-are a plan of that peak: the optimum is known, however hard it is to find again.
+Each cut divides a rectangle from edge to edge (guillotine cuts), so the buffers fill all memory at any time:
+the rectangle's height is a lower bound of the peak, and the buffers as they were cut are a plan of that peak.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from chipmodel.errors import BadInput
@@ -14,15 +14,18 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Plan, Problem
-from workloads.packing.problem_csv import LARGEST, table_of
+from workloads.packing.problem_csv import MAX_VALUE, table_of
 
 SCHEME = "guillotine:"
-MOST_BUFFERS = 1_000_000
+MAX_BUFFERS = 1_000_000
+"""Most buffers of a problem (assumed; limits time and memory)."""
 _DEFAULTS = {"seed": 0, "time_steps": 200, "bytes": 1 << 20}
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Rectangle:
+    """Time steps ``[start, stop)`` by bytes ``[low, high)``."""
+
     start: int
     stop: int
     low: int
@@ -34,9 +37,9 @@ class _Piece:
 
 
 def guillotine(n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20) -> Problem:
-    """``n`` buffers that fill ``bytes`` at each of ``time_steps`` positions; the capacity is that optimum.
+    """``n`` buffers that fill ``bytes`` of memory, the capacity, at each of ``time_steps`` positions.
 
-    The same arguments give the same problem. Raises BadInput where the rectangle has fewer than ``n`` cells.
+    The same arguments give the same problem. Raises BadInput where ``time_steps * bytes`` is less than ``n``.
     """
     return guillotine_with_plan(n, seed, time_steps, bytes)[0]
 
@@ -44,12 +47,12 @@ def guillotine(n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 2
 def guillotine_with_plan(
     n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20
 ) -> tuple[Problem, Plan]:
-    """The same, with the plan from which the problem was cut."""
-    if not 1 <= n <= MOST_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
+    """The problem of ``guillotine``, and the optimal plan from which it was cut."""
+    if not 1 <= n <= MAX_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
         what = f"a rectangle of {time_steps} steps by {bytes} bytes cannot be cut into {n} buffers"
-        raise BadInput(what, hint=f"1 to {MOST_BUFFERS:,} buffers, and no more than steps times bytes")
+        raise BadInput(what, hint=f"1 to {MAX_BUFFERS:,} buffers, and no more than steps times bytes")
     random = Random(seed)
-    pieces = _cut(_Piece(0, time_steps, 0, bytes), n, random)
+    pieces = _cut(_Rectangle(0, time_steps, 0, bytes), n, random)
     random.shuffle(pieces)
     buffers = tuple(
         Buffer(f"b{i}", p.high - p.low, (Interval(p.start, p.stop),)) for i, p in enumerate(pieces)
@@ -57,8 +60,8 @@ def guillotine_with_plan(
     return Problem(buffers, bytes), Plan({f"b{i}": p.low for i, p in enumerate(pieces)})
 
 
-def _cut(whole: _Piece, n: int, random: Random) -> list[_Piece]:
-    """Cut a piece, chosen by its area, in two until there are ``n``."""
+def _cut(whole: _Rectangle, n: int, random: Random) -> list[_Rectangle]:
+    """Cut rectangles in two, chosen by area, until there are ``n``."""
     pieces = [whole]
     while len(pieces) < n:
         index = _by_area(pieces, random)
@@ -68,8 +71,8 @@ def _cut(whole: _Piece, n: int, random: Random) -> list[_Piece]:
     return pieces
 
 
-def _by_area(pieces: list[_Piece], random: Random) -> int:
-    """The largest of a few pieces: much like a choice by area, at a cost that does not grow."""
+def _by_area(pieces: list[_Rectangle], random: Random) -> int:
+    """The index of the largest of four random pieces: prefers large ones, in constant time."""
     drawn = [random.randrange(len(pieces)) for _ in range(4)]
     best = max(drawn, key=lambda i: pieces[i].area)
     if pieces[best].area > 1:
@@ -77,29 +80,31 @@ def _by_area(pieces: list[_Piece], random: Random) -> int:
     return max(range(len(pieces)), key=lambda i: pieces[i].area)
 
 
-def _halves(piece: _Piece, random: Random) -> tuple[_Piece, _Piece]:
+def _halves(piece: _Rectangle, random: Random) -> tuple[_Rectangle, _Rectangle]:
     time, space = piece.stop - piece.start, piece.high - piece.low
     if space == 1 or (time > 1 and random.random() < 0.5):
         at = random.randrange(piece.start + 1, piece.stop)
-        return _Piece(piece.start, at, piece.low, piece.high), _Piece(at, piece.stop, piece.low, piece.high)
+        return _Rectangle(piece.start, at, piece.low, piece.high), _Rectangle(
+            at, piece.stop, piece.low, piece.high
+        )
     at = random.randrange(piece.low + 1, piece.high)
-    return _Piece(piece.start, piece.stop, piece.low, at), _Piece(piece.start, piece.stop, at, piece.high)
+    return _Rectangle(piece.start, piece.stop, piece.low, at), _Rectangle(
+        piece.start, piece.stop, at, piece.high
+    )
 
 
 def guillotine_table(source: str, capacity: int | None) -> PackingTable:
-    """``guillotine:n=100,seed=3,time_steps=200,bytes=1048576`` as a table; only ``n`` is needed.
+    """``guillotine:n=100,seed=3,time_steps=200,bytes=1048576`` as a table; only ``n`` is required.
 
-    The problem has the ``capacity`` that is given, not the one that the generator knows to be enough.
+    The problem has the given ``capacity``, not the optimum, which is the table's ``known_optimum``.
     """
-    from dataclasses import replace
-
     values = dict(_DEFAULTS)
     for piece in source.removeprefix(SCHEME).split(","):
         key, _, text = (part.strip() for part in piece.partition("="))
         if key not in ("n", *_DEFAULTS):
             hint = suggest(key, ("n", *_DEFAULTS), "write guillotine:n=100,seed=3; keys are")
             raise BadInput(f"{shown(source)} has the unknown key {shown(key)}", hint=hint)
-        if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= LARGEST):
+        if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_VALUE):
             what = f"{shown(source)} gives {key} the value {shown(text)}"
             raise BadInput(what, hint="write whole numbers, as in guillotine:n=100,seed=3")
         values[key] = int(text)

@@ -1,6 +1,6 @@
-"""Packing problems as CSV: MiniMalloc's columns, and columns of our own for constraints.
+"""Read and write packing problems as CSV: MiniMalloc's columns, and additional ones for constraints.
 
-``id,lower,upper,size`` are needed, in any order; a lifetime is ``[lower, upper)``. As in MiniMalloc's own
+``id,lower,upper,size`` are required, in any order; a lifetime is ``[lower, upper)``. As in MiniMalloc's own
 reader (google/minimalloc, src/converter.cc), ``buffer`` and ``buffer_id`` mean ``id``, ``begin`` and
 ``start`` mean ``lower``, and ``end`` is the last position of a lifetime, not the one after it.
 """
@@ -9,60 +9,68 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import read_text
 from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from workloads.packing.csv_lines import Line, csv_line, read_lines
+from workloads.packing.csv_lines import CsvLine, csv_line, read_lines
 
-NEEDED = ("id", "lower", "upper", "size")
+REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = {
-    "alignment": "the offset is a multiple of it",
-    "gaps": "holes in the lifetime: 10-20 35-40",
-    "hint": "offset of an earlier plan to start from",
-    "pinned": "the only offset that it may have",
-    "memories": "names of --memory that it may lie in: a;b",
-    "colocate": "a label: buffers of one label get one offset and may overlap",
-    "separate": "ids that it may share no byte with, ever: a;b",
-    "apart": "ids that may not be in the same memory: a;b",
-    "offset": "as hint; it is what --output writes",
+    "alignment": "the offset is a multiple of this",
+    "gaps": "parts of the lifetime in which the buffer is not alive: 10-20 35-40",
+    "hint": "offset in an earlier plan, to start from",
+    "pinned": "the required offset",
+    "memories": "names of the --memory that may hold the buffer: a;b",
+    "colocate": "a label: buffers with the same label get the same offset and may overlap",
+    "separate": "ids of buffers that never share a byte with this one: a;b",
+    "apart": "ids of buffers that are not in the same memory as this one: a;b",
+    "offset": "as hint; the column that --output writes",
 }
-OTHER_NAMES = {"buffer": "id", "buffer_id": "id", "begin": "lower", "start": "lower", "end": "upper"}
-LARGEST = 1 << 61
-"""Numbers beyond it, and sizes that add up to more, are refused: sums and lengths then stay in 64 bits."""
+SYNONYMS = {"buffer": "id", "buffer_id": "id", "begin": "lower", "start": "lower", "end": "upper"}
+MAX_VALUE = 1 << 61
+"""The largest number, and the largest sum of sizes: then all sums and differences fit in 64 bits."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
 _HINT_NUMBER = "write digits only, without a unit or a fraction"
-_NEAR = 0.75
+_MISSPELLING_RATIO = 0.75
+"""An unknown column as similar as this to a known one (difflib's ratio) is a mistake (assumed)."""
 
 
 def read_packing(path: Path, capacity: int | None = None, memories: tuple[Memory, ...] = ()) -> PackingTable:
-    """The problem in a CSV file. Raises BadInput, with line and column, for whatever is wrong with it."""
+    """The problem in a CSV file. Raises BadInput, with line and column, for any mistake in it."""
     return parse_packing(read_text(path), str(path), capacity, memories)
 
 
 def parse_packing(
     text: str, file: str, capacity: int | None = None, memories: tuple[Memory, ...] = ()
 ) -> PackingTable:
-    """As ``read_packing``, from the file's text. A header without rows is a problem without buffers."""
+    """The problem in the text of a CSV file. A header without rows is a problem without buffers."""
     lines = read_lines(text, file)
     head = next(lines, None)
     if head is None:
-        hint = f"begin it with the line: {','.join(NEEDED)}"
+        hint = f"begin it with the line: {','.join(REQUIRED)}"
         raise BadInput("the file is empty", where=Place(file, 1, 1), hint=hint)
     columns = _Columns(head)
-    rows = [_Row(columns, line) for line in lines]
+    rows = [_BufferRow(columns, line) for line in lines]
     buffers = tuple(row.buffer() for row in rows)
     _check_sizes(buffers, rows)
     places = _unique(rows)
-    links = _Links(rows, places, memories)
+    relations = _BufferRelations(rows, places, memories)
     problem = Problem(
-        buffers, capacity, memories, links.colocated(), links.pairs("separate"), links.pairs("apart")
+        buffers,
+        capacity,
+        memories,
+        relations.colocated(),
+        relations.pairs("separate"),
+        relations.pairs("apart"),
     )
     _check_colocated(problem, places)
     return PackingTable(
@@ -71,8 +79,8 @@ def parse_packing(
 
 
 def write_packing(table: PackingTable, plan: Plan) -> str:
-    """The rows as they were, with the plan's ``offset`` as the last column or in place of an old one."""
-    names = [OTHER_NAMES.get(name, name) for name in table.header]
+    """The table as CSV with the plan's offsets: in a new last column, or in place of old offsets."""
+    names = [SYNONYMS.get(name, name) for name in table.header]
     at = names.index("offset") if "offset" in names else len(names)
     key = names.index("id")
     lines = [csv_line((*table.header[:at], "offset", *table.header[at + 1 :]))]
@@ -82,8 +90,8 @@ def write_packing(table: PackingTable, plan: Plan) -> str:
 
 
 def table_of(problem: Problem) -> PackingTable:
-    """A problem of plain lifetimes, made by a program, as rows."""
-    header = NEEDED
+    """A problem without constraints, as a table."""
+    header = REQUIRED
     rows: list[tuple[str, ...]] = []
     for buffer in problem.buffers:
         span = buffer.live[0] if buffer.live else Interval(0, 0)
@@ -92,44 +100,44 @@ def table_of(problem: Problem) -> PackingTable:
 
 
 class _Columns:
-    """Which cell of a row holds what."""
+    """The index of the cell for each column."""
 
-    def __init__(self, head: Line) -> None:
+    def __init__(self, head: CsvLine) -> None:
         self.head = head
         self.at: dict[str, int] = {}
         self.unused: list[str] = []
         self.inclusive = False
         for index, written in enumerate(head.cells):
             self._take(index, written)
-        missing = [name for name in NEEDED if name not in self.at]
+        missing = [name for name in REQUIRED if name not in self.at]
         if missing:
             what = f"the header has no column {', '.join(missing)}"
-            hint = f"the first line names the columns: {','.join(NEEDED)}, and may name {', '.join(OPTIONAL)}"
+            hint = (
+                f"the first line names the columns: {','.join(REQUIRED)}, and may name {', '.join(OPTIONAL)}"
+            )
             raise BadInput(what, where=head.place(0), hint=hint)
 
     def _take(self, index: int, written: str) -> None:
-        name = OTHER_NAMES.get(written, written)
+        name = SYNONYMS.get(written, written)
         if name in self.at or written in self.unused:
             what = f"the header has two columns for {shown(name)}"
             raise BadInput(what, where=self.head.place(index), hint="remove or rename one of them")
-        if name in NEEDED or name in OPTIONAL:
+        if name in REQUIRED or name in OPTIONAL:
             self.at[name] = index
             self.inclusive |= written == "end"
             return
-        from difflib import get_close_matches
-
-        known = (*NEEDED, *OPTIONAL, *OTHER_NAMES)
+        known = (*REQUIRED, *OPTIONAL, *SYNONYMS)
         folded = written.lower()
-        if folded in known or get_close_matches(folded, known, n=1, cutoff=_NEAR):
+        if folded in known or get_close_matches(folded, known, n=1, cutoff=_MISSPELLING_RATIO):
             what = f"the header has the unknown column {shown(written)}"
             raise BadInput(what, where=self.head.place(index), hint=suggest(written, known, "columns are"))
         self.unused.append(written)
 
 
-class _Row:
-    """One buffer's line."""
+class _BufferRow:
+    """The line of one buffer."""
 
-    def __init__(self, columns: _Columns, line: Line) -> None:
+    def __init__(self, columns: _Columns, line: CsvLine) -> None:
         self.columns = columns
         self.line = line
         wanted, found = len(columns.head.cells), len(line.cells)
@@ -148,7 +156,7 @@ class _Row:
     def names(self, name: str) -> list[str]:
         return [piece.strip() for piece in self.text(name).split(";") if piece.strip()]
 
-    def number(self, name: str, least: int = -LARGEST) -> int:
+    def number(self, name: str, least: int = -MAX_VALUE) -> int:
         return self._number(self.text(name), name, least)
 
     def optional(self, name: str, least: int) -> int | None:
@@ -165,12 +173,12 @@ class _Row:
                 f"{name} {shown(text)} is no whole number", where=self.place(name), hint=_HINT_NUMBER
             )
         value = int(text)
-        if not least <= value <= LARGEST:
+        if not least <= value <= MAX_VALUE:
             raise self.out_of_range(name, text, least)
         return value
 
     def out_of_range(self, name: str, text: str, least: int) -> BadInput:
-        low = "-2^61" if least == -LARGEST else str(least)
+        low = "-2^61" if least == -MAX_VALUE else str(least)
         return BadInput(
             f"{name} {shown(text)} is out of range", where=self.place(name), hint=f"write {low} to 2^61"
         )
@@ -203,18 +211,18 @@ class _Row:
     def gaps(self, life: Interval) -> Iterator[Interval]:
         for text in self.text("gaps").split():
             if "@" in text:
-                what = f"the gap {shown(text)} keeps a window of the buffer, which is not supported"
-                hint = "drop what follows the @ to free the whole buffer, or split the buffer in two"
+                what = f"the gap {shown(text)} keeps part of the buffer alive, which is not supported"
+                hint = "remove the text from @ on to free the whole buffer, or split the buffer in two"
                 raise BadInput(what, where=self.place("gaps"), hint=hint)
             match = _GAP.fullmatch(text)
             if match is None:
-                hint = "write holes in the lifetime as in 10-20 35-40"
+                hint = "write the gaps in the lifetime as in 10-20 35-40"
                 raise BadInput(f"the gap {shown(text)} is no FROM-TO", where=self.place("gaps"), hint=hint)
             start, stop = int(match[1]), int(match[2]) + self.columns.inclusive
             if not life.start <= start < stop <= life.stop:
                 what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
                 raise BadInput(
-                    what, where=self.place("gaps"), hint="a gap begins before it ends, both inside"
+                    what, where=self.place("gaps"), hint="a gap begins before it ends, and both are inside"
                 )
             yield Interval(start, stop)
 
@@ -228,10 +236,12 @@ def _without(span: Interval, gap: Interval) -> Iterator[Interval]:
             yield part
 
 
-class _Links:
-    """What the rows say about each other: groups, pairs, and the memories they name."""
+class _BufferRelations:
+    """Constraints between buffers: groups and pairs; checks the memories that rows name."""
 
-    def __init__(self, rows: list[_Row], places: Mapping[str, Place], memories: Sequence[Memory]) -> None:
+    def __init__(
+        self, rows: list[_BufferRow], places: Mapping[str, Place], memories: Sequence[Memory]
+    ) -> None:
         self.rows = rows
         self.places = places
         known = [memory.name for memory in memories]
@@ -243,7 +253,7 @@ class _Links:
                     raise BadInput(what, where=row.place("memories"), hint=hint)
             if row.text("apart") and not known:
                 hint = "name the memories: --memory NAME=SIZE, or use the column separate"
-                raise BadInput("apart needs memories to be apart in", where=row.place("apart"), hint=hint)
+                raise BadInput("the column apart needs several memories", where=row.place("apart"), hint=hint)
 
     def colocated(self) -> tuple[tuple[str, ...], ...]:
         groups: dict[str, list[str]] = {}
@@ -254,7 +264,7 @@ class _Links:
         return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
     def pairs(self, column: str) -> tuple[tuple[str, str], ...]:
-        """Each pair once, whichever row names the other."""
+        """The pairs of a column, each once, even where both rows name each other."""
         found: dict[tuple[str, str], tuple[str, str]] = {}
         for row in self.rows if self.rows and column in self.rows[0].columns.at else ():
             name = row.text("id")
@@ -273,8 +283,8 @@ class _Links:
 _WORDS = {"separate": "separate from", "apart": "apart from"}
 
 
-def _unique(rows: list[_Row]) -> dict[str, Place]:
-    lines: dict[str, _Row] = {}
+def _unique(rows: list[_BufferRow]) -> dict[str, Place]:
+    lines: dict[str, _BufferRow] = {}
     for row in rows:
         name = row.text("id")
         if name in lines:
@@ -284,11 +294,11 @@ def _unique(rows: list[_Row]) -> dict[str, Place]:
     return {name: Place(row.line.file, row.line.number, 1) for name, row in lines.items()}
 
 
-def _check_sizes(buffers: Sequence[Buffer], rows: list[_Row]) -> None:
+def _check_sizes(buffers: Sequence[Buffer], rows: list[_BufferRow]) -> None:
     total = 0
     for buffer, row in zip(buffers, rows, strict=True):
         total += buffer.bytes + buffer.alignment
-        if max(total, (buffer.pinned or 0) + buffer.bytes) > LARGEST:
+        if max(total, (buffer.pinned or 0) + buffer.bytes) > MAX_VALUE:
             what = (
                 f"with size {buffer.bytes} of buffer {shown(buffer.name)} the sizes add up to more than 2^61"
             )
@@ -304,7 +314,7 @@ def _check_colocated(problem: Problem, places: Mapping[str, Place]) -> None:
                 raise BadInput(what, where=places[a], hint="drop one of the two")
 
 
-def _hints(rows: list[_Row]) -> dict[str, int]:
+def _hints(rows: list[_BufferRow]) -> dict[str, int]:
     hints: dict[str, int] = {}
     for row in rows:
         for column in ("hint", "offset"):
@@ -317,7 +327,7 @@ def _hints(rows: list[_Row]) -> dict[str, int]:
 def _notes(columns: _Columns, problem: Problem) -> tuple[str, ...]:
     notes = [f"the column {shown(name)} is not used" for name in columns.unused]
     if "offset" in columns.at:
-        notes.append("the column 'offset' is only a plan to start from; fixed offsets go into 'pinned'")
+        notes.append("the column 'offset' is only a plan to start from; required offsets belong in 'pinned'")
     empty = [b.name for b in problem.buffers if not b.live]
     if empty:
         more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
@@ -326,10 +336,10 @@ def _notes(columns: _Columns, problem: Problem) -> tuple[str, ...]:
 
 
 def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
-    """``NAME=SIZE``, laid one after another, or ``NAME=START-STOP``. Raises BadInput for what is neither,
-    for a name given twice, and for memories that overlap."""
-    from chipmodel.files.sizes import parse_bytes
+    """Memories given as ``NAME=SIZE``, each after the one before, or ``NAME=START-STOP``.
 
+    Raises BadInput for other text, a name given twice, and memories that overlap.
+    """
     memories: list[Memory] = []
     for text in texts:
         name, equals, extent = (part.strip() for part in text.partition("="))
@@ -347,7 +357,7 @@ def parse_memories(texts: Sequence[str]) -> tuple[Memory, ...]:
 
 
 def _add_memory(memories: list[Memory], memory: Memory) -> None:
-    if memory.stop < memory.start or memory.stop > LARGEST:
+    if memory.stop < memory.start or memory.stop > MAX_VALUE:
         what = f"--memory {memory.name} ends at {memory.stop} and begins at {memory.start}"
         raise BadInput(what, hint="write START-STOP with START <= STOP <= 2^61")
     for other in memories:

@@ -45,8 +45,8 @@ CONTROL_FLOW: tuple[Network, ...] = (
     ),
     Network(
         name="fusiondetect",
-        title="a detector of faces or bodies shaped like FusionDetect: if branch, arms face and body",
-        source="shape of the network in Wang et al. 2025, which is not public; stem and faces are FaceBoxes "
+        title="Detector of faces or bodies, shaped like FusionDetect: if branch, arms face and body",
+        source="Shape of the network in Wang et al. 2025, which is not public; stem and faces are FaceBoxes "
         "(Zhang et al. 2017, arXiv:1708.05234), bodies MobileNet blocks at stride 4: assumed",
         build=of_family("fusiondetect", "fusiondetect"),
         options={
@@ -102,8 +102,8 @@ CONTROL_FLOW: tuple[Network, ...] = (
     ),
     Network(
         name="wakeword",
-        title="a wake-word detector (DS-CNN S) before a recogniser (DS-CNN L): if wake, arms sleep and awake",
-        source="both of Zhang et al. 2017, arXiv:1711.07128, sized as in github.com/ARM-software/"
+        title="Wake-word detector (DS-CNN S) before a recogniser (DS-CNN L): if wake, arms sleep and awake",
+        source="Both networks of Zhang et al. 2017, arXiv:1711.07128, sized as in github.com/ARM-software/"
         "ML-KWS-for-MCU; that one wakes the other, and its probability of 1/100, are assumed",
         build=of_family("speech", "wakeword"),
         options={

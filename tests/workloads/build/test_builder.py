@@ -1,4 +1,4 @@
-"""Shapes against windows laid out one by one and NumPy, weights counted by hand, and refusals."""
+"""Shapes compared with NumPy and with windows placed one by one, weights counted by hand, and errors."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_matmul_and_broadcasting_are_numpys(a: tuple[int, ...], b: tuple[int, ..
         shape, work = matmul_work("m", a, b)
         assert shape == expected
         assert work.macs == int(np.prod(expected)) * a[-1]
-        # One right matrix serves all of the batch exactly where it has no batch of its own.
+        # The batch shares one right matrix exactly where that has no batch of its own.
         assert work.shared_right == (int(np.prod(b[:-2])) == 1)
     try:
         together = np.broadcast_shapes(a, b)
@@ -239,7 +239,7 @@ def test_elementwise_operands_that_are_broadcast_are_read_whole_by_every_part() 
     x = builder.input("x", (8,))
     builder.elementwise("add", "twice", [x, x], in_place=True)
     op = only(builder)
-    assert op.work == Vector(8, 8, 8, rows=8)  # an operand read twice comes in once
+    assert op.work == Vector(8, 8, 8, rows=8)  # an operand that is read twice is loaded once
     assert op.overwrites == "x"
 
 

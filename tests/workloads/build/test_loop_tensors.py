@@ -1,5 +1,4 @@
-"""Loops that read a slice and give a slice an iteration: planned, checked, simulated, and costed by the
-slice."""
+"""Loops whose iterations read and make slices: planned, checked and simulated, with costs per slice."""
 
 from __future__ import annotations
 
@@ -63,8 +62,8 @@ def test_whatever_fits_each_slice_moves_once(size: int, streamer: str) -> None:
     program, chip = stacked(), with_memory(LUNA_LIKE, size, 1)
     planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert not verify(program, planned.commands, chip)
-    # With all in SharedMemory the slices come and go with each iteration, with none of it as well; what does
-    # not fit beside them (`x` and `y`) pays for itself.
+    # Each slice is moved once in its iteration, whether or not everything fits in SharedMemory; `x` and `y`,
+    # which may not fit, are not counted.
     own = {"xs", "ys"}
     transfers = [c for c in flat(planned.commands) if isinstance(c, DmaStart) and c.at.part.name in own]
     loaded = sum(c.bytes for c in transfers if c.direction == "load")
@@ -129,7 +128,7 @@ def test_an_op_may_read_and_write_one_carried_tensor(size: int, streamer: str) -
 
 
 def late_read(program: Program, chip: Chip) -> tuple[Command, ...]:
-    """A plan whose second stripe reads the first again, which has been written by then."""
+    """A plan whose second stripe reads the first one's input again, which is overwritten by then."""
     commands = plan(PlanRequest(program, chip, "large-first", "sync")).commands
 
     def spoil(body: tuple[Command, ...]) -> tuple[Command, ...]:
@@ -170,7 +169,7 @@ def test_a_slice_that_is_not_stored_is_caught() -> None:
 
 
 class Writer:
-    """Random nests of loops with slices, stacks, states in place and handed over, and ops that read them."""
+    """Random nests of loops with slices, stacks, carried tensors in place or copied, and ops on them."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -271,7 +270,7 @@ def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None
     assert trace.cycles >= lower_bound_cycles(program, chip, path)
 
 
-def test_the_random_nests_have_all_of_it() -> None:
+def test_random_nests_cover_all_features() -> None:
     made = [Writer(seed).program() for seed in range(40)]
     every = [op for program in made for op in ops(program.body)]
     assert sum(op.collects for op in every) > 30

@@ -1,4 +1,4 @@
-"""Random programs: the same for the same seed, always sound, and of every kind."""
+"""Random programs: the same for the same seed, always valid, with all kinds of ops."""
 
 from __future__ import annotations
 

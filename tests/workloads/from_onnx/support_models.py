@@ -1,4 +1,4 @@
-"""Small ONNX models for the tests: made of nodes, shapes and constants, saved, loaded, compared."""
+"""Small ONNX models for the tests: built from nodes, shapes and constants, saved, loaded, compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Constants = Mapping[str, "Sequence[int] | NDArray[Any]"]
 
 
 def node(op: str, inputs: str, outputs: str, name: str = "", domain: str = "", **attributes: object) -> Any:
-    """Inputs and outputs are names between spaces; ``_`` is one that is left out."""
+    """A node; inputs and outputs are names separated by spaces, ``_`` for one that is left out."""
     names = [["" if n == "_" else n for n in text.split()] for text in (inputs, outputs)]
     return helper.make_node(op, *names, name=name or None, domain=domain or None, **attributes)
 
@@ -44,7 +44,7 @@ def model(
     *,
     opset: int = 17,
     types: Mapping[str, int] | None = None,
-    told: Mapping[str, Shape] | None = None,
+    declared: Mapping[str, Shape] | None = None,
 ) -> Any:
     """A model whose constants are arrays, or shapes of float zeros; outputs have no declared shape."""
     kinds = types or {}
@@ -62,7 +62,7 @@ def model(
         [info(name, shape) for name, shape in inputs.items()],
         [info(name, None) for name in outputs.split()],
         [numpy_helper.from_array(value, name) for name, value in arrays.items()],
-        value_info=[info(name, shape) for name, shape in (told or {}).items()],
+        value_info=[info(name, shape) for name, shape in (declared or {}).items()],
     )
     domains = {n.domain for n in nodes} - {""}
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in sorted(domains))]
@@ -70,7 +70,7 @@ def model(
 
 
 def load(folder: Path, made: Any, **options: Any) -> Program:
-    """Saved, imported, and sound by the program validator's standards."""
+    """Save, import and validate a model."""
     path = folder / "net.onnx"
     path.write_bytes(made.SerializeToString())
     program = load_onnx(path, **options)

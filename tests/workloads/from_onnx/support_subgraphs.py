@@ -1,4 +1,4 @@
-"""Sub-graphs for small ONNX models, and what became of them in a program's tree."""
+"""Sub-graphs for small ONNX models, and access to the nodes of the imported program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def graph(
 
 
 def body(nodes: Sequence[Any], results: str, states: str = "", shape: Sequence[int] | None = (4,)) -> Any:
-    """Of a Loop: ``i`` counts, ``on`` and the first of ``results`` are the condition."""
+    """The body of a Loop: ``i`` is the counter, ``on`` and the first of ``results`` the condition."""
     inputs = [*info("i", INT64, []), *info("on", BOOL, []), *info(states, FLOAT, shape)]
     first, *others = results.split()
     outs = [*info(first, BOOL, []), *info(" ".join(others))]

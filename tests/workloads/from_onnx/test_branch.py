@@ -1,4 +1,4 @@
-"""ONNX If as arms of the tree."""
+"""If nodes become ifs of the program."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.workloads.from_onnx.support_subgraphs import (
 from tests.workloads.from_onnx.tree_values import outputs
 
 
-def test_a_branch_reads_what_stands_around_it_and_its_results_become_one_tensor(tmp_path: Path) -> None:
+def test_a_branch_reads_outer_tensors_and_its_results_become_one_tensor(tmp_path: Path) -> None:
     then = graph([node("Exp", "x", "t")], "t")
-    other = graph([node("Add", "x a", "t")], "t")  # the sibling's names again
+    other = graph([node("Add", "x a", "t")], "t")  # the names of the other branch again
     made = model(
         [node("Abs", "x", "a"), branch("c", "y", then, other), node("Mul", "y x", "z")],
         {"x": [4], "c": []},
@@ -119,7 +119,7 @@ def test_layers_are_fused_inside_a_branch_as_outside(tmp_path: Path) -> None:
 
 
 def test_an_early_exit_is_a_branch_around_the_rest(tmp_path: Path) -> None:
-    """BranchyNet's shape: the exit's scores are the network's, or the rest of the network runs."""
+    """As in BranchyNet: either the exit's scores are the output, or the rest of the network runs."""
     first = [
         node("Gemm", "x w0", "h"),
         node("Gemm", "h w1", "early"),
@@ -157,7 +157,7 @@ def test_branches_of_two_shapes_take_the_larger(tmp_path: Path) -> None:
         load(tmp_path, made, strict=True)
 
 
-def test_what_nobody_reads_of_a_branch_is_left_out(tmp_path: Path) -> None:
+def test_unread_outputs_of_a_branch_are_left_out(tmp_path: Path) -> None:
     then = graph([node("Exp", "x", "t"), node("Log", "big", "u")], "t u")
     other = graph([node("Abs", "x", "v"), node("Neg", "big", "w")], "v w")
     made = model(

@@ -1,4 +1,4 @@
-"""Broken files: every one an error with the file's name and a hint, never a traceback."""
+"""Damaged files: each is an error with the file's name and a hint, never a traceback."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "no nodes": (lambda: _changed(lambda m: m.graph.ClearField("node")), "it has no node"),
     "no operator set": (lambda: _changed(lambda m: m.ClearField("opset_import")), "it has no operator set"),
     "no outputs": (lambda: _changed(lambda m: m.graph.ClearField("output")), "has no output"),
-    "output nobody makes": (
+    "output that no node makes": (
         lambda: model([EXP], {"x": [2]}, "y elsewhere"),
         "output 'elsewhere' is produced by no node",
     ),
-    "operand nobody makes": (lambda: model([node("Exp", "ghost", "y")], {"x": [2]}, "y"), "'ghost'"),
+    "operand that no node makes": (lambda: model([node("Exp", "ghost", "y")], {"x": [2]}, "y"), "'ghost'"),
     "cycle": (
         lambda: model(
             [node("Add", "x b", "a"), node("Exp", "a", "b"), node("Log", "b", "y")], {"x": [2]}, "y"

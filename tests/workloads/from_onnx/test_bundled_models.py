@@ -1,4 +1,4 @@
-"""The onnx package's own models by name: found, loaded, suggested, and spread by a study."""
+"""The onnx package's own models by name: found, loaded, suggested, and expanded by a study."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_the_name_is_the_program_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("name", ["onnx:", "onnx:../light/light_squeezenet", "onnx:light_squeezenet.onnx"])
-def test_other_names_are_refused_with_those_there_are(name: str) -> None:
+def test_unknown_names_are_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(BadInput, match=r"the onnx package has no model .*\n.*light_squeezenet"):
         load(name)
 
 
-def test_a_package_without_them_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_without_models_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_models, "FOLDER", "nowhere")
     assert models() == {}
     with pytest.raises(BadInput, match="install onnx with its test data"):
@@ -44,7 +44,7 @@ def test_a_package_without_them_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert models() == {}
 
 
-def test_a_study_names_them_too(tmp_path: Path) -> None:
+def test_a_study_accepts_the_names_of_models(tmp_path: Path) -> None:
     assert matching("onnx:*", tmp_path) == [f"onnx:{name}" for name in models()]
     assert matching("onnx:*resnet*", tmp_path) == ["onnx:light_resnet50"]
     source = source_of("onnx:light_squeezenet?dtype=int16", tmp_path)

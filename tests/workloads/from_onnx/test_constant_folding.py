@@ -1,4 +1,4 @@
-"""Constants, views and shape arithmetic: what leaves no op behind."""
+"""Constants, views and shape arithmetic, which become no op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If, Loop and Scan as a user meets them: options, refusals, and the onnx package's own models."""
+"""If, Loop and Scan from the user's side: options, errors, and the onnx package's own models."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG.values(), ids=WRONG)
-def test_is_refused_by_the_name_of_its_node(make: Any, message: str, tmp_path: Path) -> None:
+def test_the_error_names_the_node(make: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=message) as caught:
         load(tmp_path, make(), strict=True)
     assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")
@@ -160,7 +160,7 @@ def _has_control(made: Any) -> bool:
 
 
 def own_cases() -> list[Any]:
-    """Of operators that are, or whose functions have, an If, Loop or Scan: all take long to make."""
+    """Test cases with an If, Loop or Scan, also inside functions. (Making all cases would take long.)"""
     package: Any = import_module("onnx.backend.test.case.node")
     for name in ("if_", "loop", "scan", "range", "linear_attention", "affinegrid", "sequence_map"):
         with suppress(ModuleNotFoundError):  # not every version has all of them
@@ -169,7 +169,7 @@ def own_cases() -> list[Any]:
 
 
 def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    """Each is imported, planned and simulated, or its node or input is named; the shapes are right."""
+    """Each is imported with the right shapes, planned and simulated, or refused by a name in the model."""
     cases = {c.name: c for c in own_cases() if c.model is not None and _has_control(c.model)}
     refused: dict[str, str] = {}
     for name, case in cases.items():
@@ -182,7 +182,7 @@ def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRe
             refused[name] = str(error)
             continue
         loops = [each for each in flat(program.body) if isinstance(each, Loop)]
-        if "range" in name:  # the data say how many iterations there are
+        if "range" in name:  # the number of iterations depends on data
             program = load_onnx(path, iterations={loops[0].name: len(expected[0])})
         assert inputs
         sizes = [prod(program.tensors[t].shape) for t in program.outputs]
@@ -193,7 +193,7 @@ def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRe
     assert all("node '" in text or "the input '" in text for text in refused.values())
     unsized = [n for n, text in refused.items() if "sequence" in text or "optional" in text]
     assert {"test_if_seq", "test_if_opt", "test_loop13_seq", "test_loop16_seq_none"} <= set(unsized)
-    # Of the others the file leaves a shape to the data.
+    # In the others a shape depends on data.
     assert all("affine_grid" in n for n in refused if n not in unsized)
 
 

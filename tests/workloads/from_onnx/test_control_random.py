@@ -25,8 +25,10 @@ SEEDS = range(120)
 
 
 class Writer:
-    """Vectors of ``WIDE`` numbers and stacks of ``ITERATIONS`` of them; names are used again in sibling
-    bodies."""
+    """Writes models of vectors of ``WIDE`` numbers and stacks of ``ITERATIONS`` vectors.
+
+    Sub-graphs use the same names where ONNX allows it.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -74,11 +76,11 @@ class Writer:
         vectors.append(out)
 
     def recent(self, names: list[str]) -> str:
-        """Rather one of the last, so that little of what is made is left out."""
+        """One of the last, with high probability, so that most tensors are read."""
         return self.random.choice(names[-3:] if self.random.random() < 0.8 else names)
 
     def two(self, names: list[str]) -> tuple[str, str]:
-        """Different ones: with itself a tensor is one variable, and its sum may become an activation."""
+        """Two different tensors: the sum of a tensor with itself could be fused as an activation."""
         first = self.recent(names)
         return first, self.random.choice([name for name in names if name != first])
 
@@ -100,7 +102,7 @@ class Writer:
         again = self.count
         for arm in ("then_branch", "else_branch"):
             if self.random.random() < 0.5:
-                self.count = again  # the sibling uses the same names
+                self.count = again  # the other branch uses the same names
             inner: list[Any] = []
             inside = list(vectors)
             if self.random.random() < 0.8:
@@ -112,7 +114,7 @@ class Writer:
         vectors += results
 
     def given(self, nodes: list[Any], name: str) -> str:
-        """Outer tensors are given as they are or through an Identity; a graph gives each name once."""
+        """Results may be outer tensors, directly or through an Identity; a graph lists a name once."""
         out = self.name("g")
         nodes.append(node("Identity", name, out))
         return out
@@ -145,10 +147,10 @@ class Writer:
         )
         limit = self.name("m")
         self.constants[limit] = numpy.array(iterations)
-        # No constants, which would be folded into others where they never change.
+        # No constants: those that never change would be folded into others.
         firsts = [self.recent(vectors) for _ in states]
         results, wholes = [self.name() for _ in states], [self.name("p") for _ in piled]
-        self.constants["yes"] = numpy.array(True)  # which the reference needs
+        self.constants["yes"] = numpy.array(True)  # the reference implementation needs it
         made = helper.make_node(
             "Loop", [limit, "yes", *firsts], [*results, *wholes], name=self.name("loop"), body=body
         )
@@ -228,7 +230,7 @@ def nodes_of(body: tuple[Node, ...]) -> list[Node]:
     return found
 
 
-def test_the_random_models_have_all_of_it(tmp_path: Path) -> None:
+def test_random_models_cover_all_features(tmp_path: Path) -> None:
     programs = [load(tmp_path, Writer(seed).model()) for seed in range(60)]
     found = [each for program in programs for each in nodes_of(program.body)]
     assert sum(isinstance(each, If) for each in found) > 15
@@ -236,4 +238,4 @@ def test_the_random_models_have_all_of_it(tmp_path: Path) -> None:
     every = [op for program in programs for op in ops(program.body)]
     for kind in ("collect", "slice", "copy", "allocate"):
         assert sum(op.kind == kind for op in every) > 10
-    assert sum(".old" in op.name for op in every) > 3  # carried tensors that change places
+    assert sum(".old" in op.name for op in every) > 3  # carried tensors that are swapped

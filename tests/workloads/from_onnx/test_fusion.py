@@ -1,4 +1,4 @@
-"""What an op takes in of the nodes after it, and what it must leave alone."""
+"""Which nodes are fused into the op before them, and which must not be."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_batch_norm_and_relu_become_part_of_the_convolution(tmp_path: Path) -> N
     assert list(program.tensors) == ["x", "y"]
 
 
-def test_a_bias_of_its_own_takes_the_batch_norms(tmp_path: Path) -> None:
+def test_the_batch_norm_is_merged_into_an_existing_bias(tmp_path: Path) -> None:
     biased = node("Conv", "x w own", "c", kernel_shape=[1, 1])
     norm = node("BatchNormalization", "c s b m v", "y")
     made = model([biased, norm], {"x": [1, 4, 5, 5]}, "y", {"w": (8, 4, 1, 1), "own": (8,), **NORM})
@@ -80,7 +80,7 @@ SCALARS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("nodes", ACTIVATIONS.values(), ids=ACTIVATIONS)
-def test_activation_of_any_number_of_nodes_is_taken_in(nodes: list[Any], tmp_path: Path) -> None:
+def test_an_activation_of_any_number_of_nodes_is_fused(nodes: list[Any], tmp_path: Path) -> None:
     program = _conv(tmp_path, *nodes, **SCALARS)
     (op,) = operations(program)
     assert op.outputs == ("y",)
@@ -102,7 +102,7 @@ def test_an_activation_whose_input_is_an_output_stays_an_op(tmp_path: Path) -> N
     assert program.outputs == ("c", "y")
 
 
-def test_prelu_brings_its_slopes_along(tmp_path: Path) -> None:
+def test_the_slopes_of_a_fused_prelu_are_weights(tmp_path: Path) -> None:
     program = _conv(tmp_path, node("PRelu", "c slope", "y"), slope=(8, 1, 1))
     (op,) = operations(program)
     assert op.weights == ("w", "slope")
@@ -140,7 +140,7 @@ def test_bias_and_batch_norm_of_a_dense_layer(tmp_path: Path) -> None:
     assert program.parameters == 40
 
 
-def test_scores_of_attention_take_in_their_scale(tmp_path: Path) -> None:
+def test_the_scale_of_attention_scores_is_fused(tmp_path: Path) -> None:
     nodes = [node("MatMul", "a b", "c"), node("Div", "c root", "y")]
     made = model(nodes, {"a": [1, 2, 5, 8], "b": [1, 2, 8, 5]}, "y", {"root": SCALARS["root"]})
     assert kinds(load(tmp_path, made)) == ["matmul"]
@@ -152,7 +152,7 @@ def test_no_weights_no_scale_per_channel(tmp_path: Path) -> None:
     assert kinds(load(tmp_path, made)) == ["matmul", "mul"]
 
 
-def test_a_sum_of_activations_takes_in_its_relu(tmp_path: Path) -> None:
+def test_a_relu_is_fused_into_a_sum_of_activations(tmp_path: Path) -> None:
     nodes = [node("Add", "a b", "c"), node("Relu", "c", "y")]
     program = load(tmp_path, model(nodes, {"a": [1, 4, 5, 5], "b": [1, 4, 5, 5]}, "y"))
     assert kinds(program) == ["add"]
@@ -164,7 +164,7 @@ def test_a_widening_constant_is_no_activation(tmp_path: Path) -> None:
     assert kinds(program) == ["conv", "mul"]
 
 
-def test_an_activation_behind_views_is_taken_in(tmp_path: Path) -> None:
+def test_an_activation_after_views_is_fused(tmp_path: Path) -> None:
     nodes = [node("Identity", "c", "i"), node("Dropout", "i", "d"), node("Relu", "d", "y")]
     assert kinds(_conv(tmp_path, *nodes)) == ["conv"]
 

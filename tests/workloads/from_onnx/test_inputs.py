@@ -1,4 +1,4 @@
-"""Shapes of inputs, operator sets, quantised models, foreign operators, attention as one node."""
+"""Shapes of inputs, operator sets, quantised models, operators of other domains, attention as one node."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_a_wrong_shape_option(shapes: dict[str, tuple[int, ...]], message: str, 
         load(tmp_path, made, shapes=shapes)
 
 
-def test_a_shape_that_depends_on_data_is_an_error_unless_the_file_tells_it(tmp_path: Path) -> None:
+def test_a_shape_that_depends_on_data_is_an_error_unless_the_file_declares_it(tmp_path: Path) -> None:
     nodes = [node("NonZero", "x", "z"), node("Cast", "z", "y", to=1)]
     with pytest.raises(
         BadInput, match=r"'NonZero_0' \(NonZero\): the shape of its output 'z'(?s:.)*value_info"
     ):
         load(tmp_path, model(nodes, {"x": [3, 4]}, "y"))
-    told = model(nodes, {"x": [3, 4]}, "y", told={"z": [2, 6]}, types={"z": 7})
-    assert load(tmp_path, told).tensors["y"].shape == (2, 6)
+    declared = model(nodes, {"x": [3, 4]}, "y", declared={"z": [2, 6]}, types={"z": 7})
+    assert load(tmp_path, declared).tensors["y"].shape == (2, 6)
 
 
 # -- operator sets -----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_quantised_operators_are_their_plain_ones(tmp_path: Path) -> None:
     assert program.parameters == 32 + 8 + 80
 
 
-def test_integer_product_takes_in_its_cast_and_scale(tmp_path: Path) -> None:
+def test_cast_and_scale_are_fused_into_an_integer_product(tmp_path: Path) -> None:
     nodes = [
         node("MatMulInteger", "x w", "m"),
         node("Cast", "m", "c", to=1),
@@ -216,10 +216,10 @@ def test_integer_product_takes_in_its_cast_and_scale(tmp_path: Path) -> None:
 
 def _foreign() -> Any:
     nodes = [node("Swirl", "x", "s", name="sw", domain="art"), node("Exp", "s", "y")]
-    return model(nodes, {"x": [2, 8]}, "y", told={"s": [2, 4]})
+    return model(nodes, {"x": [2, 8]}, "y", declared={"s": [2, 4]})
 
 
-def test_an_unknown_operator_is_costed_by_its_bytes(tmp_path: Path) -> None:
+def test_an_unknown_operator_is_modelled_by_its_bytes(tmp_path: Path) -> None:
     program = load(tmp_path, _foreign())
     swirl = operations(program)[0]
     assert (swirl.kind, swirl.work.macs) == ("swirl", 0)
@@ -233,7 +233,7 @@ def test_strict_names_the_unknown_operator(tmp_path: Path) -> None:
         load(tmp_path, _foreign(), strict=True)
 
 
-def test_a_foreign_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None:
+def test_a_loop_of_another_domain_is_noted_and_modelled_by_its_bytes(tmp_path: Path) -> None:
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Add", ["c", "outer"], ["c2"])],
         "body",
@@ -245,7 +245,7 @@ def test_a_foreign_loop_is_named_and_costed_by_its_bytes(tmp_path: Path) -> None
         [helper.make_tensor_value_info("go2", 9, []), helper.make_tensor_value_info("c2", 1, [4])],
     )
     nodes = [node("Exp", "x", "outer"), node("Repeat", "n _ outer", "y", domain="art", body=body)]
-    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)}, told={"y": [4]})
+    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)}, declared={"y": [4]})
     program = load(tmp_path, made)
     assert kinds(program) == ["exp", "repeat"]
     assert "(art.Repeat)" in program.notes[0]
@@ -276,7 +276,7 @@ def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
 
 @since_23
 @pytest.mark.parametrize("mode", [0, 3])
-def test_attention_gives_out_its_scores(mode: int, tmp_path: Path) -> None:
+def test_the_scores_of_attention_can_be_an_output(mode: int, tmp_path: Path) -> None:
     inputs = dict.fromkeys("qkv", (1, 2, 5, 8))
     attention = node("Attention", "q k v", "y _ _ s", qk_matmul_output_mode=mode)
     program = load(tmp_path, model([attention, node("Exp", "s", "z")], inputs, "y s z", opset=23))
@@ -373,7 +373,7 @@ def test_blocked_weights_have_the_bytes_of_the_file(tmp_path: Path) -> None:
     assert program.weights["w"].elements == 64 * 32
 
 
-def test_a_foreign_operator_with_too_few_operands(tmp_path: Path) -> None:
+def test_an_operator_of_another_domain_with_too_few_operands(tmp_path: Path) -> None:
     made = model([node("FusedMatMul", "a", "y", name="fm", domain=MICROSOFT)], {"a": [2, 3]}, "y")
     with pytest.raises(BadInput, match="'fm'"):
         load(tmp_path, made)

@@ -1,4 +1,4 @@
-"""ONNX Loop and Scan as loops of the tree."""
+"""Loop and Scan nodes become loops of the program."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_carried_tensors_change_places(tmp_path: Path) -> None:
     assert len(copies) == 3  # one of the two is saved
 
 
-def test_what_never_changes_is_not_carried(tmp_path: Path) -> None:
+def test_unchanged_tensors_are_not_carried(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h w", "n")], "still n w", "h w")
     made = model([looped("m _ x c", "p q", inner)], {"x": [4]}, "p", {"m": numpy.array(3), "c": (4,)})
     program = load(tmp_path, made)
@@ -92,7 +92,7 @@ def test_what_never_changes_is_not_carried(tmp_path: Path) -> None:
     assert only(program, Loop).carried == ("p",)
 
 
-def test_a_loop_of_no_iterations_gives_what_it_got(tmp_path: Path) -> None:
+def test_a_loop_of_no_iterations_returns_its_operands(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h h", "n"), node("Exp", "n", "p")], "still n p", "h")
     for limit, going in ((0, YES), (3, NO)):
         made = model(
@@ -123,7 +123,7 @@ def _ends_by_data(limit: str = "m") -> Any:
     return model([looped(f"{limit} _ x", "y", inner)], {"x": [4]}, "y", constants)
 
 
-def test_data_that_decide_are_chances_and_a_note(tmp_path: Path) -> None:
+def test_iterations_that_depend_on_data_are_equally_likely_with_a_note(tmp_path: Path) -> None:
     program = load(tmp_path, _ends_by_data())
     around = only(program, Loop)
     assert (around.iterations, around.chances) == (
@@ -146,13 +146,13 @@ def test_without_a_limit_iterations_are_assumed(tmp_path: Path) -> None:
         load(tmp_path, _ends_by_data("_"), iterations={"abound": 5})
 
 
-def test_a_limit_that_is_none_is_no_limit(tmp_path: Path) -> None:
+def test_the_largest_integer_is_no_limit(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
     made = model([looped("m _ x", "y", inner)], {"x": [4]}, "y", {"m": numpy.array((1 << 63) - 1)})
     assert only(load(tmp_path, made), Loop).iterations == ASSUMED_ITERATIONS
 
 
-def test_the_declared_stack_tells_the_iterations(tmp_path: Path) -> None:
+def test_the_declared_shape_of_a_stack_gives_the_iterations(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h x", "n")], "still n n2".replace("n2", "n"), "h")
     inner.node.append(node("Identity", "n", "p"))
     inner.output[2].name = "p"
@@ -161,14 +161,14 @@ def test_the_declared_stack_tells_the_iterations(tmp_path: Path) -> None:
         {"x": [4], "m": []},
         "z",
         types={"m": INT64},
-        told={"piled": [7, 4]},
+        declared={"piled": [7, 4]},
     )
     program = load(tmp_path, made)
     assert only(program, Loop).iterations == 7
     assert "makes 7 iterations" in program.notes[0]
 
 
-def test_shapes_that_the_iteration_decides_are_those_of_the_last(tmp_path: Path) -> None:
+def test_shapes_that_depend_on_the_iteration_are_those_of_the_last(tmp_path: Path) -> None:
     nodes = [
         GO_ON,
         node("Add", "i one", "end"),
@@ -188,7 +188,7 @@ def test_shapes_that_the_iteration_decides_are_those_of_the_last(tmp_path: Path)
     assert [op.kind for op in ops(only(program, Loop).body)][-1] == "collect"
 
 
-def test_the_number_of_the_iteration_is_made_where_it_is_read(tmp_path: Path) -> None:
+def test_the_iteration_number_is_made_only_where_it_is_read(tmp_path: Path) -> None:
     nodes = [GO_ON, node("Gather", "x i", "row"), node("Add", "h row", "n")]
     made = model(
         [looped("m _ h", "y", body(nodes, "still n", "h"))],
@@ -222,7 +222,7 @@ def test_a_loop_in_a_loop_in_a_branch(tmp_path: Path) -> None:
     )
     program = load(tmp_path, made, strict=True)
     given = {"x": numpy.array([1.0, 2, 3, 4]), "c": YES}
-    # Three times: twice more of what the iteration began with.
+    # Three times: twice more of the value at the start of the iteration.
     assert outputs(program, given, {})["y"].tolist() == [27, 54, 81, 108]
 
 

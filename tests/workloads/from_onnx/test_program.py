@@ -1,4 +1,4 @@
-"""Whole networks: the nine light models that the onnx package carries, unedited."""
+"""Whole networks: the nine light models in the onnx package."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_folded_batch_norms_leave_one_bias_per_channel() -> None:
     assert set(kinds(program)) == {"conv", "max_pool", "add", "average_pool", "dense", "softmax"}
 
 
-def test_resnet50_is_the_networks_of_the_zoo_up_to_the_place_of_a_stride() -> None:
+def test_resnet50_equals_that_of_the_zoo_except_for_the_place_of_a_stride() -> None:
     """The file strides in the first 1x1 convolution (v1), the zoo in the 3x3 (v1.5)."""
     file, zoo = load_onnx(_path("resnet50")), build("resnet50")
     assert [k for k in kinds(file) if k != "softmax"].count("conv") == kinds(zoo).count("conv")
@@ -109,7 +109,7 @@ def test_dtype_is_the_type_of_weights_and_activations(dtype: str, bits: int) -> 
 
 
 def test_import_is_quick_and_small() -> None:
-    """VGG-19 has 575 MB of float weights: none of them is made."""
+    """VGG-19 has 575 MB of float weights, none of which is computed."""
     code = (
         "import json, pathlib, re, sys, time; from workloads.from_onnx.program import load_onnx; "
         "before = 'onnx' in sys.modules; start = time.perf_counter(); "
@@ -142,9 +142,9 @@ def test_the_onnx_packages_exports_of_pytorch_import_strictly() -> None:
         program = load_onnx(path, strict=True)
         validate_program(program)
         for info in onnx.load(path).graph.output:
-            told = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
+            declared = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
             if info.name in program.tensors:
-                assert program.tensors[info.name].shape == told, path.parent.name
+                assert program.tensors[info.name].shape == declared, path.parent.name
 
 
 def test_names_and_order_are_those_of_the_file(tmp_path: Path) -> None:

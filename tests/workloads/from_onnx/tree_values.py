@@ -1,7 +1,6 @@
-"""Runs a program's tree on numbers: what each tensor holds, slice by slice and iteration by iteration.
+"""Execute a program on numbers: the value of each tensor, slice by slice and iteration by iteration.
 
-Only kinds whose operands may change places, so that nothing but the tree itself is needed to tell what an op
-computes.
+Only commutative kinds of ops, so that kind and operands are enough to know what an op computes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ BINARY: Mapping[str, Callable[[Array, Array], Array]] = {
 }
 
 
-class Run:
+class ProgramRun:
     """``weights`` are the constants by name; an ``if`` without a condition takes its first arm."""
 
     def __init__(self, program: Program, inputs: Mapping[str, Array], weights: Mapping[str, Array]) -> None:
@@ -75,8 +74,8 @@ class Run:
 def outputs(
     program: Program, inputs: Mapping[str, Array], weights: Mapping[str, Array], **iterations: int
 ) -> dict[str, Array]:
-    """The values of the program's outputs, flat; ``iterations`` of loops that make fewer than their most."""
-    run = Run(program, inputs, weights)
+    """The values of the outputs, flat; ``iterations`` for loops that make fewer than their maximum."""
+    run = ProgramRun(program, inputs, weights)
     run.iterations.update(iterations)
     run.body(program.body)
     return {name: run.values[name] for name in program.outputs}

@@ -142,7 +142,7 @@ def test_carried_tensors_change_all_at_once() -> None:
 
 
 class Writer:
-    """Writes random but right control flow: every name read is one that may be read there."""
+    """Writes random valid control flow: every name that is read may be read there."""
 
     def __init__(self, data: st.DataObject) -> None:
         self.data = data
@@ -156,7 +156,7 @@ class Writer:
         return self.data.draw(st.sampled_from(names))
 
     def block(self, visible: list[str], depth: int) -> tuple[list[dict[str, Any]], list[str]]:
-        """The ops of one list, and what may be read after them."""
+        """The ops of one list, and the tensors that may be read after them."""
         visible = list(visible)
         block: list[dict[str, Any]] = []
         for kind in self.data.draw(

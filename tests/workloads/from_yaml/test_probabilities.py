@@ -77,7 +77,7 @@ def test_an_op_may_name_its_core() -> None:
 
 
 def shape(body: tuple[Node, ...]) -> list[object]:
-    """Kinds of ops with what they write, and of each ``if`` its arms."""
+    """The kind and outputs of each op, and the arms of each ``if``."""
     found: list[object] = []
     for node in body:
         match node:

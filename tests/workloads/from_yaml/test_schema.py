@@ -98,7 +98,7 @@ def test_every_example_is_tested() -> None:
 
 
 def schema_mistakes(data: object) -> list[str]:
-    # Without annotations of its own, and so not for the type checkers.
+    # The package has no annotations, so it is hidden from the type checkers.
     library: Any = importlib.import_module("jsonschema")
     return [error.message for error in library.Draft202012Validator(schema()).iter_errors(data)]
 
@@ -106,7 +106,7 @@ def schema_mistakes(data: object) -> list[str]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_are_of_the_schema(path: Path) -> None:
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert not schema_mistakes(json.loads(json.dumps(data)))  # an editor sees every key as a text
+    assert not schema_mistakes(json.loads(json.dumps(data)))  # in JSON every key is a text
 
 
 REFUSED: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""What the tests of YAML workloads have in common."""
+"""Helpers of the tests of YAML workloads."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Zero-waste packings: full at every time, and the plan they were cut from is right."""
+"""Guillotine problems: memory is full at every time, and the plan they were cut from is valid."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_source_names_every_argument() -> None:
         ("guillotine:n=10,time_steps=3,bytes=3", "cannot be cut into 10"),
     ],
 )
-def test_what_cannot_be_made_is_refused(source: str, words: str) -> None:
+def test_impossible_problems_are_refused(source: str, words: str) -> None:
     with pytest.raises(BadInput) as refused:
         guillotine_table(source, None)
     assert words in str(refused.value)

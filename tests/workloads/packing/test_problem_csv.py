@@ -1,4 +1,4 @@
-"""Packing problems from CSV: what is read, what is refused and where, and what is written."""
+"""Packing problems as CSV: reading, errors with their places, and writing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan
-from workloads.packing.problem_csv import LARGEST, parse_memories, parse_packing, read_packing, write_packing
+from workloads.packing.problem_csv import (
+    MAX_VALUE,
+    parse_memories,
+    parse_packing,
+    read_packing,
+    write_packing,
+)
 
 HEAD = "id,lower,upper,size\n"
 FAST = (Memory("fast", 0, 100), Memory("slow", 100, 500))
@@ -123,7 +129,7 @@ def test_an_empty_lifetime_and_a_size_of_0_are_allowed_and_noted() -> None:
 
 
 def test_sizes_of_2_to_the_40_are_read_exactly() -> None:
-    table = read(HEAD + f"a,{-LARGEST},{LARGEST},{1 << 40}\nb,0,1,{(1 << 60) + 1}\n")
+    table = read(HEAD + f"a,{-MAX_VALUE},{MAX_VALUE},{1 << 40}\nb,0,1,{(1 << 60) + 1}\n")
     assert [b.bytes for b in table.problem.buffers] == [1 << 40, (1 << 60) + 1]
 
 
@@ -163,10 +169,10 @@ def test_an_old_offset_is_replaced_and_is_a_hint() -> None:
         (HEAD + "a,0,5,1_000\n", "p.csv:2:7", "size '1_000'"),
         (HEAD + "a,0,5,\u0661\n", "p.csv:2:7", "is no whole number"),
         (HEAD + "a,0,5,0x10\n", "p.csv:2:7", "size '0x10'"),
-        (HEAD + f"a,0,5,{LARGEST + 1}\n", "p.csv:2:7", "out of range"),
+        (HEAD + f"a,0,5,{MAX_VALUE + 1}\n", "p.csv:2:7", "out of range"),
         (HEAD + "a,0,5," + "9" * 5000 + "\n", "p.csv:2:7", "out of range"),
-        (HEAD + f"a,0,{-LARGEST - 1},8\n", "p.csv:2:5", "out of range"),
-        (HEAD + f"a,0,5,{LARGEST - 1}\nb,0,5,{LARGEST - 1}\n", "p.csv:3:7", "add up to more than 2^61"),
+        (HEAD + f"a,0,{-MAX_VALUE - 1},8\n", "p.csv:2:5", "out of range"),
+        (HEAD + f"a,0,5,{MAX_VALUE - 1}\nb,0,5,{MAX_VALUE - 1}\n", "p.csv:3:7", "add up to more than 2^61"),
         (HEAD + "a,0,5\n", "p.csv:2:5", "3 cells, the header 4"),
         (HEAD + "a,0,5,8,9\n", "p.csv:2:9", "5 cells, the header 4"),
         (HEAD + "a\n", "p.csv:2:1", "1 cells"),
@@ -175,13 +181,13 @@ def test_an_old_offset_is_replaced_and_is_a_hint() -> None:
         (HEAD + ' "a" ,0, x,8\n', "p.csv:2:10", "upper 'x'"),
         (HEAD + "a,0,5,8\x00\n", "p.csv:2:8", "U+0000"),
         ("id,lower,upper,size,alignment\na,0,5,8,0\n", "p.csv:2:9", "alignment '0'"),
-        ("id,lower,upper,size,gaps\na,0,5,8,1-2@0:4\n", "p.csv:2:9", "window"),
+        ("id,lower,upper,size,gaps\na,0,5,8,1-2@0:4\n", "p.csv:2:9", "keeps part of the buffer"),
         ("id,lower,upper,size,gaps\na,0,5,8,1..2\n", "p.csv:2:9", "no FROM-TO"),
         ("id,lower,upper,size,gaps\na,0,5,8,2-2\n", "p.csv:2:9", "not inside"),
         ("id,lower,upper,size,gaps\na,0,5,8,3-6\n", "p.csv:2:9", "not inside the lifetime [0, 5)"),
         ("id,lower,upper,size,pinned\na,0,5,8,-1\n", "p.csv:2:9", "pinned '-1'"),
         ("id,lower,upper,size,memories\na,0,5,8,fast\n", "p.csv:2:9", "unknown memory 'fast'"),
-        ("id,lower,upper,size,apart\na,0,5,8,b\nb,0,5,8,\n", "p.csv:2:9", "needs memories"),
+        ("id,lower,upper,size,apart\na,0,5,8,b\nb,0,5,8,\n", "p.csv:2:9", "needs several memories"),
         ("id,lower,upper,size,separate\na,0,5,8,a\n", "p.csv:2:9", "separate from itself"),
         ("id,lower,upper,size,separate\na,0,5,8,b c\n", "p.csv:2:9", "unknown buffer 'b c'"),
         (
@@ -235,7 +241,7 @@ def test_memories_lie_one_after_another_or_where_they_are_put() -> None:
         ["a;b=4"],
     ],
 )
-def test_what_is_no_memory_is_refused(texts: list[str]) -> None:
+def test_malformed_memories_are_refused(texts: list[str]) -> None:
     with pytest.raises(BadInput) as raised:
         parse_memories(texts)
     assert raised.value.hint

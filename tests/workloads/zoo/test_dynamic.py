@@ -1,4 +1,4 @@
-"""The built-in networks with branches and loops: every way through them, planned, checked and simulated."""
+"""The built-in networks with branches and loops: every path is planned, checked and simulated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONTROL: dict[str, Nodes] = {
     "skipnet": {"layer1.1.gate": ("run", "skip"), "layer3.0.gate": ("run", "skip")},
     "wakeword": {"wake": ("sleep", "awake")},
 }
-"""What a user may decide with ``--path``; of the many gates of SkipNet one with and one without a stride."""
+"""Decisions of ``--path``; of the many gates of SkipNet, one with and one without a stride."""
 
 
 @cache
@@ -84,7 +84,7 @@ def test_every_network_with_control_flow_is_listed_and_has_some() -> None:
 
 
 @pytest.mark.parametrize("name", CONTROL)
-def test_the_names_are_those_of_the_title(name: str) -> None:
+def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
     known: dict[str, set[str]] = {i.name: {arm.name for arm in i.arms} for i in ifs(name).values()}
     for node, choices in CONTROL[name].items():
         assert node in known or node in loops(name)
@@ -94,7 +94,7 @@ def test_the_names_are_those_of_the_title(name: str) -> None:
 
 @pytest.mark.parametrize("chip_name", CHIPS)
 @pytest.mark.parametrize("name", CONTROL)
-def test_every_way_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
+def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
     network, chip, done = program(name), load_chip(chip_name), planned(name, chip_name)
     assert done.solved.peak <= chip.shared_memory.bytes
     assert verify(network, done.commands, chip) == ()
@@ -110,7 +110,7 @@ def test_every_way_is_planned_checked_and_simulated(name: str, chip_name: str) -
 
 
 def test_no_op_is_dead() -> None:
-    """Every op runs on one of the ways, where they name all decisions."""
+    """Every op runs on one of the paths, for networks whose decisions are all listed."""
     for name in set(CONTROL) - {"skipnet"}:
         done, chip = planned(name, "stm32n6"), load_chip("stm32n6")
         ran: set[str] = set()
@@ -152,7 +152,7 @@ def test_options_and_dtypes(name: str, dtype: str) -> None:
         read |= {node.condition or "" for node in nodes(built.body) if isinstance(node, If)}
         written = {t for op in ops(built.body) for t in op.outputs} | set(built.inputs)
         assert set(built.tensors) == written
-        # The last gate's step makes a cell that no gate reads any more.
+        # The step of the last gate makes a cell state that nothing reads.
         assert [t for t in written - read if not t.endswith("gate.lstm.cell")] == []
         assert len(written - read) <= 1
         assert {w for op in ops(built.body) for w in op.weights} == set(built.weights)

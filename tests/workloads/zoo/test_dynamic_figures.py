@@ -19,7 +19,7 @@ def program(url: str) -> Program:
 
 
 def arm(body: tuple[Node, ...], name: str) -> list[Op]:
-    """The ops of every arm of that name."""
+    """The ops of all arms with this name."""
     found: list[Op] = []
     for node in body:
         if isinstance(node, If):
@@ -56,7 +56,7 @@ def test_depth_counts_3x3_convolutions_and_the_classifier(depth: int, convolutio
 
 
 def test_gates_cost_almost_nothing() -> None:
-    # The paper has recurrent gates for their cost: they are far below a hundredth of the network.
+    # The paper chose recurrent gates for their low cost: far below a hundredth of the network.
     built = program("skipnet?depth=110")
     gates = [op for op in ops(built.body) if ".gate." in op.name]
     assert 0 < macs(gates) < built.macs / 1000
@@ -109,7 +109,9 @@ def test_rnnoise() -> None:
 @pytest.mark.parametrize(
     ("which", "operations", "kilobytes"), [("gate.", 5.4, 38.6), ("recogniser.", 56.9, 497.6)]
 )
-def test_both_networks_behind_the_wake_word(which: str, operations: float, kilobytes: float) -> None:
+def test_detector_and_recogniser_have_their_published_sizes(
+    which: str, operations: float, kilobytes: float
+) -> None:
     # Zhang et al. 2017, DS-CNN of the budgets S and L: millions of operations, of which a multiply-accumulate
     # has two, and bytes of weights and activations.
     built = program("wakeword")
@@ -140,8 +142,9 @@ def test_stem_and_face_branch_are_faceboxes() -> None:
     assert built.parameters / 1e6 == pytest.approx(1.0059, rel=0.005)
 
 
-def test_fusiondetect_has_the_bytes_that_s2_prints() -> None:
-    # S2, Table 1: 26,502,400 B of tensors without reuse; Table 2: 460,800 B, three maps of a body block.
+def test_fusiondetect_has_the_published_bytes() -> None:
+    # Wang et al. 2025, Table 1: 26,502,400 B of tensors without reuse; Table 2: 460,800 B, three maps of a
+    # body block.
     built = program("fusiondetect")
     assert sum(t.bytes for t in built.tensors.values()) == pytest.approx(26_502_400, rel=0.005)
     tensors = built.tensors
@@ -174,7 +177,7 @@ def test_show_and_tell() -> None:
 
 def test_rnn_encoder_decoder() -> None:
     # Cho et al. 2014, appendix A: E = 100, K = 15,000, 1000 units, 500 maxout units of two each, output
-    # matrix of rank 100. Biases are ours.
+    # matrix of rank 100. Biases are added here.
     built = program("gru_decoder")
     encoder = 3 * 1000 * (100 + 1000)
     decoder = 3 * 1000 * (100 + 1000 + 1000)

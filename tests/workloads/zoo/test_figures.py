@@ -31,7 +31,7 @@ def conv_channels(built: Program) -> int:
 
 # num_params and _ops (GFLOPS, printed with three decimals) of the IMAGENET1K_V1 weights in
 # torchvision/models/*.py, release 0.15 and later. num_params has the scale and the shift of every
-# BatchNorm; folded, one bias a channel is left of the two, so they differ by the channels of all
+# BatchNorm; folded, one bias per channel is left of the two, so they differ by the channels of all
 # convolutions that have a BatchNorm: all of them, except in VGG-16 and AlexNet, which have none.
 @pytest.mark.parametrize(
     ("name", "num_params", "gflops", "batch_norm_channels"),
@@ -69,13 +69,13 @@ def test_exact_macs(name: str, macs: int) -> None:
 
 def test_googlenet_of_the_paper_has_the_parameters_of_its_caffe_model() -> None:
     # BVLC's bvlc_googlenet without auxiliary heads: 6,998,552 weights and biases, no BatchNorm
-    # (remembered, not looked up).
+    # (cited from memory).
     built = program("googlenet?kernel=5")
     assert built.parameters == 6_998_552
     assert program("googlenet").macs < built.macs < 1_600_000_000
 
 
-# tensorflow/models, research/slim/nets/mobilenet/README.md, "MACs (M)": all cut off after the point.
+# tensorflow/models, research/slim/nets/mobilenet/README.md, "MACs (M)": all truncated to whole numbers.
 @pytest.mark.parametrize(
     ("width", "macs_by_input"),
     [
@@ -164,7 +164,7 @@ def assert_rows(built: Program, rows: list[Row], *, bias_of_last: bool = True) -
     assert found == expected
 
 
-# As the ports of MLPerf Tiny's ds_cnn describe it; its own keras_model.py was not at hand.
+# As the ports of MLPerf Tiny's ds_cnn describe it; its own keras_model.py was not available.
 DS_CNN: list[Row] = [(25 * 5, 64, 10 * 4), *[(25 * 5, 64, 9), (25 * 5, 64, 64)] * 4, (1, 12, 64)]
 
 # mlcommons/tiny, benchmark/training/image_classification/keras_model.py. Its latest version
@@ -202,7 +202,7 @@ BLAZEFACE_HEADS: dict[int, list[Row]] = {
 }
 
 # Blocks as in github.com/tkat0/PyTorch_BlazeFace, an implementation of the paper; its stem is 3x3, here
-# 5x5 as secondary descriptions of the paper have it. The paper's own table was not at hand.
+# 5x5 as secondary descriptions of the paper have it. The paper's own table was not available.
 BLAZEFACE: list[Row] = [
     (64 * 64, 24, 3 * 25),
     *[(64 * 64, 24, 25), (64 * 64, 24, 24)] * 2,
@@ -227,9 +227,9 @@ MEDIAPIPE: list[Row] = [
 ]
 
 
-# The last number is the total of Keras' summary as remembered, not looked up: the layer tables above
+# The last number is the total of Keras' summary, cited from memory: the layer tables above
 # are the independent check. Of BatchNorm Keras counts four numbers a
-# channel (scale, shift, mean, variance), and in these models the layer before has a bias besides.
+# channel (scale, shift, mean, variance), and in these models the layer before has a bias as well.
 # The sums of multiply-accumulates are those usually quoted: 2.7 M, 12.5 M, 0.264 M, 7.5 M.
 @pytest.mark.parametrize(
     ("name", "rows", "macs", "batch_norm_channels", "keras_total"),

@@ -38,7 +38,7 @@ def shape(built: Program, tensor: str) -> tuple[int, ...]:
 
 
 def test_first_feature_maps_of_resnet18_at_448() -> None:
-    # Seed system S4 (memory pool of edge inference frameworks): 12.25 MiB, then 3.06 MiB.
+    # The edge-framework patent (CN, 2021): 12.25 MiB, then 3.06 MiB.
     built = program("resnet18?input=448", "float32")
     assert shape(built, "conv1") == (1, 64, 224, 224)
     assert built.tensors["conv1"].bytes == 12.25 * MIB
@@ -47,7 +47,8 @@ def test_first_feature_maps_of_resnet18_at_448() -> None:
 
 
 def test_memory_pool_of_resnet18_at_448_holds_three_nodes() -> None:
-    """S4's pool: the first free node that is large enough, else a new one; nothing is given back."""
+    """The pool of the edge-framework patent (CN, 2021): the first free node that is large enough, else a new
+    one; nothing is freed."""
     built = program("resnet18?input=448", "float32")
     body = op_list(built)
     last_use = {tensor: i for i, op in enumerate(body) for tensor in op.inputs}
@@ -256,7 +257,7 @@ def test_building_is_quick(name: str) -> None:
 # -- the package ---------------------------------------------------------------------------------------
 
 
-def test_the_networks_are_those_that_were_promised_and_sorted() -> None:
+def test_the_networks_are_complete_and_sorted() -> None:
     assert list(NETWORKS) == [
         *("alexnet", "autoencoder", "blazeface", "ds_cnn", "googlenet", "mobilenetv1_025"),
         *("mobilenetv2", "resnet18", "resnet50", "resnet8", "shufflenetv1", "vgg16"),
@@ -282,7 +283,7 @@ def test_the_printed_macs_are_those_of_the_program(name: str) -> None:
     number, unit = NETWORKS[name].macs.printed.split()
     digits = len(number.partition(".")[2])
     printed = float(number) * {"M": 1e6, "G": 1e9}[unit]
-    # One unit of the last digit: some sources round, others cut off.
+    # One unit of the last digit: some sources round, others truncate.
     assert abs(zoo.build(name).macs - printed) < {"M": 1e6, "G": 1e9}[unit] / 10**digits
 
 

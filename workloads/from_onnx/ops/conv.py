@@ -129,26 +129,26 @@ def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Seque
 
 @operator("MaxPool")
 def max_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over a window."""
+    """Maximum over a window."""
     _pool(low, node, "max_pool")
 
 
 @operator("AveragePool", "LpPool")
 def average_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over a window; an Lp norm costs what a mean does."""
+    """Mean over a window; an Lp norm is taken to cost as much."""
     _pool(low, node, "average_pool")
 
 
 @operator("GlobalMaxPool")
 def global_max_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the whole image."""
+    """Pooling over the whole image."""
     _global_pool(low, node, "max_pool")
 
 
 @operator("GlobalAveragePool", "GlobalLpPool")
 @operator("QLinearGlobalAveragePool", domain=MICROSOFT)
 def global_average_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the whole image."""
+    """Pooling over the whole image."""
     _global_pool(low, node, "average_pool")
 
 

@@ -1,4 +1,4 @@
-"""Operators of ONNX graphs that move bytes and compute nothing, or next to nothing."""
+"""Operators of ONNX graphs that move bytes and compute little or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, lea
 
 @operator("Concat")
 def concat(low: OnnxLowering, node: OnnxNode) -> None:
-    """Constants among the parts (a class token) are weights; empty ones (an empty cache) nothing."""
+    """Constants among the parts (a class token) are weights; empty parts (an empty cache) are left out."""
     axis = node.integer("axis", 0)
     parts = [name for name in node.inputs if low.fact(name).elements]
     if len(parts) == 1:
@@ -24,21 +24,21 @@ def concat(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("QLinearConcat", domain=MICROSOFT)
 def quantised_concat(low: OnnxLowering, node: OnnxNode) -> None:
-    """Every part comes with its scale and zero point."""
+    """Each part has a scale and a zero point."""
     rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
     low.vector(node, "concat", rows=rows, operands=node.inputs[2::3])
 
 
 @operator("Split")
 def split(low: OnnxLowering, node: OnnxNode) -> None:
-    """Every piece is copied."""
+    """All pieces that are read are copied."""
     rows = axis_rows(low.shape(node.input(0)), node.integer("axis", 0))
     low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True)
 
 
 @operator("Slice")
 def slice_(low: OnnxLowering, node: OnnxNode) -> None:
-    """Only what comes out is read."""
+    """Only the output's elements are read."""
     _reshaping(low, node, "slice")
 
 
@@ -55,7 +55,7 @@ def repeat(low: OnnxLowering, node: OnnxNode) -> None:
 
 
 def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
-    """Rows are the axes before the first whose size changes; where none does, nothing is moved."""
+    """Rows are the axes before the first one whose size changes; without a change it is a view."""
     x, out = low.shape(node.input(0)), low.shape(node.output)
     if x == out or (prod(x) == prod(out) and kind in ("expand", "tile")):
         low.bind(node.output, low.value(node))
@@ -72,7 +72,7 @@ def _common(x: Sequence[int], out: Sequence[int]) -> int:
 
 @operator("Transpose")
 def transpose(low: OnnxLowering, node: OnnxNode) -> None:
-    """Axes of size 1 may change places for nothing; otherwise every byte is moved."""
+    """A view where only axes of size 1 change their places; otherwise every byte is moved."""
     x = low.shape(node.input(0))
     order = node.integers("perm") or tuple(reversed(range(len(x))))
     moved = [axis for axis in order if x[axis] > 1]
@@ -83,7 +83,7 @@ def transpose(low: OnnxLowering, node: OnnxNode) -> None:
 
 
 def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
-    """The leading axes that stay; where the last two stay, the rows of the images (a channel shuffle)."""
+    """Rows by the leading axes that stay; where the last two stay (a channel shuffle), image rows."""
     last = len(x) - 1
     fixed = next(place for place, axis in enumerate(order) if place != axis)
     if len(x) > 3 and fixed > 0 and tuple(order[-2:]) == (last - 1, last):
@@ -93,7 +93,7 @@ def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
 
 @operator("DepthToSpace", "SpaceToDepth")
 def blocks(low: OnnxLowering, node: OnnxNode) -> None:
-    """Blocks of pixels to channels, or back."""
+    """Blocks of pixels moved to channels, or back."""
     kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
     smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
     low.vector(node, kind, rows=low.shape(node.output)[0] * smaller)
@@ -101,7 +101,7 @@ def blocks(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("Gather", "GatherElements", "GatherND")
 def gather(low: OnnxLowering, node: OnnxNode) -> None:
-    """From a table of weights only as many bytes are read as come out; so from an activation."""
+    """Of a table of weights or an activation, only as many bytes are read as are written."""
     data, indices = node.input(0), node.input(1)
     if low.is_constant(data):
         operands, table = [indices], [low.weight(data)]
@@ -120,7 +120,7 @@ def gather(low: OnnxLowering, node: OnnxNode) -> None:
 
 
 def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
-    """Indices that are constants are part of the command stream, not operands."""
+    """The names that are no constants: constant indices are part of the commands."""
     return [name for name in names if not low.is_constant(name)]
 
 
@@ -128,6 +128,6 @@ def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
     "ScatterND", "ScatterElements", "Scatter", "OneHot", "Trilu", "GridSample", "RoiAlign", "ReverseSequence"
 )
 def scatter(low: OnnxLowering, node: OnnxNode) -> None:
-    """Whole tensors at once: any output may come from any input."""
+    """Any output element may depend on any input element, so no rows are independent."""
     operands = [node.input(0), *node.inputs[1:]]
     low.vector(node, node.op.lower(), rows=1, operands=operands)

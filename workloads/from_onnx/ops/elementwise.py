@@ -1,4 +1,4 @@
-"""Element-wise operators of ONNX graphs that no op before them could take."""
+"""Element-wise operators of ONNX graphs that are not fused into the op before them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ KINDS = {
     "Mod": "mod",
     "PRelu": "prelu",
 }
-"""Names of kinds that are not the operator's in lower case."""
+"""The kinds of op that are not called as the operator in lower case."""
 
 
 OTHERS = (
     "Asin Acosh Acos Asinh Atanh Sinh Cosh Tan Not IsNaN IsInf BitwiseNot Mean Mod PRelu And Or Xor BitShift "
     "BitwiseAnd BitwiseOr BitwiseXor Equal Less LessOrEqual Greater GreaterOrEqual Where"
 )
-"""Element-wise operators that are never part of another op's activation."""
+"""Element-wise operators that are never fused into another op."""
 
-JOINS = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
-"""Two activations in one pass, which takes the activation function after it along, as the fused
-activation of ADD, SUB, MUL and DIV in TensorFlow Lite's schema (schema.fbs) does."""
+FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
+"""Operators on two activations that an activation function is fused into, as into ADD, SUB, MUL and DIV in
+TensorFlow Lite's schema (schema.fbs)."""
 
-FOREIGN = "Gelu FastGelu QuickGelu BiasGelu BiasAdd QLinearSigmoid QLinearLeakyRelu QLinearAdd QLinearMul"
+OTHERS_MICROSOFT = (
+    "Gelu FastGelu QuickGelu BiasGelu BiasAdd QLinearSigmoid QLinearLeakyRelu QLinearAdd QLinearMul"
+)
 
 
 @operator(*UNARY, *SCALED, *OTHERS.split())
-@operator(*FOREIGN.split(), domain=MICROSOFT)
+@operator(*OTHERS_MICROSOFT.split(), domain=MICROSOFT)
 def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
-    """Operands are broadcast; constants of more than one element are weights, scalars parameters."""
+    """Operands are broadcast; constants of several elements are weights, scalars parameters of the op."""
     kind = KINDS.get(node.op.removeprefix("QLinear"), node.op.removeprefix("QLinear").lower())
     operands = node.inputs
     if node.op.startswith("QLinear"):
@@ -46,20 +48,20 @@ def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
             else node.inputs[:1]
         )
     fused = FusionResult(node.output)
-    if node.op in JOINS and len(low.activations(operands)) > 1:
+    if node.op in FUSED_WITH_ACTIVATION and len(low.activations(operands)) > 1:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
     low.vector(node, kind, operands=operands, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
 @operator("Identity", "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")
 def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
-    """Nothing in a deployed network, except where the size of an element changes."""
+    """No op, except where the size of an element changes."""
     same = low.dtype(node.input(0)) == low.dtype(node.output)
     if is_view(low, node) or (node.op == "CastLike" and same):
         low.bind(node.output, low.value(node))
     elif node.op == "Dropout":
         low.builder.notes.append(
-            f"{node.label}: it is in training mode, or its mask is read; it is costed as it stands"
+            f"{node.label}: it is in training mode, or its mask is read; it is modelled as an op of its own"
         )
         low.vector(node, "dropout", operands=node.inputs[:1])
     else:
@@ -68,13 +70,13 @@ def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("DynamicQuantizeLinear")
 def dynamic_quantise(low: OnnxLowering, node: OnnxNode) -> None:
-    """The range of the whole tensor first, so no rows are independent."""
+    """The scale depends on the whole tensor, so no rows are independent."""
     low.vector(node, "cast", rows=1)
 
 
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 def view(low: OnnxLowering, node: OnnxNode) -> None:
-    """Another shape of the same bytes."""
+    """The same bytes in another shape."""
     low.bind(node.output, low.value(node))
 
 
@@ -82,5 +84,5 @@ def view(low: OnnxLowering, node: OnnxNode) -> None:
     "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"
 )
 def random(low: OnnxLowering, node: OnnxNode) -> None:
-    """Made on the chip: it is neither stored nor folded."""
+    """Random numbers are made on the chip, neither stored nor folded."""
     low.vector(node, "random", rows=prod(low.shape(node.output)[:-1]))

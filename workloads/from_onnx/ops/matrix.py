@@ -30,7 +30,7 @@ def fused_matmul(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("MatMulInteger")
 @operator("MatMulIntegerToFloat", "DynamicQuantizeMatMul", domain=MICROSOFT)
 def matmul_integer(low: OnnxLowering, node: OnnxNode) -> None:
-    """Operands a and b, then scales and zero points, and a bias with the forms that give floats."""
+    """Operands a and b, then scales and zero points; the operators with float results also have a bias."""
     at = {"MatMulIntegerToFloat": 6, "DynamicQuantizeMatMul": 4}.get(node.op, len(node.inputs))
     product(low, node, node.input(0), node.input(1), others=node.inputs[at : at + 1])
 
@@ -58,7 +58,7 @@ def quantised_gemm(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("MatMulNBits", domain=MICROSOFT)
 def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
-    """Weights of ``bits`` bits in blocks: its bytes are those that the file stores."""
+    """Weights of ``bits`` bits in blocks, as many bytes as the file stores."""
     inner, cols = node.integer("K", 1), node.integer("N", 1)
     x = low.value(node)
     if x.shape[-1] != inner:
@@ -81,37 +81,43 @@ def product(
     swaps: tuple[int, int] = (0, 0),
     others: Sequence[str] = (),
 ) -> None:
-    """``a`` times ``b`` plus ``others`` (a bias or a third activation), and what can be fused to it."""
+    """Append ``a`` times ``b`` plus ``others`` (a bias or a third activation), with what can be fused."""
     left, right = transposed_last(low.shape(a), swaps[0]), transposed_last(low.shape(b), swaps[1])
     shape, work = matmul_work(node.name, left, right)
     if prod(shape) != prod(low.shape(node.output)):
         raise fault(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
     weighted = low.is_constant(a) or low.is_constant(b)
-    # A weight to the left gives output channels as rows; only those to the right are the last axis.
+    # Output channels are rows where the weight is on the left, else the last axis.
     channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
     fused = fuse(low, node.output, channel_axis=channels, scales=weighted)
     biases = [name for name in (*others, fused.bias) if name]
     held = low.weights([a, b])
     held += [*low.weights(biases, bias=True), *low.weights(fused.weights)]
     inputs = [*low.activations([a, b]), *low.activations(others)]
-    work = _turned(work) if low.is_constant(a) else _merged(work, right) if low.is_constant(b) else work
+    work = (
+        _transposed(work)
+        if low.is_constant(a)
+        else _batch_as_rows(work, right)
+        if low.is_constant(b)
+        else work
+    )
     low.emit("dense" if weighted else "matmul", node, work, inputs, outputs=[fused.output], weights=held)
 
 
-def _merged(work: Matmul, right: tuple[int, ...]) -> Matmul:
-    """One weight matrix for the whole batch: one product with all of its rows."""
+def _batch_as_rows(work: Matmul, right: tuple[int, ...]) -> Matmul:
+    """The product with one weight matrix for the batch, as one product with all rows of the batch."""
     shared = prod(right[:-2]) == 1
     return Matmul(work.batch * work.rows_, work.inner, work.cols) if shared else work
 
 
-def _turned(work: Matmul) -> Matmul:
-    """The product with its weight to the left as the transposed one with its weight to the right."""
+def _transposed(work: Matmul) -> Matmul:
+    """The product with a weight on the left, as its transpose with the weight on the right."""
     return Matmul(work.cols, work.inner, work.rows_, work.batch, work.batch == 1)
 
 
 @operator("Einsum")
 def einsum(low: OnnxLowering, node: OnnxNode) -> None:
-    """Two operands with a sum: a batched matrix product. Anything else: by its bytes."""
+    """Two operands with a sum are a batched matrix product; others are modelled by their bytes."""
     work = _einsum_work(low, node)
     if work is None:
         low.vector(node, "einsum", rows=1)
@@ -119,13 +125,13 @@ def einsum(low: OnnxLowering, node: OnnxNode) -> None:
     a, b = node.inputs
     weighted = low.is_constant(a) or low.is_constant(b)
     if low.is_constant(a):
-        work = _turned(work)
+        work = _transposed(work)
     inputs = low.activations([a, b])
     low.emit("dense" if weighted else "matmul", node, work, inputs, weights=low.weights([a, b]))
 
 
 def _einsum_work(low: OnnxLowering, node: OnnxNode) -> Matmul | None:
-    """Indices in both operands and the result are the batch, those only summed over the inner axis."""
+    """Indices in both operands and the result are the batch, indices that are summed the inner axis."""
     equation = node.text("equation", "").replace(" ", "")
     terms, _, result = equation.partition("->")
     operands = terms.split(",")
@@ -185,6 +191,6 @@ def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "l
 
 
 def _zero(low: OnnxLowering, name: str) -> bool:
-    """Whether an initial state is all zeros, as exporters write it: nothing is loaded for it."""
+    """Whether an initial state is all zeros, so that nothing has to be loaded."""
     array = low.fact(name).array
     return array is not None and not array.any()

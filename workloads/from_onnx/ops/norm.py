@@ -11,10 +11,12 @@ from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, lea
 
 @operator("BatchNormalization")
 def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """One that no op before it could take: a scale and a shift for each channel, with the
-    multiplications and additions by constants after it folded into them, then the activation."""
+    """A batch norm that could not be fused into the op before: a scale and a shift for each channel. What can
+    be fused into it, is."""
     if not is_inference_norm(low, node):
-        low.builder.notes.append(f"{node.label}: its statistics are computed; it is costed as it stands")
+        low.builder.notes.append(
+            f"{node.label}: its statistics are computed at run time; it is modelled as an op of its own"
+        )
         low.vector(node, "batch_norm", rows=low.shape(node.input(0))[0])
         return
     fused = fuse(low, node.output, channel_axis=1)
@@ -31,39 +33,39 @@ def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("InstanceNormalization")
 def instance_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over each channel of each image."""
+    """Normalise each channel of each image."""
     low.vector(node, "instance_norm", rows=prod(low.shape(node.input(0))[:2]))
 
 
 @operator("GroupNormalization")
 def group_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over each group of channels."""
+    """Normalise each group of channels."""
     rows = low.shape(node.input(0))[0] * node.integer("num_groups", 1)
     low.vector(node, "group_norm", rows=rows)
 
 
 @operator("GroupNorm", domain=MICROSOFT)
 def group_norm_channels_last(low: OnnxLowering, node: OnnxNode) -> None:
-    """Channels are the last axis, so an image is the unit."""
+    """Channels are the last axis, so only whole images are independent."""
     low.vector(node, "group_norm", rows=low.shape(node.input(0))[0])
 
 
 @operator("LayerNormalization")
 def layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the axes from ``axis`` on."""
+    """Normalise over the axes from ``axis`` on."""
     low.vector(node, "layer_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization")
 @operator("SimplifiedLayerNormalization", domain=MICROSOFT)
 def rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the axes from ``axis`` on, without a mean."""
+    """Normalise over the axes from ``axis`` on, without a mean."""
     low.vector(node, "rms_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
 
 
 @operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)
 def skip_layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """The sum of two operands and a bias, normalised; the embedding form looks its rows up first."""
+    """Normalise the sum of two operands and a bias; EmbedLayerNormalization looks up the operands first."""
     if node.op == "EmbedLayerNormalization":
         low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
     else:
@@ -72,19 +74,19 @@ def skip_layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
 def skip_rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """The sum of two operands, normalised."""
+    """Normalise the sum of two operands."""
     low.vector(node, "rms_norm")
 
 
 @operator("LRN")
 def local_response_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Across neighbouring channels."""
+    """Normalise across neighbouring channels."""
     low.vector(node, "lrn", rows=axis_rows(low.shape(node.input(0)), 1))
 
 
 @operator("MeanVarianceNormalization")
 def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
-    """Over the given axes, by default batch, height and width."""
+    """Normalise over the given axes, by default batch, height and width."""
     axes = node.integers("axes") or (0, 2, 3)
     low.vector(node, "instance_norm", rows=leading(low.shape(node.input(0)), min(axes)))
 
@@ -92,7 +94,7 @@ def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
 @operator("QLinearSoftmax", domain=MICROSOFT)
 def along_axis(low: OnnxLowering, node: OnnxNode) -> None:
-    """Work along one axis; before operator set 13 a softmax takes all axes from its own on."""
+    """Work along one axis; before operator set 13, softmax works over all axes from ``axis`` on."""
     kind = {
         "LpNormalization": "lp_norm",
         "CumSum": "cumsum",
@@ -123,7 +125,7 @@ def along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     "ReduceSumSquare",
 )
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
-    """The axes are an attribute or, later, an input; none given is all."""
+    """The axes are an attribute or, in newer operator sets, an input; by default all."""
     name = node.input(1)
     array = low.fact(name).array if name else None
     axes = node.integers("axes") or (tuple(int(a) for a in array.reshape(-1)) if array is not None else ())
@@ -137,13 +139,13 @@ def reduction(low: OnnxLowering, node: OnnxNode) -> None:
 
 @operator("ArgMax", "ArgMin")
 def arg_reduction(low: OnnxLowering, node: OnnxNode) -> None:
-    """The index of the largest or smallest along one axis."""
+    """The index of the largest or smallest element along one axis."""
     x = low.shape(node.input(0))
     low.vector(node, node.op.lower(), rows=axis_rows(x, node.integer("axis", 0)), operands=node.inputs[:1])
 
 
 @operator("TopK")
 def top_k(low: OnnxLowering, node: OnnxNode) -> None:
-    """Values and indices of the largest along one axis."""
+    """Values and indices of the largest elements along one axis."""
     x = low.shape(node.input(0))
     low.vector(node, "topk", rows=axis_rows(x, node.integer("axis", -1)), operands=node.inputs[:1])

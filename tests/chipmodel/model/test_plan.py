@@ -15,7 +15,7 @@ def test_a_correct_plan() -> None:
     assert check(Problem((A, B, C), 150), Plan({"a": 0, "b": 100, "c": 0})) == ()
 
 
-def test_a_clash_names_both_buffers_their_bytes_and_times() -> None:
+def test_an_overlap_names_both_buffers_their_bytes_and_times() -> None:
     (fault,) = check(Problem((A, B), 200), Plan({"a": 0, "b": 60}))
     assert fault == ("buffers 'a' and 'b' share bytes [60, 100) while both are alive: [0, 2) and [1, 3)")
 
@@ -30,7 +30,7 @@ def test_every_other_fault() -> None:
     ]
 
 
-def test_touching_is_not_overlapping() -> None:
+def test_adjacent_buffers_do_not_overlap() -> None:
     assert check(Problem((A, B), 150), Plan({"a": 0, "b": 100})) == ()
     assert check(Problem((A, C), 100), Plan({"a": 0, "c": 0})) == ()
 

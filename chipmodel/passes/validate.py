@@ -191,7 +191,7 @@ class _Validator:
 
 
 def _join(node: If, state: _Definitions, ends: list[_Definitions]) -> None:
-    """Change ``state`` to that after the ``if`` whose arms end in ``ends``."""
+    """Change ``state`` to the definitions after the ``if`` whose arms end in ``ends``."""
     everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
     somewhere = {name for end in ends for name in (*end.alive, *end.lost)}
     for name in somewhere - everywhere:
@@ -203,7 +203,7 @@ def _join(node: If, state: _Definitions, ends: list[_Definitions]) -> None:
 
 
 def _leave(node: Loop, state: _Definitions, end: _Definitions) -> None:
-    """Change ``state`` to that after the loop whose iterations end in ``end``."""
+    """Change ``state`` to the definitions after the loop whose iterations end in ``end``."""
     for name in end.lost:
         state.lose(name, end.lost[name])
     least = min((iterations for iterations, chance in node.chances if chance), default=node.iterations)

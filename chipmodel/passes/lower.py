@@ -95,7 +95,7 @@ class _ScheduleLowering:
         return tuple(commands)
 
     def inner(self, body: tuple[StepNode, ...]) -> tuple[Command, ...]:
-        """The commands of an arm or loop body; a tensor that it acquires may not be acquired on other paths."""
+        """The commands of an arm or loop body; what it acquires is not acquired on other paths."""
         outside = set(self.acquired)
         commands = self.nodes(body)
         self.acquired = outside

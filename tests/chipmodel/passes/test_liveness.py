@@ -130,7 +130,7 @@ def test_values_of_one_buffer_have_lifetimes_of_their_own() -> None:
     assert lifetime(alone, control) == (Interval(0, 1), Interval(2, 5))
 
 
-def test_a_value_that_nothing_writes_is_kept_from_the_first_write_of_another() -> None:
+def test_a_value_that_no_access_writes_is_kept_from_the_start() -> None:
     control = scopes(tuple(step(p) for p in range(6)))
     assert lifetime([Touch(2, True, "a"), Touch(4, False, "b")], control) == (Interval(0, 5),)
 

@@ -239,8 +239,8 @@ class Cpu:
 class Npu:
     """The MAC array and its ports on SharedMemory.
 
-    ``macs_per_cycle`` is by the width of the operands in bits (8, 16, 32); ``array`` is what
-    (input channels, output channels, columns) are padded to.
+    ``macs_per_cycle`` is by the width of the operands in bits (8, 16, 32); ``array`` is the multiple to which
+    (input channels, output channels, columns) are padded.
     """
 
     macs_per_cycle: Mapping[int, Fraction]

@@ -35,6 +35,7 @@ from chipmodel.files.yaml_file import Document, read_text, read_yaml
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title")
 MAX_TEXT = 200
+"""Characters of a name or title."""
 MARKS: tuple[str, ...] = get_args(Mark)
 
 Keys = tuple[str, ...]
@@ -98,7 +99,7 @@ def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], cho
     it."""
     for path, field in FIELDS.items():
         if field.default is not None and path not in figures and field.belongs(choices):
-            figures[path] = Figure(field.default, "assumed", "nothing is said: the plainest machine")
+            figures[path] = Figure(field.default, "assumed", "not given: the default")
             _take(path, field.default, Place(path), numbers, choices)
 
 

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _JsonSource:
     """The file that values come from; ``hint`` is the advice in every error about it."""
 
     text: str
@@ -36,7 +36,7 @@ class JsonValue:
 
     value: object
     path: tuple[PathStep, ...]
-    source: _Source
+    source: _JsonSource
 
     @property
     def file(self) -> str:
@@ -133,7 +133,7 @@ def read_json(text: str, file: str, hint: str) -> JsonValue:
         raise BadInput("a number is too long", where=Place(file), hint=hint) from None
     except RecursionError:
         raise BadInput("nested too deeply", where=Place(file), hint=hint) from None
-    return JsonValue(value, (), _Source(text, file, hint))
+    return JsonValue(value, (), _JsonSource(text, file, hint))
 
 
 class _DuplicateKey(Exception):

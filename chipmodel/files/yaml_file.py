@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=BaseModel)
 
 MAX_FILE_BYTES = 64 << 20
+"""Assumed: larger than any workload, and small enough to read at once."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable; a byte order mark inside the text is refused as well.
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")

@@ -19,6 +19,7 @@ Data = dict[str, Any] | list[Any] | str | int | float | bool | None
 PathStep = str | int
 
 MAX_DEPTH = 100
+"""Limit of nested lists and mappings."""
 MAX_VALUES = 300_000
 """Limit of values, counted with every alias replaced by its anchor's values."""
 

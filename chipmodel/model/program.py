@@ -81,7 +81,7 @@ class Op:
 
     @property
     def collects(self) -> bool:
-        """Whether a run writes one slice of ``sliced`` and leaves the others."""
+        """Whether a run writes one slice of ``sliced`` and keeps the others."""
         return self.sliced is not None and self.sliced in self.outputs
 
     @property
@@ -195,7 +195,7 @@ class Program:
 
     @property
     def stays_in_psram(self) -> frozenset[str]:
-        """Tensors that lie in Psram before or after every inference, so that spilling them means nothing."""
+        """Tensors that lie in Psram before or after every inference, and so are never spilled."""
         return frozenset((*self.inputs, *(self.outputs if self.inferences > 1 else ())))
 
     def block_bytes(self, op: Op) -> int:

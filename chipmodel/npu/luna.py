@@ -133,10 +133,11 @@ def softmax_cost(parameters: LunaNpu, elements: int, rows: int = 1) -> NpuCost:
     )
 
 
-ADDING = ("add", "sub")
-GATING = ("relu", "clip", "leaky_relu", "prelu", "abs", "neg", "max", "min")
-SCALING = ("mul", "div")
-CURVES = (
+# Kinds that are charged as the vendor's add, relu, mul and sigmoid, and as a copy within SharedMemory.
+ADD_KINDS = ("add", "sub")
+RELU_KINDS = ("relu", "clip", "leaky_relu", "prelu", "abs", "neg", "max", "min")
+MUL_KINDS = ("mul", "div")
+SIGMOID_KINDS = (
     "sigmoid",
     "tanh",
     "gelu",
@@ -149,7 +150,7 @@ CURVES = (
     "erf",
     "softplus",
 )
-MOVING = (
+COPY_KINDS = (
     *("copy", "concat", "split", "slice", "transpose", "pad", "resize", "cast", "embedding", "gather"),
     *("collect", "expand", "tile", "depth_to_space", "space_to_depth"),
 )
@@ -187,17 +188,17 @@ def copy_cost(parameters: LunaNpu, size: int) -> NpuCost:
 
 
 def _vector_op_cost(parameters: LunaNpu, kind: str, work: Vector, bits: int) -> NpuCost:
-    if kind in MOVING:
+    if kind in COPY_KINDS:
         return copy_cost(parameters, work.out_bytes)
     if kind in ("softmax", "log_softmax"):
         return softmax_cost(parameters, -(-work.elements // work.rows), work.rows)
-    if kind in ADDING:
+    if kind in ADD_KINDS:
         return vector_cost(parameters, "add", work.elements, bits)
-    if kind in GATING:
+    if kind in RELU_KINDS:
         return vector_cost(parameters, "relu", work.elements, bits)
-    if kind in SCALING:
+    if kind in MUL_KINDS:
         return vector_cost(parameters, "mul", work.elements, bits)
-    if kind in CURVES:
+    if kind in SIGMOID_KINDS:
         return vector_cost(parameters, "sigmoid", work.elements, bits)
     widest = -(-max(work.in_bytes, work.out_bytes) // parameters.width(bits).bytes)
     return vector_cost(parameters, "mul", widest, bits)

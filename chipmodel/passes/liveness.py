@@ -53,7 +53,7 @@ def lifetime(touches: Iterable[Touch], scopes: Scopes) -> tuple[Interval, ...]:
         values.setdefault(touch.value, []).append(touch)
     alive: list[Interval] = []
     for touched in values.values():
-        # A value that nothing in the buffer defines is kept from whatever was written there first.
+        # A value that no access writes may come from any earlier one: it is kept from the start.
         foreign = not any(t.writes for t in touched)
         _ValueLifetime(alive).section(scopes.section, touched, False, foreign and len(values) > 1)
     return merged(alive)

@@ -43,10 +43,10 @@ def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple
     Loads of other cores' tensors come last among those due at once, each after the wait for its core; a
     tensor that other cores read is released after the last step that makes it.
     """
-    return _Lowering(schedule, plan, part).nodes(schedule.body, True)
+    return _ScheduleLowering(schedule, plan, part).nodes(schedule.body, True)
 
 
-class _Lowering:
+class _ScheduleLowering:
     """``issued`` and ``due`` are by direction and position, ``waited_after`` by branch or loop; ``acquired``
     are the other cores' tensors that this core has waited for so far."""
 
@@ -95,7 +95,7 @@ class _Lowering:
         return tuple(commands)
 
     def inner(self, body: tuple[StepNode, ...]) -> tuple[Command, ...]:
-        """The commands of an arm or loop body; what it acquires may not be acquired after it."""
+        """The commands of an arm or loop body; what it acquires is not acquired on other paths."""
         outside = set(self.acquired)
         commands = self.nodes(body)
         self.acquired = outside

@@ -171,7 +171,7 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
             share = program.inferences if name in stacks else 1
             own = replace(tensor, name=f"{name}@{number}", bytes=tensor.bytes // share)
             tensors[own.name] = own
-        inference = _Inference(number, {name: f"{name}@{number}" for name in inside}, stacks)
+        inference = _UnrolledInference(number, {name: f"{name}@{number}" for name in inside}, stacks)
         body += rewritten(loop.body, inference.node)
     return replace(
         program,
@@ -184,7 +184,7 @@ def unrolled(program: Program, inferences: int | None = None) -> Program:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inference:
+class _UnrolledInference:
     """One inference of an unrolled program: ``names`` gives each tensor its new name."""
 
     number: int
@@ -248,7 +248,7 @@ def _copy_work(tensor: Tensor) -> Vector:
 
 
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """``node`` itself, not what is below it, with tensors called as in ``names``."""
+    """``node`` itself, without the nodes below it, with its tensors renamed by ``names``."""
 
     def new(every: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(names.get(name, name) for name in every)

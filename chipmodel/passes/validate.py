@@ -86,7 +86,7 @@ class _Definitions:
             _refuse(f"{user} '{name}', which {loss.why}", place, hint)
         line = f" on line {place.line}" if place and place.line and place != loss.by.place else ""
         what = f"'{loss.by.name}' overwrites '{name}' in place, but {user} '{name}' later{line}"
-        _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
+        _refuse(what, loss.by.place, "drop in_place; only the last reader of a tensor may overwrite it")
 
     def defining(self, name: str) -> str:
         """A hint how to define ``name``."""
@@ -191,7 +191,7 @@ class _Validator:
 
 
 def _join(node: If, state: _Definitions, ends: list[_Definitions]) -> None:
-    """Change ``state`` to that after the ``if`` whose arms end in ``ends``."""
+    """Change ``state`` to the definitions after the ``if`` whose arms end in ``ends``."""
     everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
     somewhere = {name for end in ends for name in (*end.alive, *end.lost)}
     for name in somewhere - everywhere:
@@ -203,7 +203,7 @@ def _join(node: If, state: _Definitions, ends: list[_Definitions]) -> None:
 
 
 def _leave(node: Loop, state: _Definitions, end: _Definitions) -> None:
-    """Change ``state`` to that after the loop whose iterations end in ``end``."""
+    """Change ``state`` to the definitions after the loop whose iterations end in ``end``."""
     for name in end.lost:
         state.lose(name, end.lost[name])
     least = min((iterations for iterations, chance in node.chances if chance), default=node.iterations)
@@ -264,7 +264,7 @@ def _check_probabilities(node: If) -> None:
     given = [arm.probability for arm in node.arms if arm.probability is not None]
     if sum(given) > 1 or (len(given) == len(node.arms) and sum(given) != 1):
         what = f"the probabilities of the arms of '{node.name}' add up to {_number(sum(given, Fraction(0)))}"
-        _refuse(what, node.place, "let them add up to 1; an arm without one has what the others leave")
+        _refuse(what, node.place, "make them add up to 1; an arm without one gets what the others leave")
 
 
 def _check_chances(node: Loop) -> None:
@@ -273,14 +273,15 @@ def _check_chances(node: Loop) -> None:
     iterations = [number for number, _ in node.chances]
     for number, chance in node.chances:
         if number < 0 or iterations.count(number) > 1:
-            _refuse(f"'{node.name}' may make {number} iterations", node.place, "different numbers, 0 or more")
+            what = f"'{node.name}' may make {number} iterations"
+            _refuse(what, node.place, "write different numbers, 0 or more")
         if not 0 <= chance <= 1:
             what = f"{number} iterations of '{node.name}' have the probability {_number(chance)}"
             _refuse(what, node.place, "write one from 0 to 1")
     total = sum((chance for _, chance in node.chances), Fraction(0))
     if total != 1:
         what = f"the probabilities of the iterations of '{node.name}' add up to {_number(total)}"
-        _refuse(what, node.place, "let them add up to 1")
+        _refuse(what, node.place, "make them add up to 1")
     if max(iterations) != node.iterations:
         what = (
             f"'{node.name}' makes {node.iterations} iterations, "

@@ -1,4 +1,4 @@
-"""What a plan file holds: offsets, lifetimes and commands, for a run time or a checker to use."""
+"""Contents of plan files: offsets, lifetimes and commands, for a run time or a checker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chipmodel.model.interval import Interval
 
 FORMAT = "chipmodel-plan/2"
 FORMAT_OF_CORES = "chipmodel-plan/2-cores"
-"""Of a plan for several cores: ``cores`` in place of ``buffers`` and ``commands``."""
+"""Format of a plan for several cores, with ``cores`` in place of ``buffers`` and ``commands``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedBuffer:
-    """A buffer of the plan: where it is, and the positions at which it is alive."""
+    """A buffer of the plan: its offset and size, and the positions at which it is alive."""
 
     name: str
     offset: int
@@ -24,7 +24,7 @@ class PlannedBuffer:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCore:
-    """What one of several cores does in its memory."""
+    """The plan of one of several cores."""
 
     peak_bytes: int
     buffers: tuple[PlannedBuffer, ...]
@@ -33,7 +33,7 @@ class PlannedCore:
 
 @dataclass(frozen=True, slots=True)
 class PlanFile:
-    """All that a plan file says. ``chip`` and ``overrides`` are the options that named the chip."""
+    """A plan file. ``chip`` and ``overrides`` are the options that selected the chip."""
 
     workload: str
     chip: str
@@ -45,9 +45,9 @@ class PlanFile:
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
     cores: tuple[PlannedCore, ...] = ()
-    """By number, where there are several; then ``buffers`` and ``commands`` are empty."""
+    """The plans of several cores, by number; ``buffers`` and ``commands`` are then empty."""
     alignment: int = 1
-    """What every offset is a multiple of."""
+    """Every offset is a multiple of it."""
     order: tuple[str, ...] = ()
-    """The names of all ops, branches and loops as they run (``order.names_in_order``); empty where that is
-    the order that the workload gives."""
+    """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
+    the workload's own order."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DELAY_SECONDS = 0.5
+"""Assumed: a shorter search needs no status."""
 REFRESHES_PER_SECOND = 8
 
 

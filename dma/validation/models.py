@@ -15,7 +15,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.work import Conv, Matmul, Vector, Window, Work
 from chipmodel.npu.cycles import work_cycles
-from chipmodel.npu.luna import ADDING, CURVES, GATING, op_cost
+from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
 from dma.timing import controlled
 from dma.timing.controllers import HyperBus, HyperBusRead, ef_protocol
 from dma.timing.transfer import route_cycles
@@ -26,7 +26,9 @@ Prediction = Mapping[str, Fraction]
 WIDTHS = (4, 8, 16, 32)
 """Bits of operands that an NPU is asked for."""
 TWO_OPERANDS = ("add", "sub", "mul", "div", "max", "min")
-VECTOR_OPS = tuple(dict.fromkeys((*ADDING, "mul", "div", *GATING, *CURVES, "softmax", "log_softmax")))
+VECTOR_OPS = tuple(
+    dict.fromkeys((*ADD_KINDS, "mul", "div", *RELU_KINDS, *SIGMOID_KINDS, "softmax", "log_softmax"))
+)
 EF_CONTROLLER = "EF_PSRAM_CTRL"
 
 

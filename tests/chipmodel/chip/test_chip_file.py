@@ -1,4 +1,4 @@
-"""Presets, chip files and overrides: exact numbers, their origins, and every mistake at its place."""
+"""Presets, chip files and overrides: exact numbers, their sources, and every mistake at its place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_preset_names() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_number_of_a_preset_says_where_it_comes_from(name: str) -> None:
+def test_every_number_of_a_preset_has_a_source(name: str) -> None:
     chip = load_chip(name)
     assert chip.name == name
     assert chip.title
@@ -55,7 +55,7 @@ def test_every_number_of_a_preset_says_where_it_comes_from(name: str) -> None:
         assert len(figure.source) > 10
 
 
-def test_luna_arcs_is_the_chip_of_the_figures() -> None:
+def test_luna_arcs_has_the_published_numbers() -> None:
     chip = load_chip("luna-arcs")
     assert chip.core_mhz == 300
     assert (chip.shared_memory.bytes, chip.psram.bytes) == (384 * 1024, 8 * 1024 * 1024)
@@ -70,7 +70,7 @@ def test_luna_arcs_is_the_chip_of_the_figures() -> None:
     assert chip.npu.write_bytes_per_cycle == 16
 
 
-# Each k by hand from hardware.md: overhead and data clocks of a burst, times core / Psram clock.
+# Computed by hand from the datasheets: overhead and data clocks of a burst, times core / Psram clock.
 @pytest.mark.parametrize(
     ("name", "load", "store"),
     [
@@ -103,13 +103,13 @@ def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) ->
         ("alif-e7", 4 << 20, 256),
     ],
 )
-def test_memory_and_rate(name: str, shared: int, macs: Fraction) -> None:
+def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
     chip = load_chip(name)
     assert chip.shared_memory.bytes == shared
     assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
 
 
-def test_loading_a_preset_takes_no_time() -> None:
+def test_loading_a_preset_is_quick() -> None:
     load_chip("luna-arcs")
     took: list[float] = []
     for _ in range(5):
@@ -131,7 +131,7 @@ def test_override() -> None:
     assert chip.figures["core_mhz"] == plain.figures["core_mhz"]
 
 
-def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
+def test_the_last_override_wins_and_decimals_and_ratios_are_exact() -> None:
     chip = load_chip("gap9", ["core_mhz=1", "core_mhz=400/3", "dma.load.burst_overhead_clocks=0.1"])
     assert chip.core_mhz == Fraction(400, 3)
     assert isinstance(chip.dma, Dma)
@@ -179,7 +179,7 @@ def test_unknown_chip() -> None:
     assert "no chip is named" in refused("").what
 
 
-def test_a_users_chip_gives_what_differs_from_its_base(tmp_path: Path) -> None:
+def test_a_chip_file_gives_only_the_differences_to_its_base(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         "base: luna-arcs\n"
@@ -198,14 +198,14 @@ def test_a_users_chip_gives_what_differs_from_its_base(tmp_path: Path) -> None:
     assert chip.figures["core_mhz"] == base.figures["core_mhz"]
 
 
-def test_a_base_may_be_a_file_beside_it_and_keys_may_be_dotted(tmp_path: Path) -> None:
+def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path: Path) -> None:
     write(tmp_path, "base: gap9\nname: one\ncore_mhz: 200\n", "one.yaml")
     two = load_chip(write(tmp_path, "base: one.yaml\npsram.bytes: 4 MiB\n", "two.yaml"))
     assert two.core_mhz == 200
     assert (two.psram.bytes, two.title) == (4 << 20, "two, based on one")
 
 
-def test_a_whole_chip_of_plain_numbers(tmp_path: Path) -> None:
+def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:
     plain = load_chip("stm32n6")
     text = "".join(f"{path}: {figure.value}\n" for path, figure in plain.figures.items())
     chip = load_chip(write(tmp_path, "name: plain\n" + text))
@@ -275,7 +275,7 @@ def test_a_chip_file_is_a_mapping(tmp_path: Path, text: str) -> None:
     assert (error.where.line, error.where.column) == (1, 1)
 
 
-def test_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_path: Path) -> None:
+def test_a_users_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_path: Path) -> None:
     error = refused("gap9", "npu.luna.weight_buffer_bytes=8KiB")
     assert "means nothing on a chip with npu.model = array" in error.what
     plain = load_chip("luna-arcs", ["npu.model=array"])
@@ -285,7 +285,7 @@ def test_numbers_of_another_npu_model_are_refused_and_a_bases_are_dropped(tmp_pa
     assert "has no npu.luna.input_buffer_bytes" in refused("gap9", "npu.model=luna").what
 
 
-def test_lunas_lanes_are_its_macs(tmp_path: Path) -> None:
+def test_lunas_lanes_multiply_to_its_macs(tmp_path: Path) -> None:
     assert "the array has 64 lanes" in refused("luna-arcs", "npu.macs_per_cycle.int8=128").what
     wide = load_chip("luna-arcs", ["npu.macs_per_cycle.int8=128", "npu.array.output_channels=4"])
     assert wide.npu.luna is not None
@@ -303,7 +303,7 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
 
 
 def test_controllers_hold_the_published_constants() -> None:
-    """hardware.md, "Public RTL", and the reset values of pulp-platform/hyperbus, hyperbus_pkg.sv."""
+    """As in the RTL: pulp-platform/hyperbus (reset values of hyperbus_pkg.sv), verilog-axi, EF_PSRAM_CTRL."""
     pulp, copy, serial = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
     assert pulp.dma == HyperBusDma(6, 1, 350, 256, 8, 3, 5, 6, 9, 8, Fraction(2, 1000))
     assert [pulp.psram.clock_mhz, pulp.psram.bytes_per_clock] == [100, 2]
@@ -343,13 +343,13 @@ def test_a_controllers_numbers_can_be_set() -> None:
         ("luna-arcs", "dma.cdma.data_bits=64", "means nothing on a chip with dma.model = bursts", "=cdma"),
     ],
 )
-def test_what_a_controller_cannot_be(chip: str, overrides: str, what: str, hint: str) -> None:
+def test_impossible_controller_settings_are_refused(chip: str, overrides: str, what: str, hint: str) -> None:
     error = refused(chip, overrides)
     assert what in error.what
     assert hint in error.hint
 
 
-def test_the_hint_for_a_long_burst_mends_it() -> None:
+def test_following_the_hint_for_a_long_burst_works() -> None:
     slow = ["psram.clock_mhz=50", "dma.hyperbus.max_burst_words=192"]
     assert load_chip("pulp-hyperbus", slow).psram.clock_mhz == 50
     refused("pulp-hyperbus", slow[0], "dma.hyperbus.max_burst_words=193")
@@ -361,7 +361,7 @@ def test_missing_numbers_are_named(tmp_path: Path) -> None:
     assert "base: luna-arcs" in error.hint
 
 
-def test_bases_that_are_not_there_or_go_round(tmp_path: Path) -> None:
+def test_missing_and_circular_bases_are_refused(tmp_path: Path) -> None:
     unknown = write(tmp_path, "name: a\nbase: luna\n")
     assert refused(unknown).where == Place(unknown, 2, 1)
     own = write(tmp_path, "base: own.yaml\n", "own.yaml")
@@ -370,7 +370,7 @@ def test_bases_that_are_not_there_or_go_round(tmp_path: Path) -> None:
     assert "based on itself" in refused(write(tmp_path, "base: a.yaml\n", "b.yaml")).what
 
 
-def test_a_cpu_that_leaves_no_cycle_is_refused() -> None:
+def test_a_cpu_that_takes_every_cycle_is_refused() -> None:
     with pytest.raises(BadInput, match="never be served"):
         load_chip("luna-arcs", ["cpu.shared_every_cycles=1"])
     assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2

@@ -1,4 +1,4 @@
-"""Psram devices against the worked examples and rules of hardware.md, "PSRAM devices"."""
+"""Psram devices against worked examples of their datasheets (docs/reference/hardware.md)."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def test_an_unknown_device_is_named_with_the_nearest() -> None:
         device_named("LUNA-ARC")
 
 
-def test_times_become_clocks_on_the_safe_side() -> None:
-    """hardware.md: 7.0 us at 240 MHz, 50 ns at 84 MHz (4.2 clocks), 24 ns at 200 MHz (4.8)."""
+def test_times_are_rounded_to_clocks_on_the_safe_side() -> None:
+    """Datasheets: 7.0 us at 240 MHz, 50 ns at 84 MHz (4.2 clocks), 24 ns at 200 MHz (4.8)."""
     assert device_named("LUNA-ARCS").ce_low_limit == 1680
     assert device_named("LUNA-ARCS").ce_high_min == 8
     assert device_named("APS6404L-QPI").ce_high_min == 5
@@ -101,7 +101,7 @@ def test_times_become_clocks_on_the_safe_side() -> None:
     assert at("APS256XXN-x16", 133).ce_low_limit == 266
 
 
-def test_recovery_of_hyperram_runs_on_beside_the_command() -> None:
+def test_recovery_of_hyperram_overlaps_the_next_command() -> None:
     """tRWR 35 ns is 7 clocks at 200 MHz, of which the command-address covers 3."""
     assert device_named("S27KS0642").ce_high_min == 4
 
@@ -112,7 +112,7 @@ def test_an_odd_address_costs_the_other_half_of_its_word() -> None:
     assert [data_clocks(device_named("APS6404L-QPI"), 1, n) for n in (1, 2)] == [2, 4]
 
 
-def test_select_setup_and_hold_lengthen_ce_low_but_send_no_clock() -> None:
+def test_select_setup_and_hold_lengthen_ce_low_without_clock_pulses() -> None:
     device = device_named("ESP32-S3-octal")
     assert ce_low_clocks(device, 0, 32) == burst_clocks(device, 0, 32) + 3 + 3
 

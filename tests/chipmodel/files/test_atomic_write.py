@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, also when writing fails half way."""
+"""Files are written completely or not at all, also when writing fails half way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_text_as_it_is(tmp_path: Path) -> None:
+def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     write_atomically(path, "one\ntwo µs\n")
     assert path.read_bytes() == "one\ntwo µs\n".encode()
@@ -29,7 +29,7 @@ def test_the_text_as_it_is(tmp_path: Path) -> None:
     assert names(tmp_path) == ["plan.json"]
 
 
-def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> None:
+def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write_atomically(tmp_path / "a", "x")
@@ -39,7 +39,7 @@ def test_others_may_read_it_as_far_as_the_umask_lets_them(tmp_path: Path) -> Non
         os.umask(before)
 
 
-def test_a_name_as_long_as_the_file_system_takes(tmp_path: Path) -> None:
+def test_the_longest_possible_file_name(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 255)
     write_atomically(path, "x")
     assert path.read_text() == "x"
@@ -74,7 +74,7 @@ def failing_fdopen(error: BaseException) -> Callable[..., Failing]:
 
 
 @pytest.mark.parametrize("existing", [True, False])
-def test_a_full_disk_leaves_what_was_there(
+def test_a_full_disk_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: bool
 ) -> None:
     path = tmp_path / "plan.json"
@@ -88,7 +88,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RuntimeError("anything")])
-def test_an_interrupted_write_leaves_what_was_there(
+def test_an_interrupted_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     path = tmp_path / "plan.json"
@@ -106,7 +106,9 @@ def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", ["replace", "chmod"])
-def test_the_last_steps_may_fail_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_a_failing_chmod_or_rename_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -118,7 +120,7 @@ def test_the_last_steps_may_fail_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 
 
-def test_where_no_file_can_be_written(tmp_path: Path) -> None:
+def test_unwritable_places_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -145,7 +147,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == ["pipe"]
 
 
-def test_what_is_read_is_kept_and_a_missing_folder_found_before_the_work(tmp_path: Path) -> None:
+def test_overwriting_an_input_and_missing_folders_are_refused(tmp_path: Path) -> None:
     source, link = tmp_path / "source", tmp_path / "link"
     source.write_text("x")
     link.symlink_to(source)

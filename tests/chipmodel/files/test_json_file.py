@@ -42,7 +42,7 @@ def everything(node: JsonValue) -> list[JsonValue]:
 
 
 @given(values, st.sampled_from([None, 0, 1, 4]), st.booleans())
-def test_every_value_stands_where_its_error_says(value: Any, indent: int | None, ascii_only: bool) -> None:
+def test_an_error_names_the_position_of_its_value(value: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     lines = text.split("\n")
     for node in everything(read_json(text, "f.json", "")):

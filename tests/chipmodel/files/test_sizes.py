@@ -1,4 +1,4 @@
-"""Sizes in bytes: what is understood, what is refused and why, and that people read it back."""
+"""Sizes in bytes: parsing, refusals with hints, and formatting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chipmodel.files.sizes import format_bytes, parse_bytes
         ("640B", 640),
     ],
 )
-def test_understood(value: int | str, size: int) -> None:
+def test_sizes_are_parsed(value: int | str, size: int) -> None:
     assert parse_bytes(value) == size
 
 
@@ -53,7 +53,7 @@ def test_understood(value: int | str, size: int) -> None:
         ("\u0663 KiB", "not a size", "384 KiB"),
     ],
 )
-def test_refused(value: int | str, what: str, hint: str) -> None:
+def test_wrong_sizes_are_refused(value: int | str, what: str, hint: str) -> None:
     with pytest.raises(BadInput, match=what) as caught:
         parse_bytes(value)
     assert hint in caught.value.hint
@@ -71,10 +71,10 @@ def test_refused(value: int | str, what: str, hint: str) -> None:
         (1 << 30, "1 GiB"),
     ],
 )
-def test_for_people(n: int, text: str) -> None:
+def test_sizes_are_formatted(n: int, text: str) -> None:
     assert format_bytes(n) == text
 
 
 @given(st.integers(min_value=0, max_value=1 << 60), st.sampled_from([1, 1 << 10, 1 << 20, 1 << 30]))
-def test_read_back(n: int, factor: int) -> None:
+def test_a_formatted_size_parses_to_itself(n: int, factor: int) -> None:
     assert parse_bytes(format_bytes(n * factor)) == n * factor

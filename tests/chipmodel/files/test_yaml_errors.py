@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a YAML document, in plain words and at its place."""
+"""pydantic's errors about a YAML document, in plain words and at their places."""
 
 from __future__ import annotations
 
@@ -143,14 +143,16 @@ def test_a_good_document_becomes_the_model() -> None:
         ("names: [a, 3]", 2, 12, "'names[1]' must be a text, not 3", "quotes"),
     ],
 )
-def test_models_mistakes_in_plain_words(text: str, line: int, column: int, what: str, hint: str) -> None:
+def test_a_mistake_is_explained_in_plain_words(
+    text: str, line: int, column: int, what: str, hint: str
+) -> None:
     error = mistake(f"{'' if text.startswith('nam:') else 'name: a'}\n{text}\n")
     assert what in error.what
     assert hint in error.hint
     assert error.where == Place(FILE, line, column)
 
 
-def test_the_model_itself() -> None:
+def test_a_document_that_is_not_a_mapping() -> None:
     assert "the file must be a mapping, not a list" in mistake("- 1\n").what
     error = mistake("ops: []\n")
     assert "the key 'name' is missing" in error.what
@@ -207,7 +209,7 @@ def odd_form(value: object) -> str | None:
     return "short" if isinstance(value, int) else "other" if isinstance(value, list) else None
 
 
-def test_a_form_that_no_member_of_a_union_has() -> None:
+def test_a_value_of_no_member_of_a_union() -> None:
     class Sizes(Model):
         size: Annotated[
             Annotated[int, Tag("short")] | Annotated[Long, Tag("long")],
@@ -219,7 +221,7 @@ def test_a_form_that_no_member_of_a_union_has() -> None:
             validate(Sizes, read_yaml(text, FILE))
 
 
-def test_a_plain_union_says_what_each_member_wants() -> None:
+def test_a_plain_union_lists_what_each_member_expects() -> None:
     lines = str(mistake("name: a\nplain: x\n")).splitlines()
     assert lines == [
         "f.yaml:2:1: 'plain' must be a whole number, not 'x' (write plain digits, such as 16)",

@@ -1,4 +1,4 @@
-"""Reading YAML: values, places, mistakes and hostile files."""
+"""Reading YAML: values, positions, mistakes and malicious files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_aliases_stand_for_their_anchors() -> None:
     assert data == {"a": {"k": [1, 2]}, "b": {"k": [1, 2]}, "c": [{"k": [1, 2]}, {"k": [1, 2]}]}
 
 
-def test_places() -> None:
+def test_positions_of_values() -> None:
     text = "# first\nname: x\nops:\n  - kind: conv\n    kernel: [3,\n      5]\n  - {kind: add}\n"
     document = read_yaml(text, FILE)
     assert document.place(()) == Place(FILE, 2, 1)
@@ -116,14 +116,14 @@ LEAVES: st.SearchStrategy[Any] = st.one_of(st.none(), st.booleans(), st.integers
 
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=30))
 @settings(max_examples=150, deadline=None)
-def test_whatever_json_writes_is_read_back(data: Any) -> None:
+def test_json_is_read_as_yaml(data: Any) -> None:
     import json
 
     document = read_yaml(json.dumps({"a": data}, ensure_ascii=False), FILE)
     assert document.data == {"a": data}
 
 
-def test_a_large_file_is_read_in_a_moment() -> None:
+def test_a_large_file_is_read_quickly() -> None:
     op = "- name: conv{0}\n  kind: conv\n  in: [t{0}, u{0}]\n  kernel: [3, 3]\n  stride: 1\n  out: {0}\n"
     text = "ops:\n" + "".join(op.format(i) for i in range(5000))
     start = time.process_time()
@@ -182,7 +182,7 @@ def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: 
 
 
 @pytest.mark.parametrize("text", [m[0] for m in MISTAKES])
-def test_the_parser_without_libyaml_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pure_python_parser_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chipmodel.files.yaml_file, "_LOADER", yaml.SafeLoader)
     error = refused(text)
     assert error.hint
@@ -243,7 +243,7 @@ def alias_chain(length: int) -> str:
     ],
     ids=lambda value: value[:12] if isinstance(value, str) else None,
 )
-def test_hostile_files_are_refused_at_once(text: str, what: str) -> None:
+def test_malicious_files_are_refused_quickly(text: str, what: str) -> None:
     start = time.process_time()
     error = refused(text)
     # 2 s are promised; the slowest takes 1.7 s on an idle core, so that a busy one may take longer here.
@@ -283,7 +283,7 @@ def test_text_with_a_byte_order_mark(tmp_path: Path) -> None:
         (b"a: \xe4\xb8", 1, 4, "0xe4"),
     ],
 )
-def test_bytes_that_are_no_text(tmp_path: Path, raw: bytes, line: int, column: int, byte: str) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path, raw: bytes, line: int, column: int, byte: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_bytes(raw)
     with pytest.raises(BadInput, match=f"{byte} is not UTF-8") as caught:
@@ -318,7 +318,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         read_text(tmp_path / "a")
 
 
-def test_documents_can_be_made_once_and_shared() -> None:
+def test_documents_can_be_shared_between_threads() -> None:
     document = read_yaml("a: 1\n", FILE)
     assert isinstance(document, Document)
     with pytest.raises(AttributeError):

@@ -43,7 +43,7 @@ def test_choices_are_taken_also_below_an_arm_that_is_not_taken() -> None:
     assert resolve_path(COMMANDS, choices) == choices
 
 
-def test_iterations_are_written_in_one_way() -> None:
+def test_iterations_are_normalised() -> None:
     assert resolve_path(COMMANDS, {"outer": "007", "inner": "000"}) == {
         "gate": "face",
         "inner": "0",
@@ -54,7 +54,7 @@ def test_iterations_are_written_in_one_way() -> None:
 @pytest.mark.parametrize(
     "iterations", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MAX_ITERATIONS + 1), "9" * 5000]
 )
-def test_what_is_no_number_of_iterations_is_refused(iterations: str) -> None:
+def test_wrong_numbers_of_iterations_are_refused(iterations: str) -> None:
     with pytest.raises(BadInput) as refusal:
         resolve_path(COMMANDS, {"outer": iterations})
     assert str(refusal.value).startswith(

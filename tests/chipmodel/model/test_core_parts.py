@@ -1,4 +1,4 @@
-"""Which core runs what, what crosses, and what a verifier of several cores must catch."""
+"""Programs on several cores: parts, partition, bound, and the mistakes that the verifier must find."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Streams = tuple[tuple[Command, ...], ...]
 
 
 def diamond() -> Program:
-    """``a``, then ``b`` and ``c`` beside one another, then ``d`` of both."""
+    """``a``, then ``b`` and ``c`` in parallel, then ``d`` of both."""
     builder = ProgramBuilder("diamond")
     x = builder.input("x", (1, 8, 16, 16))
     a = builder.conv("a", x, 16, 3, pad=1)
@@ -49,7 +49,7 @@ def diamond() -> Program:
 
 
 def looped() -> Program:
-    """A loop that carries ``state``, which ``early`` reads before it and ``late`` behind it."""
+    """A loop that carries ``state``, which ``early`` reads before it and ``late`` after it."""
     builder = ProgramBuilder("looped")
     x = builder.input("x", (1, 8, 8, 8))
     state = builder.elementwise("copy", "start", [x], outputs=["state"])
@@ -63,7 +63,7 @@ def looped() -> Program:
 
 
 def on(program: Program, **cores: int) -> Program:
-    """``program`` with cores for ops, by name, wherever they are."""
+    """``program`` with the given cores for ops, by name."""
 
     def put(op: Op) -> Op:
         return replace(op, core=cores.get(op.name, op.core))
@@ -80,7 +80,7 @@ def on(program: Program, **cores: int) -> Program:
 # -- parts -------------------------------------------------------------------------------------------
 
 
-def test_what_crosses_is_an_output_here_and_an_input_there() -> None:
+def test_a_shared_tensor_is_an_output_of_one_part_and_an_input_of_another() -> None:
     zero, one = split(diamond(), {"a": 0, "b": 0, "c": 1, "d": 0}, 2)
     assert [op.name for op in ops(zero.program.body)] == ["a", "b", "d"]
     assert zero.program.inputs == ("x", "c")
@@ -92,7 +92,7 @@ def test_what_crosses_is_an_output_here_and_an_input_there() -> None:
     assert set(one.program.weights) == {"c.weight", "c.bias"}
 
 
-def test_nothing_takes_the_memory_of_what_crosses() -> None:
+def test_nothing_overwrites_a_shared_tensor() -> None:
     builder = ProgramBuilder("chain")
     a = builder.conv("a", builder.input("x", (1, 4, 4, 4)), 4, 1)
     builder.output(builder.elementwise("relu", "b", [a], in_place=True))
@@ -102,19 +102,19 @@ def test_nothing_takes_the_memory_of_what_crosses() -> None:
     assert [op.overwrites for op in ops(together_[0].program.body)] == [None, "a"]
 
 
-def test_who_defines_a_tensor_and_who_reads_it_before_run_together() -> None:
+def test_definitions_of_a_tensor_and_reads_before_the_last_are_on_one_core() -> None:
     program = looped()
     names = [[program.body[i].name for i in group] for group in same_core_groups(program, uses(program))]
     assert names == [["start", "early", "loop"], ["late"]]
 
 
-def test_cores_that_hand_a_tensor_to_and_fro_do_not_wait_in_a_circle() -> None:
+def test_cores_that_exchange_tensors_do_not_deadlock() -> None:
     builder = ProgramBuilder("to and fro")
     x = builder.input("x", (1, 8, 8, 8))
     for name in "abcd":
         x = builder.conv(name, x, 8, 3, pad=1)
     builder.output(x)
-    # Loaded one op early, as on one core, b would be waited for before the a that it needs is made.
+    # Loaded one op early, as on one core, b would be waited for before a, which it needs, is made.
     streams = planned(builder.build(), a=1, b=0, c=1, d=0)
     names = [
         c.tensor if isinstance(c, Acquire) else c.op for c in streams[1] if isinstance(c, Acquire | Compute)
@@ -122,7 +122,7 @@ def test_cores_that_hand_a_tensor_to_and_fro_do_not_wait_in_a_circle() -> None:
     assert names == ["a", "b", "c"]
 
 
-def test_what_both_arms_read_is_not_fetched_before_it_can_be_there() -> None:
+def test_a_tensor_of_another_core_is_not_loaded_before_it_can_be_ready() -> None:
     builder = ProgramBuilder("arms")
     a = builder.conv("a", builder.input("x", (1, 8, 8, 8)), 8, 3, pad=1)
     b = builder.conv("b", a, 8, 3, pad=1)
@@ -143,14 +143,14 @@ def test_what_both_arms_read_is_not_fetched_before_it_can_be_there() -> None:
 # -- partition ---------------------------------------------------------------------------------------
 
 
-def test_the_workload_has_its_way() -> None:
+def test_cores_given_by_the_workload_are_kept() -> None:
     program = on(diamond(), b=3, d=2)
     chosen = balanced(program, FOUR)
     assert (chosen["b"], chosen["d"]) == (3, 2)
     assert on_one_core(program, 4) == {"a": 0, "b": 3, "c": 0, "d": 2}
 
 
-def test_a_core_that_is_not_there_is_refused_at_its_place() -> None:
+def test_an_unknown_core_is_refused_at_its_place() -> None:
     program = load(str(EXAMPLE))
     with pytest.raises(BadInput, match=r"two_cores\.yaml:\d+:\d+: op 'a1' is for core 1, .* one core"):
         run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
@@ -162,11 +162,11 @@ def test_a_loop_and_what_it_carries_are_on_one_core(cores: dict[str, int]) -> No
         assigned(on(looped(), **cores), 2)
 
 
-def test_one_op_of_a_loop_takes_the_others_along() -> None:
+def test_the_core_of_one_op_holds_for_its_whole_loop() -> None:
     assert assigned(on(looped(), next=1), 2) == {"start": 1, "early": 1, "loop": 1}
 
 
-def test_branches_go_to_cores_of_their_own_where_that_is_faster() -> None:
+def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None:
     builder = ProgramBuilder("branches")
     x = builder.input("x", (1, 32, 32, 32))
     stems = [builder.conv(f"c{i}", x, 8, 5, pad=2) for i in range(4)]
@@ -204,7 +204,7 @@ def test_the_bound_by_hand() -> None:
 
 def test_a_loop_is_not_split_by_the_bound() -> None:
     assert spread(looped(), 4, {"inner": 30, "next": 3}) == 33
-    # late comes after it, but start may be made while the loop does something else.
+    # late comes after the loop, but start may be made while the loop does something else.
     assert spread(looped(), 4, {"start": 7, "inner": 30, "next": 3, "late": 2}) == 35
 
 
@@ -236,7 +236,7 @@ def drop(_: Command) -> None:
     return None
 
 
-def test_a_wait_for_another_core_that_was_removed_is_found() -> None:
+def test_a_missing_wait_for_another_core_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
     for core, name in ((0, "c"), (1, "a")):
         faults = verify_cores(diamond(), changed(streams, core, Acquire, drop), TWO)
@@ -261,7 +261,7 @@ def test_cores_that_wait_in_a_circle_are_found() -> None:
     assert faults == ("core 0 waits for 'c' of core 1 forever", "core 1 waits for 'a' of core 0 forever")
 
 
-def test_two_things_at_one_place_in_psram_are_found() -> None:
+def test_overlapping_blocks_in_psram_are_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
 
     def to_the_front(command: Command) -> Command:
@@ -275,7 +275,7 @@ def test_two_things_at_one_place_in_psram_are_found() -> None:
     assert any("share Psram" in fault for fault in verify_cores(diamond(), moved, TWO))
 
 
-def test_a_tensor_that_is_loaded_from_elsewhere_is_found() -> None:
+def test_a_tensor_loaded_from_a_wrong_address_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
 
     def far(command: Command) -> Command:
@@ -298,7 +298,7 @@ def test_an_op_on_two_cores_or_on_the_wrong_one_is_found() -> None:
     )
 
 
-def test_who_reads_an_older_value_on_another_core_is_found() -> None:
+def test_reading_an_older_value_on_another_core_is_found() -> None:
     streams = planned(looped(), start=0, early=0, loop=0, late=1)
     early = tuple(c for c in streams[0] if isinstance(c, Compute) and c.op == "early")
     torn = (tuple(c for c in streams[0] if c not in early), (*early, *streams[1]))

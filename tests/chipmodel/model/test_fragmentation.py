@@ -18,7 +18,7 @@ def test_by_hand() -> None:
 
 @given(st.lists(st.integers(0, 99), min_size=1))
 def test_only_joining_blocks_lowers_it(blocks: list[int]) -> None:
-    """Free bytes as one block are not fragmented; the largest block is what could be asked for at once."""
+    """Free bytes in one block are not fragmented; the largest block can be allocated at once."""
     assert external_fragmentation([sum(blocks)]) == 0
     assert sum(blocks) - external_fragmentation(blocks) == max(blocks)
     joined = [sum(blocks[:2]), *blocks[2:]]

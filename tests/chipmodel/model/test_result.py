@@ -1,4 +1,4 @@
-"""What a result says of itself: against a count cycle by cycle."""
+"""Derived numbers of a result, against a count cycle by cycle."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_hidden_cycles_by_hand() -> None:
     events = (
         event("dma", 0, 10),
         event("npu", 0, 4, waits=True),
-        event("npu", 4, 7),  # 3 beside the first transfer
+        event("npu", 4, 7),  # 3 during the first transfer
         event("npu", 7, 8),  # 1 more
         event("npu", 8, 12, waits=True),
         event("dma", 10, 14),
-        event("npu", 12, 20),  # 2 beside the second
+        event("npu", 12, 20),  # 2 during the second
         event("dma", 14, 25, waits=True),
         event("npu", 20, 25, waits=True),
     )

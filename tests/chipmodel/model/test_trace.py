@@ -34,7 +34,7 @@ def test_sums_by_hand() -> None:
     assert EVENTS[0].cycles == 30
 
 
-def test_a_sound_trace_has_no_faults() -> None:
+def test_a_correct_trace_has_no_faults() -> None:
     assert TRACE.unaccounted() == ()
     assert Trace((), 0, {}).unaccounted() == ()
 

@@ -1,4 +1,4 @@
-"""Cycles of the first NPU model: padded MACs over MACs per cycle, or bytes through the ports."""
+"""The ``array`` NPU model: padded MACs over MACs per cycle, or bytes through the ports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_depthwise_uses_one_input_lane_and_groups_run_one_by_one() -> None:
     assert padded_macs(NPU, Conv(SAME, 6, 6, groups=2)) == 2 * 8 * 4 * 8 * 12 * 9
 
 
-def test_a_sequence_lies_along_the_columns() -> None:
+def test_the_length_of_a_1d_convolution_is_mapped_to_the_columns() -> None:
     sequence = Conv(Window(100, 1, 100, 1, 3, 1, pad_top=1, pad_bottom=1), 8, 2)
     assert padded_macs(NPU, sequence) == 8 * 2 * 100 * 3
 
@@ -46,7 +46,7 @@ def test_vector_work_is_bound_by_the_slower_port() -> None:
     assert work_cycles(NPU, Vector(800, 8, 800), "int8") == 50
 
 
-def test_cycles_given_by_the_user_are_shared_out_by_parts() -> None:
+def test_cycles_given_by_the_user_are_divided_among_parts() -> None:
     op = Op("a", "conv", Conv(SAME, 4, 4), ("x",), ("y",), cycles=1001)
     assert op_cycles(NPU, op, 8, 4) == 1001
     assert op_cycles(NPU, op, 4, 4) == 501

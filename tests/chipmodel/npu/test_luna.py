@@ -1,4 +1,4 @@
-"""LUNA's NPU against the vendor's profiler (tests/data/hardware, see hardware.md), and beyond its tables."""
+"""LUNA's NPU against the tables of the vendor's profiler (tests/data/hardware), and beyond them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ Model = Callable[[LunaNpu, Row], Fraction]
 
 
 def wrong_rows(name: str, model: Model, parameters: LunaNpu) -> list[str]:
-    """Rows that are off by anything at all: bars are 1 cycle, 1 % and 15 %, what is kept is 0."""
+    """Rows with any error at all. The accepted errors are 1 cycle, 1 % and 15 %; the actual ones are 0."""
     pairs = ((row, model(parameters, row)) for row in table(name))
     return [f"{row} modelled {cycles}" for row, cycles in pairs if cycles != Fraction(row["cycles"])]
 
@@ -95,7 +95,7 @@ def test_every_row_of_the_table_is_exact(name: str, model: Model) -> None:
     assert wrong_rows(name, model, LUNA_ARCS) == []
 
 
-# Not here: the store port, which no row waits for, and 16-bit operands, which no row has; see below.
+# Without the store port, which no row waits for, and 16-bit operands, which no row has; see below.
 CONSTANTS = [
     ("conv2d", conv2d, "in_lanes", 16),
     ("conv2d", conv2d, "out_lanes", 4),
@@ -126,7 +126,7 @@ CONSTANTS = [
 
 
 @pytest.mark.parametrize(("name", "model", "constant", "value"), CONSTANTS)
-def test_the_tables_pin_every_constant(name: str, model: Model, constant: str, value: object) -> None:
+def test_the_tables_determine_every_constant(name: str, model: Model, constant: str, value: object) -> None:
     changes: dict[str, object] = {constant: value}
     assert wrong_rows(name, model, replace(LUNA_ARCS, **changes))  # type: ignore[arg-type]
 
@@ -161,7 +161,7 @@ def test_input_beyond_the_buffer_comes_in_pieces_of_whole_rows() -> None:
     assert over.configuration == 1350 + 2 * 1050 + 3 * 8
 
 
-def test_storing_shows_where_it_outlasts_computing() -> None:
+def test_storing_counts_where_it_takes_longer_than_computing() -> None:
     slow = replace(LUNA_ARCS, store_bytes_per_cycle=Fraction(1))
     work = Matmul(2, 8, 400)
     cost = matmul_cost(slow, work)
@@ -181,7 +181,7 @@ def test_pooling_is_depthwise_without_weights() -> None:
     assert pooling_cost(LUNA_ARCS, Pool(image, 8)).weight_load == 0
 
 
-def test_conv_cost_takes_depthwise_work_as_such() -> None:
+def test_conv_cost_charges_depthwise_work_as_depthwise() -> None:
     work = Conv(window(8, 8, 3, 3, 1, 1, 1), 8, 8, 8)
     assert conv_cycles(LUNA_ARCS, work) == depthwise_cycles(LUNA_ARCS, work)
     with pytest.raises(ValueError, match="not depthwise: 2 groups of 8"):
@@ -197,7 +197,7 @@ def test_groups_and_images_run_one_after_the_other() -> None:
     assert softmax_cost(LUNA_ARCS, 100, 3).compute == 3 * softmax_cost(LUNA_ARCS, 100).compute
 
 
-def test_a_pair_of_channels_over_the_weight_buffer_comes_in_lots() -> None:
+def test_weights_of_a_channel_pair_over_the_buffer_are_loaded_in_lots() -> None:
     # 512 x 3 x 3 weights of two channels are 9216 bytes: two lots to configure, one load, one sum.
     cost = conv_cost(LUNA_ARCS, Conv(window(1, 1, 3, 3, 1, 1, 1), 512, 4))
     assert cost.configuration == 300 + 2 * 2 * 1050
@@ -213,7 +213,7 @@ def test_a_row_larger_than_the_input_buffer_is_cut() -> None:
     assert cost.configuration == 1350 + 2 * 2 * 1050 + 3 * 8
 
 
-def test_wider_operands_move_and_multiply_slower() -> None:
+def test_wider_operands_take_longer_to_move_and_multiply() -> None:
     image = Conv(window(8, 8, 3, 3, 1, 1, 1), 8, 4)
     narrow, wide = conv_cost(LUNA_ARCS, image), conv_cost(LUNA_ARCS, image, bits=16)
     assert (wide.input_load, wide.weight_load) == (2 * narrow.input_load, 2 * narrow.weight_load)
@@ -240,7 +240,7 @@ def test_a_transposed_convolution_of_one_tap_per_phase_writes_each_phase() -> No
     assert conv_cycles(LUNA_ARCS, Conv(upsampling, 8, 4)) == 4 * phase - 3 * 300
 
 
-def test_an_unknown_vector_op_is_told_the_known_ones() -> None:
+def test_the_error_for_an_unknown_vector_op_lists_the_known_ones() -> None:
     with pytest.raises(BadInput, match=r"'cosh'.*\n.*add, mul, relu, prelu, sigmoid, tanh"):
         vector_cycles(LUNA_ARCS, "cosh", 10)
 
@@ -310,7 +310,7 @@ def test_any_pooling_is_cheaper_than_its_depthwise_convolution(
 
 @given(windows(transposed=True))
 def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) -> None:
-    """The input columns of each output column by the phase it is in, against the definition."""
+    """The input columns of each output column, by its phase, against the definition."""
     phases = plain_windows(image)[: min(image.stride_w, image.out_w)]
     assert sum(phase.out_w for phase in phases) == image.out_w
     for column in range(image.out_w):
@@ -319,7 +319,7 @@ def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) ->
         expected = sorted(d // image.stride_w for d in distances if d % image.stride_w == 0)
         phase = phases[low]
         found = [q - phase.pad_left + t * phase.dilation_w for t in range(phase.kernel_w)]
-        # Padding beyond the taps' reach crops the input, which a plain window has no word for.
+        # Padding beyond the taps' reach crops the input, which a plain window cannot express.
         cropped = expected[0] - found[0] if expected and phase.pad_left == 0 else 0
         assert cropped >= 0
         assert expected == [i + cropped for i in found] if expected else phase.kernel_w == 1

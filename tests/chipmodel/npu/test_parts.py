@@ -1,4 +1,4 @@
-"""However an op is cut, its parts cost at least what the lower bound says of the whole."""
+"""However an op is cut, its parts cost at least the lower bound of the whole op."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_parts_cost_at_least_the_bound(
         ("luna-arcs", Op("op", "conv", Conv(Window(8, 8, 8, 8, 1, 1), 16, 32), ("x",), ("y",)), 32),
     ],
 )
-def test_small_slices_cost_full_arrays(chip_name: str, op: Op, slices: int) -> None:
-    """The bound is what equal slices cost, but for their rounding up and an input that fits LUNA's buffer."""
+def test_small_slices_are_padded_to_the_array(chip_name: str, op: Op, slices: int) -> None:
+    """The bound equals the cost of equal slices, except for rounding and an input that fits LUNA's buffer."""
     npu = load_chip(chip_name).npu
     channels = -(-op.work.channels // slices)
     tiles = list(Tiling(op.work.rows, channels).tiles(op))

@@ -1,4 +1,4 @@
-"""In-place reuse by the kind of an op: what is marked, what it saves, and that it is never wrong."""
+"""In-place reuse by the kind of op: what is marked, what it saves, and that plans stay correct."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def op_named(program: Program, name: str) -> Op:
 
 
 def inception(extra_reader: bool = False) -> Program:
-    """Two convolutions of one input side by side, put together and read by a third."""
+    """Two convolutions of one input, concatenated and read by a third."""
     net = ProgramBuilder("inception")
     x = net.input("x", (1, 4, 8, 8))
     a = net.conv("a", x, 4, 3, pad=1)
@@ -68,7 +68,7 @@ def test_an_elementwise_op_takes_an_operand_that_dies() -> None:
     assert op_named(program, "later").overwrites == "a"
 
 
-def test_what_must_stay_is_not_overwritten() -> None:
+def test_tensors_that_are_needed_later_are_not_overwritten() -> None:
     net = ProgramBuilder("kept")
     x = net.input("x", (1, 4, 8, 8))
     a = net.conv("a", x, 4, 3, pad=1)
@@ -104,7 +104,7 @@ def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
     assert op_named(program, "next").overwrites is None  # what it writes is carried
 
 
-def test_a_concat_whose_parts_lie_in_place_costs_nothing_and_needs_them_once() -> None:
+def test_a_concat_of_inputs_in_place_costs_nothing_and_holds_them_once() -> None:
     program = inception()
     x, a, b, whole = 256, 256, 768, 1024
     apart = plan(PlanRequest(reuse(program, "none"), CHIP, "exact", "sync"))
@@ -119,7 +119,7 @@ def test_a_concat_whose_parts_lie_in_place_costs_nothing_and_needs_them_once() -
     assert verify(reuse(program, "concat"), together.commands, CHIP) == ()
 
 
-def test_a_part_that_is_read_later_is_copied() -> None:
+def test_a_concat_input_that_is_read_later_is_copied() -> None:
     program = reuse(inception(extra_reader=True), "concat")
     concat = op_named(program, "both")
     assert concat.absorbs == ("b",)
@@ -150,7 +150,7 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
     assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [256, 512, 768, 1024]
 
 
-def test_where_memory_is_tight_the_parts_go_their_own_ways() -> None:
+def test_where_memory_is_tight_concat_inputs_are_placed_separately() -> None:
     program = reuse(inception(), "all")
     tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
     result = run(PlanRequest(program, tight, "exact", "sync"))
@@ -160,7 +160,7 @@ def test_where_memory_is_tight_the_parts_go_their_own_ways() -> None:
     assert result.trace.cycles >= result.lower_bound_cycles
 
 
-def test_a_step_that_claims_parts_in_place_which_are_not_is_caught() -> None:
+def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
     """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
     program = inception()
     planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
@@ -171,7 +171,7 @@ def test_a_step_that_claims_parts_in_place_which_are_not_is_caught() -> None:
     assert any("cycles on" in fault for fault in verify(reuse(program, "concat"), lazy, CHIP))
 
 
-def test_places_are_one_after_another_and_of_inputs_taken_once() -> None:
+def test_places_in_a_concat_are_consecutive_and_only_of_inputs_used_once() -> None:
     net = ProgramBuilder("places")
     x = net.input("x", (1, 4, 8, 8))
     a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 2, 3, pad=1)
@@ -181,7 +181,7 @@ def test_places_are_one_after_another_and_of_inputs_taken_once() -> None:
     assert places_in_concat(program, op_named(program, "a")) == {}
 
 
-def test_a_marked_program_is_only_marked() -> None:
+def test_marking_changes_nothing_else() -> None:
     program = inception()
     assert reuse(program, "declared") is program
     assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
@@ -250,7 +250,7 @@ def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
 
 
 @pytest.mark.parametrize("packer", sorted(packers()))
-def test_every_packer_gets_it_through_the_problem(packer: str) -> None:
+def test_in_place_reuse_works_with_every_packer(packer: str) -> None:
     program = inception()
     before = plan(PlanRequest(reuse(program, "none"), CHIP, packer, "sync"))
     after = plan(PlanRequest(reuse(program, "all"), CHIP, packer, "sync"))

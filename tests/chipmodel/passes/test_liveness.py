@@ -1,4 +1,4 @@
-"""Eq. (1) of S2 on straight lines, lifetimes on trees by hand, and from a schedule to its problem."""
+"""Liveness: Eq. (1) of Wang et al. 2025 on straight-line code, lifetimes on trees by hand, and problems."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def step(position: int, reads: str = "", writes: str = "") -> Step:
     return Step(position, f"op{position}", ONE, ONE, 1, operands(reads), operands(writes), "")
 
 
-def test_lifetimes_of_the_known_example() -> None:
-    """seed-systems.md, S0: consumers 0->1, 0->2, 2->3, {1,3}->4, 4->5; the document's lifetimes are
-    inclusive."""
-    builder = ProgramBuilder("s0")
+def test_lifetimes_of_a_published_example() -> None:
+    """The example of the free-list patent (CN, 2022; docs/references.md): consumers 0->1, 0->2, 2->3,
+    {1,3}->4, 4->5; its lifetimes are inclusive."""
+    builder = ProgramBuilder("free-list patent")
     made = [builder.raw(f"t{i}", n) for i, n in enumerate((2048, 2048, 1024, 2048, 1024, 4096))]
     for index, inputs in enumerate(((), (0,), (0,), (2,), (1, 3), (4,))):
         builder.custom(f"op{index}", [made[i] for i in inputs], [made[index]])
@@ -70,14 +70,14 @@ def test_scopes_by_hand() -> None:
     assert len({regions[p] for p in (0, 1, 2, 4, 5, 6, 7, 8)}) == 8
 
 
-def test_what_follows_an_if_or_a_loop_is_a_stretch_of_its_own() -> None:
+def test_positions_after_an_if_or_loop_are_a_new_region() -> None:
     arms = (StepArm("a", (step(0),)), StepArm("b", (step(1),)))
     for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
         control = scopes((node, step(2)))
         assert control.region[2] not in control.region[:2]
 
 
-def test_a_leaf_may_have_many_positions_or_none() -> None:
+def test_a_leaf_may_have_several_positions_or_none() -> None:
     body = (step(0), StepLoop("loop", 2, (step(1),)), step(2))
     control = scopes(body, lambda leaf: leaf.position * 2 if isinstance(leaf, Step) else 99)
     assert control.loops == (Interval(0, 2),)
@@ -95,18 +95,18 @@ def test_lifetimes_by_hand() -> None:
     # Inside one iteration.
     assert lived((5, "w"), (7, "r")) == (Interval(5, 8),)
     assert lived((2, "w"), (3, "r")) == (Interval(2, 4),)
-    # Read before it is written: the iteration before has left it.
+    # Read before it is written: the value of the previous iteration.
     assert lived((7, "w"), (5, "r")) == (Interval(5, 6), Interval(7, 8))
     assert lived((6, "r"), (7, "w")) == (Interval(5, 8),)
-    # Crossing a loop's border: alive throughout, the deep one included.
+    # Written before a loop and read in it: alive throughout, also in the inner loop.
     assert lived((0, "w"), (5, "r")) == (Interval(0, 8),)
     assert lived((1, "w"), (2, "r")) == (Interval(1, 4),)
-    # Written again on every iteration: the last one's is what is read.
+    # Written in every iteration: the last value is read.
     assert lived((7, "w"), (8, "r")) == (Interval(7, 9),)
-    # The loop may be left out, and then the value from before it is read.
+    # The loop may run zero times; then the value from before it is read.
     assert lived((4, "w"), (7, "w"), (8, "r")) == (Interval(4, 5), Interval(7, 9))
     assert lived((0, "w"), (6, "w"), (8, "r")) == (Interval(0, 9),)
-    # One arm reads it, the other does not; behind the `if` nobody does.
+    # One arm reads it, the other does not, and nothing after the `if` does.
     assert lived((0, "w"), (1, "r")) == (Interval(0, 2),)
     assert lived((0, "w"), (1, "w"), (4, "r")) == (Interval(0, 5),)
     # Written and read within the deep loop only.
@@ -121,8 +121,8 @@ def test_on_a_straight_line_a_lifetime_is_the_hull(positions: list[int]) -> None
     assert live == (Interval(min(positions), max(positions) + 1),)
 
 
-def test_values_of_one_buffer_are_kept_side_by_side() -> None:
-    """Two inputs of a concat made in its output: the second write leaves the first value alone."""
+def test_values_of_one_buffer_have_lifetimes_of_their_own() -> None:
+    """Two inputs of a concat written into its output: the second write does not end the first value."""
     control = scopes(tuple(step(p) for p in range(6)))
     touches = [Touch(0, True, "a"), Touch(2, True, "b"), Touch(4, False, "a"), Touch(4, False, "b")]
     assert lifetime(touches, control) == (Interval(0, 5),)
@@ -130,7 +130,7 @@ def test_values_of_one_buffer_are_kept_side_by_side() -> None:
     assert lifetime(alone, control) == (Interval(0, 1), Interval(2, 5))
 
 
-def test_a_value_that_only_others_define_is_kept_from_the_start() -> None:
+def test_a_value_that_no_access_writes_is_kept_from_the_start() -> None:
     control = scopes(tuple(step(p) for p in range(6)))
     assert lifetime([Touch(2, True, "a"), Touch(4, False, "b")], control) == (Interval(0, 5),)
 
@@ -149,7 +149,7 @@ def schedule() -> Schedule:
     )
 
 
-def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
+def test_every_kind_of_access_is_listed_writes_first() -> None:
     touched = touches_of(schedule())
     assert touched["w"] == [Touch(2, True, "w"), Touch(2, False, "w")]
     assert touched["y"] == [Touch(0, True, "y"), Touch(2, False, "y")]
@@ -164,7 +164,7 @@ def test_every_kind_of_access_is_a_touch_with_writes_first() -> None:
 
 
 def test_the_parts_of_an_op_write_one_value() -> None:
-    """Only the first makes the old value worthless; an iteration's value is not carried to the next."""
+    """Only the first part ends the old value; an iteration's value is not carried to the next."""
     parts = tuple(replace(step(p, writes="x"), op="tiled") for p in (1, 2, 3))
     body = (step(0), StepLoop("loop", 2, (*parts, step(4, "x"))), step(5))
     made = Schedule(body, (), {"x": BufferSpec("x", 8)}, "by hand")
@@ -220,5 +220,5 @@ def test_ping_pong_buffers_live_through_their_region_and_no_longer() -> None:
         "alloc11": Interval(1, 3),
         "alloc03": Interval(3, 4),
     }
-    # What the loop reads from outside lives through all of it.
+    # A tensor from outside that the loop reads lives through all of it.
     assert next(b.live for b in problem.buffers if b.name == "a") == (Interval(0, 4),)

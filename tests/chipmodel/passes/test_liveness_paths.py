@@ -52,10 +52,10 @@ def numbered(body: tuple[StepNode, ...], counter: Iterator[int]) -> tuple[StepNo
 
 
 Path = tuple[tuple[str, int | str], ...]
-MOST_PATHS = 3000
+MAX_PATHS = 3000
 
 
-class TooMany(Exception):
+class TooManyPaths(Exception):
     pass
 
 
@@ -72,15 +72,15 @@ def paths(body: tuple[StepNode, ...]) -> list[Path]:
                 iteration = paths(node.body)
                 ways = [()]
                 for iterations in (1, 2, 3):
-                    if len(iteration) ** iterations > MOST_PATHS:
-                        raise TooMany
+                    if len(iteration) ** iterations > MAX_PATHS:
+                        raise TooManyPaths
                     ways += [
                         tuple(chain.from_iterable(runs)) for runs in product(iteration, repeat=iterations)
                     ]
         if not isinstance(node, Step):
             ways = [(("in", node.name), *way, ("out", node.name)) for way in ways]
-        if len(result) * len(ways) > MOST_PATHS:
-            raise TooMany
+        if len(result) * len(ways) > MAX_PATHS:
+            raise TooManyPaths
         result = [(*before, *way) for before in result for way in ways]
     return result
 
@@ -91,16 +91,16 @@ def random_paths(seed: int) -> tuple[tuple[StepNode, ...], list[Path], Random]:
         body = numbered(random_tree(random, 2, count()), count())
         try:
             return body, paths(body), random
-        except TooMany:
+        except TooManyPaths:
             continue
 
 
-def sound(
+def keep_correct(
     body: tuple[StepNode, ...], wanted: dict[int, str], ask: set[str], defined: bool, kept: dict[int, str]
 ) -> bool:
-    """Put into ``kept`` (reads and writes by position) and leave in ``ask`` (forks that decide by the value)
-    what a sound program may have: reads find a value on every path. Returns whether one is there at the
-    end."""
+    """Keep only accesses that a correct program may have, where every path to a read defines the value: put
+    reads and writes into ``kept`` (by position) and leave forks that decide by the value in ``ask``. Returns
+    whether the value is defined at the end."""
     for node in body:
         if not isinstance(node, Step) and not defined:
             ask.discard(node.name)
@@ -111,27 +111,27 @@ def sound(
                     kept[node.position] = "".join(ways)
                     defined = defined or "w" in ways
             case StepIf():
-                ends = [sound(arm.body, wanted, ask, defined, kept) for arm in node.arms]
+                ends = [keep_correct(arm.body, wanted, ask, defined, kept) for arm in node.arms]
                 defined = all(ends)
             case StepLoop():
                 ask.discard(node.name)
-                defined = sound(node.body, wanted, ask, defined, kept)
+                defined = keep_correct(node.body, wanted, ask, defined, kept)
     return defined
 
 
 def random_touches(body: tuple[StepNode, ...], random: Random) -> list[Touch]:
-    """Accesses of one value, as a sound program has them."""
+    """Random accesses to one value, as a correct program may have them."""
     wanted = {s.position: random.choice(("", "", "r", "w", "rw", "wr")) for s in steps(body)}
     first = {node.name: position for position, node in inside(body)}
     ask = {name for name in first if random.random() < 0.3}
     kept: dict[int, str] = {}
-    sound(body, wanted, ask, False, kept)
+    keep_correct(body, wanted, ask, False, kept)
     touches = [Touch(p, way == "w") for p, ways in kept.items() for way in ways]
     return touches + [Touch(first[name], False, decides=name) for name in ask]
 
 
 def inside(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
-    """Every ``if`` with a step in it, and the first."""
+    """Every ``if`` with a step in it, and the position of its first step."""
     for node in body:
         if isinstance(node, StepIf):
             first = next((s.position for arm in node.arms for s in steps(arm.body)), None)
@@ -144,8 +144,8 @@ def inside(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
 
 
 def kept_on(path: Path, touches: list[Touch]) -> set[int]:
-    """Indices of the path's events at which the value is kept: where it is touched, and from a write to
-    the last read before the next write."""
+    """Indices of the path's events at which the value is kept: at every access, and from a write to the last
+    read before the next write."""
     kept: set[int] = set()
     written: int | None = None
     for now, (kind, what) in enumerate(path):
@@ -166,8 +166,8 @@ def kept_on(path: Path, touches: list[Touch]) -> set[int]:
 @settings(max_examples=400, deadline=None)
 @given(st.integers(0, 1 << 40))
 def test_lifetimes_and_conflicts_are_those_of_all_paths(seed: int) -> None:
-    """The oracle walks every path. A position is in a lifetime exactly if the value is kept there on some
-    path, and two lifetimes meet exactly if two values are kept at once on some path."""
+    """Against a walk of every path: a position is in a lifetime exactly if the value is kept there on some
+    path, and two lifetimes overlap exactly if both values are kept at once on some path."""
     body, every, random = random_paths(seed)
     values = [random_touches(body, random) for _ in range(3)]
     control = scopes(body)

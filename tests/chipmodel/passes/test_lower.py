@@ -64,7 +64,7 @@ def words(commands: Iterable[Command]) -> list[str]:
             case Branch() | Repeat():
                 result.append(command.name)
             case Release() | Acquire():
-                pytest.fail("only several cores tell one another anything")
+                pytest.fail("only a program on several cores releases and acquires")
     return result
 
 

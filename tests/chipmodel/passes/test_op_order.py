@@ -18,29 +18,29 @@ def program(*body: Node, inputs: str = "x") -> Program:
 FORK = program(op("a", "x", "a"), op("b", "x", "b"), op("c", "a", "c"), op("y", "b c", "y"))
 
 
-def test_who_reads_comes_after_who_writes() -> None:
+def test_a_reader_follows_the_writer() -> None:
     assert dependencies(FORK.body) == ((), (), (0,), (1, 2))
 
 
-def test_who_overwrites_comes_after_all_who_read() -> None:
+def test_overwriting_follows_all_readers() -> None:
     body = (op("a", "x", "a"), op("b", "a", "b"), op("c", "a", "c"), op("d", "a", "d", overwrites="a"))
     assert dependencies(body) == ((), (0,), (0,), (0, 1, 2))
 
 
-def test_a_new_value_comes_after_the_readers_of_the_old_one() -> None:
-    """As in the body of a loop that carries ``a``: two read the old value, one writes, one reads the new."""
+def test_a_new_value_follows_the_readers_of_the_old_one() -> None:
+    """As in the body of a loop that carries ``a``: two ops read the old value, one writes."""
     body = (op("r1", "a", "b"), op("r2", "a", "c"), op("w", "x", "a"), op("r3", "a", "d"))
     assert dependencies(body) == ((), (), (0, 1), (2,))
 
 
-def test_a_branch_and_a_loop_are_nodes_with_all_that_is_below() -> None:
+def test_a_branch_or_loop_is_one_node_with_everything_below() -> None:
     branch = If("if", (Arm("yes", (op("c", "a", "c"),)), Arm("no", (op("n", "x", "c"),))), condition="b")
     loop = Loop("loop", 3, (op("d", "a c", "d"), op("e", "d", "a")), carried=("a",))
     body = (op("a", "x", "a"), op("b", "x", "b"), branch, loop, op("y", "a", "y"))
     assert dependencies(body) == ((), (), (0, 1), (0, 2), (3,))
 
 
-def test_a_concat_that_takes_an_input_is_its_last_reader() -> None:
+def test_a_concat_follows_all_other_readers_of_an_absorbed_input() -> None:
     concat = Op("j", "concat", op("j", "a", "y").work, ("a", "b"), ("y",), absorbs=("a",))
     assert dependencies((op("a", "x", "a"), op("c", "a", "c"), concat)) == ((), (0,), (0, 1))
 
@@ -52,7 +52,7 @@ def test_another_order_keeps_everything_else() -> None:
     assert in_order(other, names_in_order(FORK)) == FORK
 
 
-def test_lists_below_are_ordered_too() -> None:
+def test_arms_and_loop_bodies_are_ordered_too() -> None:
     arm = Arm("yes", (op("c", "a", "c"), op("d", "a", "d")))
     tree = program(op("a", "x", "a"), If("if", (arm,)), op("y", "a", "y"))
     names = ("a", "if", "d", "c", "y")
@@ -68,7 +68,7 @@ def test_lists_below_are_ordered_too() -> None:
         (("c", "a", "b", "y"), "'c' is ordered before 'a', which it must follow"),
     ],
 )
-def test_an_order_that_the_graph_does_not_allow(names: tuple[str, ...], what: str) -> None:
+def test_an_order_that_violates_a_dependency_is_refused(names: tuple[str, ...], what: str) -> None:
     with pytest.raises(BadInput, match=what):
         in_order(FORK, names)
 

@@ -1,4 +1,4 @@
-"""A network that runs again and again: what the loop around it is, by hand and on both machines."""
+"""Networks in steady state: the loop around them, by hand and on both simulators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from workloads.load import load
 from workloads.zoo import build
 
 STEPPED = 20_000
-"""Cycles that the stepper counts within a moment."""
+"""Cycles that the cycle-by-cycle simulator counts in about a second."""
 
 
 def chain(layers: int = 3, features: int = 64) -> Program:
@@ -52,7 +52,7 @@ def body_of(program: Program) -> tuple[Node, ...]:
     return loop.body
 
 
-def test_an_inference_is_a_iteration_that_has_its_slice_of_inputs_and_outputs() -> None:
+def test_an_inference_is_an_iteration_with_its_slices_of_inputs_and_outputs() -> None:
     one = chain()
     many = steady(one, 5)
     validate_program(many)
@@ -71,7 +71,7 @@ def test_an_inference_is_a_iteration_that_has_its_slice_of_inputs_and_outputs() 
     assert many.weight_bytes == one.weight_bytes
 
 
-def test_what_several_ops_touch_is_copied_first() -> None:
+def test_inputs_and_outputs_that_several_ops_touch_are_copied() -> None:
     """x is read twice, and y is an output that another op reads."""
     builder = ProgramBuilder("twice")
     x = builder.input("x", (1, 16))
@@ -91,7 +91,7 @@ def test_what_several_ops_touch_is_copied_first() -> None:
     check(many, LUNA_LIKE, "ping-pong")
 
 
-def test_names_that_are_taken_are_not_taken_again() -> None:
+def test_new_names_do_not_collide_with_existing_ones() -> None:
     builder = ProgramBuilder("names")
     x = builder.input("x", (1, 16))
     y = builder.elementwise("relu", "x.slice", [x], outputs=["x.now"])
@@ -102,14 +102,14 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
     assert {"x.now.2", "x.now", "x"} <= set(many.tensors)
 
 
-def test_what_is_input_and_output_has_two_stacks() -> None:
+def test_a_tensor_that_is_input_and_output_has_two_stacks() -> None:
     many = steady(replace(chain(), outputs=("x",)), 2)
     validate_program(many)
     assert (many.inputs, many.outputs) == (("x",), ("x.results",))
     check(many, LUNA_LIKE, "ping-pong")
 
 
-def test_what_cannot_be_repeated_is_refused() -> None:
+def test_wrong_inference_counts_and_names_are_refused() -> None:
     for count in (0, 1, 100_001):
         with pytest.raises(BadInput, match="no number of inferences"):
             steady(chain(), count)
@@ -133,7 +133,7 @@ def test_the_inferences_unrolled() -> None:
 
 
 def check(program: Program, chip: Chip, streamer: str) -> Planned:
-    """The plan, after the verifier and both machines, and not below the bound of the unrolled run."""
+    """The plan, verified, alike on both simulators, and not below the bound of the unrolled run."""
     planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert verify(program, planned.commands, chip) == ()
     trace = simulate(planned.commands, chip)
@@ -142,13 +142,13 @@ def check(program: Program, chip: Chip, streamer: str) -> Planned:
     return planned
 
 
-def test_where_everything_fits_no_inference_but_the_first_loads_weights() -> None:
+def test_where_everything_fits_only_the_first_inference_loads_weights() -> None:
     """Three layers of 256 x 256 on an array of 64 MACs that takes two rows at once: 2,048 cycles each.
 
     An input of 256 B takes 8 bursts of 16 + 8.7128 Psram clocks, each 1.25 core cycles, and 656 to set up;
-    an output 16 + 3.7616 clocks and 615. With loads at their own steps every further inference takes its
-    compute, the load of its input before, and the store of its output behind; ``exact`` has the input come
-    during the inference before, and stores the output in halves, the second of which is waited for.
+    an output 16 + 3.7616 clocks and 615. With loads at their own steps every further inference loads its
+    input, computes, and stores its output; ``exact`` loads the input during the previous inference, and
+    stores the output in halves, so that only the second half is waited for.
     """
     load_input, store = ceil(656 + 8 * 24.7128 * 1.25), ceil(615 + 8 * 19.7616 * 1.25)
     compute, half = 3 * 2048, ceil(615 + 4 * 19.7616 * 1.25)
@@ -163,8 +163,8 @@ def test_where_everything_fits_no_inference_but_the_first_loads_weights() -> Non
         assert result.trace.cycles == found.first_cycles + 5 * found.further_cycles
 
 
-def test_stacks_take_no_memory_but_a_slice() -> None:
-    """Twenty inputs and outputs of 64 B: whatever is there, they lie in Psram and pass slice by slice."""
+def test_a_stack_takes_the_memory_of_one_slice() -> None:
+    """Twenty inputs and outputs of 64 B: they lie in Psram and are moved slice by slice."""
     for streamer in ("sync", "exact:5"):
         planned = plan(PlanRequest(steady(chain(), 20), LUNA_LIKE, "large-first", streamer))
         assert max(b.bytes for b in planned.schedule.buffers.values() if b.kind != "weights") == 64
@@ -172,7 +172,7 @@ def test_stacks_take_no_memory_but_a_slice() -> None:
         assert not planned.schedule.striped
 
 
-def test_a_slice_of_which_strides_skip_rows_counts_those_that_are_read() -> None:
+def test_the_bound_counts_only_rows_of_a_slice_that_are_read() -> None:
     builder = ProgramBuilder("strides")
     x = builder.input("x", (1, 4, 8, 8))
     builder.output(builder.conv("c", x, 4, 1, stride=2))
@@ -181,8 +181,8 @@ def test_a_slice_of_which_strides_skip_rows_counts_those_that_are_read() -> None
     assert read_share(conv, "x", 5) == Fraction(4, 8)
 
 
-def test_half_of_the_weights_fit() -> None:
-    """Four layers of 4,352 B each in 14 KiB: two stay, and two pass through the rest."""
+def test_weights_stay_as_far_as_they_fit() -> None:
+    """Four layers of 4,352 B each in 14 KiB: two stay, the others are loaded again for each inference."""
     chip = with_memory(LUNA_LIKE, 14 * 1024)
     result = run(PlanRequest(steady(chain(4), 6), chip, "large-first", "exact"))
     found = steady_of(result)
@@ -216,7 +216,7 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
 
 @pytest.mark.parametrize("first", range(0, 12, 6))
 def test_random_programs_in_steady_state(first: int) -> None:
-    """Planned by three streamers on random chips: verified, alike on both machines, not below the bound."""
+    """Planned by three streamers on random chips: verified, alike on both simulators, not below the bound."""
     seen: Counter[str] = Counter()
     for seed in range(first, first + 6):
         program, chip = random_case(seed)

@@ -14,7 +14,7 @@ SIZES = {"x": 8, "y": 8, "a": 8, "b": 8, "c": 8, "h": 8, "small": 4}
 
 
 def op(name: str, reads: str, writes: str, *, over: str | None = None, weights: tuple[str, ...] = ()) -> Op:
-    """An op whose operands are letters apart by spaces, on the line that its name's number says."""
+    """An op with operands separated by spaces, on the line of the number in its name."""
     place = Place("w.yaml", int(name[-1]), 1)
     work = Vector(8, 8, 8)
     return Op(
@@ -37,7 +37,7 @@ def loop(*body: Node, carried: tuple[str, ...] = (), iterations: int = 3, name: 
 
 
 def chances(*numbers: tuple[int, int]) -> tuple[tuple[int, Fraction], ...]:
-    """Numbers of iterations with their shares."""
+    """Numbers of iterations with their probabilities."""
     total = sum(share for _, share in numbers)
     return tuple((iterations, Fraction(share, total)) for iterations, share in numbers)
 
@@ -47,10 +47,10 @@ def likely(*probabilities: str | None) -> If:
     return If("gate", tuple(arms), None, Place("w.yaml", 50, 1))
 
 
-WHOLE_FIRST = Vector(8, 8, 8, broadcast=(0,))
-"""Work whose every part reads all of its first operand."""
+BROADCAST_FIRST = Vector(8, 8, 8, broadcast=(0,))
+"""Work of which every part reads its whole first operand."""
 
-SOUND = {
+CORRECT = {
     "probabilities of all arms": program(likely("1/4", "3/4")),
     "probabilities of some arms": program(likely("1/4", None, "1/2")),
     "a loop with chances": program(
@@ -89,7 +89,7 @@ SOUND = {
     ),
 }
 
-BROKEN = {
+WRONG = {
     "read before defined": (program(op("o1", "b", "a"), op("o2", "x", "b")), 1, "nothing before defines"),
     "read and never defined": (program(op("o1", "c", "a")), 1, "'c', which nothing before defines"),
     "unknown tensor": (program(op("o1", "zz", "a")), 1, "unknown tensor 'zz'"),
@@ -224,7 +224,7 @@ BROKEN = {
         "at most 4",
     ),
     "written before it is read": (
-        program(op("o1", "x", "h"), loop(replace(op("o2", "h", "h"), work=WHOLE_FIRST), carried=("h",))),
+        program(op("o1", "x", "h"), loop(replace(op("o2", "h", "h"), work=BROADCAST_FIRST), carried=("h",))),
         2,
         "before it has read all of it",
     ),
@@ -237,13 +237,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("sound", SOUND.values(), ids=SOUND.keys())
-def test_sound(sound: Program) -> None:
+@pytest.mark.parametrize("sound", CORRECT.values(), ids=CORRECT.keys())
+def test_a_correct_program_passes(sound: Program) -> None:
     validate_program(sound)
 
 
-@pytest.mark.parametrize(("broken", "line", "part"), BROKEN.values(), ids=BROKEN.keys())
-def test_broken(broken: Program, line: int, part: str) -> None:
+@pytest.mark.parametrize(("broken", "line", "part"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_program_is_refused_at_its_line(broken: Program, line: int, part: str) -> None:
     with pytest.raises(BadInput) as raised:
         validate_program(broken)
     assert part in raised.value.what
@@ -257,7 +257,7 @@ def test_inputs_and_outputs_must_be_tensors(wrong: Program) -> None:
         validate_program(wrong)
 
 
-def test_an_unknown_name_suggests_a_near_one() -> None:
+def test_the_error_for_an_unknown_name_suggests_a_similar_one() -> None:
     tensors = {n: Tensor(n, 8) for n in ("image", "imgae", "out")}
     read = Op("o", "copy", Vector(8, 8, 8), ("imgae",), ("out",))
     with pytest.raises(BadInput) as raised:

@@ -1,4 +1,4 @@
-"""Plans as JSON: what is written reads back, and nothing malformed gets in or ends in a traceback."""
+"""Plan files: a written plan reads back, and every malformed one is refused with its position."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def test_random_plans_write_the_same_bytes_again_and_still_pass_the_check(seed: 
         ("[" * 100_000, "f.json: nested too deeply"),
     ],
 )
-def test_what_is_no_plan_at_all(text: str, message: str) -> None:
+def test_a_file_that_is_not_a_plan_is_refused(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refusal:
         read_plan(text, "f.json")
     assert str(refusal.value).startswith(message)
     assert "chipmodel simulate WORKLOAD --plan FILE" in refusal.value.hint
 
 
-def test_a_plan_of_too_many_loops_in_loops_is_refused() -> None:
+def test_a_plan_of_too_deeply_nested_loops_is_refused() -> None:
     inner = '{"dma_wait": "a", "op": "b"}'
     for _ in range(450):
         inner = '{"repeat": "a", "iterations": 1, "commands": [' + inner + "]}"
@@ -147,7 +147,7 @@ def test_a_plan_of_too_many_loops_in_loops_is_refused() -> None:
 
 
 def damaged(path: tuple[str | int, ...], value: object) -> str:
-    """The document with ``value`` at ``path``; ``DELETE`` takes the key out."""
+    """The document with ``value`` at ``path``; ``DELETE`` removes the key."""
     document = json.loads(TEXT)
     place: Any = document
     for step in path[:-1]:
@@ -265,7 +265,7 @@ def test_any_wrong_type_anywhere_is_refused_at_its_path_or_its_parents() -> None
                 continue
             refused += 1
             named = path_of(error)
-            # A reader looks no further than at the first fault, which may be in what was put there.
+            # The reader stops at the first mistake, which may be inside of the new value.
             assert spelled(path).startswith(named) or named.startswith(spelled(path)), (path, value)
             assert error.hint
     assert refused > 400

@@ -1,4 +1,4 @@
-"""A spinner for slow work on a terminal, and not a byte otherwise."""
+"""A spinner for slow work on a terminal, and no output otherwise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wait_for(stream: Terminal, text: str) -> None:
         time.sleep(0.01)
 
 
-def test_slow_work_says_what_it_does_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_work_shows_a_message_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with stage("planning resnet18"):
         wait_for(terminal, "planning")
@@ -43,14 +43,14 @@ def test_slow_work_says_what_it_does_until_it_is_done(monkeypatch: pytest.Monkey
     assert terminal.getvalue() == ended
 
 
-def test_names_are_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_not_interpreted_as_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with stage("reading [/b][red]w.yaml :x:"):
         wait_for(terminal, "reading")
     assert "reading [/b][red]w.yaml :x:" in terminal.getvalue()
 
 
-def test_quick_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0.05)
     with stage("planning"):
@@ -75,7 +75,7 @@ def test_an_error_passes_through_and_ends_the_spinner(monkeypatch: pytest.Monkey
     assert terminal.getvalue() == ended
 
 
-def test_off_a_terminal_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_shown_off_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)

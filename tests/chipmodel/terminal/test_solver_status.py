@@ -1,4 +1,4 @@
-"""The line that follows a packer: on a terminal only, gone at the end."""
+"""The status line of a solver: on a terminal only, removed at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_it_says_elapsed_best_bound_and_gap() -> None:
+def test_the_line_has_elapsed_time_best_bound_and_gap() -> None:
     line = SolverStatus()
     assert "no plan yet" in line.line()
     line.update(1_050_624, 1_048_576, "searching")
@@ -28,7 +28,7 @@ def test_it_says_elapsed_best_bound_and_gap() -> None:
     assert line.line().endswith("no plan yet")
 
 
-def test_on_a_terminal_it_follows_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_it_is_updated_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
@@ -45,7 +45,7 @@ def test_on_a_terminal_it_follows_and_goes(monkeypatch: pytest.MonkeyPatch) -> N
     assert terminal.getvalue() == ended
 
 
-def test_quick_work_and_work_off_a_terminal_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_work_and_work_off_a_terminal_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         if not stream.isatty():

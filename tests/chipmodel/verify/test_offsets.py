@@ -18,7 +18,7 @@ def test_a_correct_plan() -> None:
     assert check(Problem((A, B, C), 150), Plan({"a": 0, "b": 100, "c": 0})) == ()
 
 
-def test_an_overlap_names_both_buffers_their_bytes_and_lifetimes() -> None:
+def test_an_overlap_names_both_buffers_their_bytes_and_times() -> None:
     (fault,) = check(Problem((A, B), 200), Plan({"a": 0, "b": 60}))
     assert fault == ("buffers 'a' and 'b' share bytes [60, 100) while both are alive: [0, 2) and [1, 3)")
 
@@ -33,7 +33,7 @@ def test_missing_negative_misaligned_and_too_high_offsets() -> None:
     ]
 
 
-def test_touching_is_not_overlapping() -> None:
+def test_adjacent_buffers_do_not_overlap() -> None:
     assert check(Problem((A, B), 150), Plan({"a": 0, "b": 100})) == ()
     assert check(Problem((A, C), 100), Plan({"a": 0, "c": 0})) == ()
 

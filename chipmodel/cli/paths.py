@@ -47,11 +47,11 @@ def weighed_run(
 ) -> Result:
     """``run`` along ``choices``, or along the best or worst path that they leave, with what all paths cost.
     Raises BadInput where that path is not a choice for each ``if`` and ``loop``."""
-    from chipmodel.paths.run import Effort, with_paths
+    from chipmodel.paths.run import PathEffort, with_paths
 
     result = run(choices)
     with stage(f"weighing the paths of {result.program.name}"):
-        weighed = with_paths(result, choices, Effort(samples, seed))
+        weighed = with_paths(result, choices, PathEffort(samples, seed))
     if word is None:
         return weighed
     return _again(run, weighed, word)

@@ -42,8 +42,8 @@ def walked(tree: CommandBlock, chip: Chip) -> PathSet:
 
 def agrees(commands: tuple[Command, ...], tree: CommandBlock, chip: Chip) -> Counter[str]:
     """Assert that every number equals the enumeration's; return which of ``KINDS`` the case is."""
-    ways = walked(tree, chip)
-    (end,) = ways.ends.values()
+    found = walked(tree, chip)
+    (end,) = found.ends.values()
     paths = [*every_path(tree)]
     cycles = [path.cycles(chip) for path in paths]
     assert len(paths) == count_paths(tree)
@@ -57,9 +57,9 @@ def agrees(commands: tuple[Command, ...], tree: CommandBlock, chip: Chip) -> Cou
     for path in paths:
         for name, choice in path.decided:
             runs[f"{name} {choice}"] += path.probability
-    for (name, arm), spent in ways.parts.items():
-        assert arm is None or spent.runs == runs[f"{name} {arm}"]
-        assert spent.least * spent.runs <= spent.cycles <= spent.most * spent.runs
+    for (name, arm), totals in found.parts.items():
+        assert arm is None or totals.runs == runs[f"{name} {arm}"]
+        assert totals.least * totals.runs <= totals.cycles <= totals.most * totals.runs
     phase = chip.psram.collision == "phase"
     return Counter(
         tried=1,
@@ -156,7 +156,7 @@ def _likely(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
     return tuple(result)
 
 
-def test_random_programs_up_to_four_deep() -> None:
+def test_random_programs_nested_up_to_four_deep() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
         random = Random(seed)
@@ -199,14 +199,14 @@ def test_by_hand() -> None:
         {"g": {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}},
         {"l": ((3, Fraction(1, 3)), (0, Fraction(1, 6)), (1, Fraction(1, 2)))},
     )
-    ways = walked(weighted_tree(commands, chances, {}), PLAIN)
-    (end,) = ways.ends.values()
+    paths = walked(weighted_tree(commands, chances, {}), PLAIN)
+    (end,) = paths.ends.values()
     assert (end.least, end.most) == (5 + 4, 5 + 30 + 21)
     assert end.cycles == 5 + Fraction(30 + 12, 4) + 7 * Fraction(3, 2)
     assert by_name(end.quickest) == {"g": (("fast", 1),), "l": (("0", 1),)}
     assert by_name(end.slowest) == {"g": (("slow", 1),), "l": (("3", 1),)}
-    assert ways.parts["g", "slow"] == PartTotals(Fraction(1, 4), Fraction(30, 4), 30, 30)
-    assert ways.parts["l", None] == PartTotals(Fraction(3, 2), Fraction(21, 2), 7, 7)
+    assert paths.parts["g", "slow"] == PartTotals(Fraction(1, 4), Fraction(30, 4), 30, 30)
+    assert paths.parts["l", None] == PartTotals(Fraction(3, 2), Fraction(21, 2), 7, 7)
 
 
 def test_transfers_in_flight_at_the_end_count() -> None:
@@ -237,7 +237,7 @@ def test_work_grows_with_the_tree_and_not_with_its_paths() -> None:
     assert used(10, 1_000_000) == used(10, 2)
 
 
-def test_a_long_loop_is_a_multiplication() -> None:
+def test_a_long_loop_costs_one_iteration_of_analysis() -> None:
     commands = (Repeat("l", 1_000_000, (gate("g"),)),)
     (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()
     assert end.cycles == 17_000_000
@@ -245,7 +245,7 @@ def test_a_long_loop_is_a_multiplication() -> None:
     assert by_name(end.slowest) == {"l": (("1000000", 1),), "g": (("slow", 1_000_000),)}
 
 
-def test_too_many_states_are_refused() -> None:
+def test_analysis_beyond_its_budget_is_refused() -> None:
     tree = weighted_tree((compute("c", 5), gate("g")), Chances(), {})
     with pytest.raises(AnalysisTooCostly):
         ExactAnalysis(PLAIN, AnalysisBudget(2, PLENTY)).all_paths(tree)
@@ -262,7 +262,7 @@ def test_a_fixed_decision_is_certain_and_an_arm_of_no_probability_never_runs() -
     assert end.least == end.most == end.cycles == 30
 
 
-def test_runs_of_decisions() -> None:
+def test_decisions_by_name_are_runs_of_equal_choices() -> None:
     iteration = ConcatenatedDecisions(
         Decision("a", "x"), ConcatenatedDecisions(Decision("b", "p"), Decision("b", "q"))
     )

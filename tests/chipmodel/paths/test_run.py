@@ -32,7 +32,7 @@ def weigh(commands: tuple[Command, ...], effort: PathEffort | None = None, **cho
     return paths
 
 
-def test_exact() -> None:
+def test_exact_costs_by_hand() -> None:
     paths = weigh(COMMANDS)
     assert paths.method == "exact"
     assert paths.expected == 64

@@ -34,6 +34,7 @@ class OpOnChip:
         self.rows, self.channels = op.work.rows, op.work.channels
         self.least = least_cycles(chip.npu, op)
         self._npu: dict[tuple[int, int], int] = {}
+        self._repeated: dict[str, int] = {}
 
     def npu(self, stripes: int, slices: int) -> int:
         """The least NPU cycles that at least so many stripes and slices add."""
@@ -41,6 +42,16 @@ class OpOnChip:
         if key not in self._npu:
             self._npu[key] = least_cycles(self.chip.npu, self.op, *key) - self.least
         return self._npu[key]
+
+
+    def repeated_rows(self, name: str) -> int:
+        """How many rows of the op read the same part of an input as the row before. A stripe that begins with
+        such a row may read the same as the stripe before it, which is then not loaded again."""
+        if name not in self._repeated:
+            index, channels = self.op.inputs.index(name), Interval(0, self.channels)
+            parts = (self.op.reads(index, Interval(r, r + 1), channels) for r in range(self.rows))
+            self._repeated[name] = sum(a == b for a, b in pairwise(parts))
+        return self._repeated[name]
 
 
 class StreamedTiling:
@@ -73,14 +84,15 @@ class StreamedTiling:
         return {self.op.reads(index, e, whole) if rows else self.op.reads(index, whole, e) for e in ends}
 
     def halo(self) -> int:
-        """The least bytes of the first input that two neighbouring stripes both read."""
+        """The least bytes of the first input that two neighbouring stripes both load."""
         work = self.op.work
         if not isinstance(work, Conv | Pool) or work.window.transposed or work.batch > 1:
             return 0
         name = self.op.inputs[0]
         if name in self.kept or not self.program.tensors[name].bytes:
             return 0
-
+        if self.on_chip.repeated_rows(name):
+            return 0
         each = [work.window.input_rows(Interval(row, row + 1)) for row in range(self.rows)]
         least = min((max(0, a.stop - b.start) for a, b in pairwise(each)), default=0)
         return self.program.tensors[name].bytes * least // work.window.in_h
@@ -132,18 +144,18 @@ class StreamedTiling:
 
     def set_ups(self, stripes: int, slices: int) -> Fraction:
         """DMA cycles of all set-ups but one for each tensor: each different part has one of its own."""
-        loads = sum(
-            (1 if stripes_alike else stripes) * (1 if slices_alike else slices) - 1
-            for _, stripes_alike, slices_alike in self._reads
-        )
-        loads += (slices - 1) * bool(self.weights)
+        loads = (slices - 1) * bool(self.weights)
+        for name, (_, stripes_alike, slices_alike) in zip(self.loads, self._reads, strict=True):
+            parts = 1 if stripes_alike else max(1, stripes - self.on_chip.repeated_rows(name))
+            loads += parts * (1 if slices_alike else slices) - 1
         stores = len(self.stores) * (stripes * slices - 1)
         costs = self.on_chip.costs
         return loads * Fraction(costs.load_once) + stores * Fraction(costs.store_once)
 
     def inputs_again(self, slices: int) -> int:
-        """Bytes of inputs that are loaded again for each slice but the first."""
-        return sum(size for size, _, alike in self._reads if alike) * (slices - 1)
+        """Bytes of inputs that several stripes load again for each slice but the first."""
+        again = sum(size for size, stripes_alike, alike in self._reads if alike and not stripes_alike)
+        return again * (slices - 1)
 
     def tile_bytes(self, stripes: int, slices: int) -> int:
         """Bytes of the largest tile with at most so many stripes and slices, at least."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 from random import Random
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles, read_share
@@ -134,6 +134,7 @@ def random_tiling(seed: int) -> RealTiling | None:
 
 @settings(max_examples=500, deadline=None)
 @given(st.integers(0, 10**6))
+@example(10040)  # two rows of which each reads both input rows: they are not loaded again
 def test_every_real_tiling_costs_at_least_as_much_as_some_option(seed: int) -> None:
     """One buffer for each operand: a second one only takes more."""
     real = random_tiling(seed)
@@ -184,6 +185,17 @@ def test_stripes_of_a_convolution_by_hand() -> None:
     assert costs == [(24 + 4, 0, 3 * (10 + 5 + 16)), (24 + 8, 0, 10 + 5 + 16), (32 + 16, 0, 0)]
     assert [option[:-1] for option in options_within(40, 1)] == costs[:2]
     assert [option[:-1] for option in options_within(20, 1)] == costs[:1]
+
+
+def test_stripes_that_read_the_same_input_rows_load_them_once() -> None:
+    """Each of two rows reads both input rows, 8 bytes, for two channels of 18 bytes of weights. With two
+    stripes and two slices, outermost, x and each slice are loaded once, and y is stored in four parts."""
+    builder = ProgramBuilder("small")
+    builder.output(builder.conv("y", builder.input("x", (1, 2, 2, 2)), 2, 3, pad=1, bias=False))
+    program = builder.build()
+    (op,) = ops(program.body)
+    found = stripe_options(StreamedTiling(OpOnChip(program, PLAIN, op), frozenset(), True, 1 << 20))
+    assert found[0][:-1] == (8 + 2, 0, 10 + 3 * 5)
 
 
 def test_bytes_that_move_while_stripes_compute_by_hand() -> None:

@@ -8,6 +8,7 @@ from math import ceil
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import window_time_bound
+from chipmodel.bounds.residency import residency_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound, Unit
@@ -41,9 +42,6 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency:
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs)),
     ]
     if residency:
-        # Here, as it builds a matrix for a solver, which most commands do not need.
-        from chipmodel.bounds.residency import residency_bound
-
         found.append(residency_bound(program, chip, path))
     return max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
 

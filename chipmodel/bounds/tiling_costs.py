@@ -43,7 +43,6 @@ class OpOnChip:
             self._npu[key] = least_cycles(self.chip.npu, self.op, *key) - self.least
         return self._npu[key]
 
-
     def repeated_rows(self, name: str) -> int:
         """How many rows of the op read the same part of an input as the row before. A stripe that begins with
         such a row may read the same as the stripe before it, which is then not loaded again."""

@@ -1,4 +1,4 @@
-"""Every path through weighed commands, one by one: the oracle of ``paths_exact`` and ``paths_sample``."""
+"""Enumerate every path through a weighted tree: the oracle of the exact and the sampled analysis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk
 from chipmodel.model.path_costs import Runs
-from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
+from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode, WeightedBranch, WeightedLoop
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,21 @@ class Path:
         return {name: tuple(listed) for name, listed in runs.items()}
 
 
-def every_path(block: Block) -> Iterator[Path]:
+def every_path(block: CommandBlock) -> Iterator[Path]:
     """All paths; each node again on each iteration."""
     for parts in product(*([*_ways(node)] for node in block.nodes)):
         yield _joined(parts)
 
 
-def _ways(node: Stretch | Choice | Iterations) -> Iterator[Path]:
+def _ways(node: PathNode) -> Iterator[Path]:
     match node:
-        case Stretch():
+        case CommandSegment():
             yield Path(node.commands, (), Fraction(1))
-        case Choice():
-            for option in node.options:
-                for path in every_path(option.body):
-                    yield _decided(node.name, option.name, option.probability, path)
-        case Iterations():
+        case WeightedBranch():
+            for arm in node.arms:
+                for path in every_path(arm.body):
+                    yield _decided(node.name, arm.name, arm.probability, path)
+        case WeightedLoop():
             body = [*every_path(node.body)]
             for iterations, chance in node.chances:
                 for parts in product(body, repeat=iterations):

@@ -1,4 +1,4 @@
-"""Cycles that the ops of a program take on several cores at least, whichever runs what."""
+"""Lower bound on the cycles of a program's ops on several cores, for every assignment of ops to cores."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from chipmodel.model.program import Op, Program, ops
 
 
-def spread(program: Program, cores: int, cycles: Mapping[str, int]) -> int:
-    """Cycles from the first op to the end of the last, for every partition on ``cores`` NPUs, where each op
-    takes ``cycles``, of all of its runs together; ops without are not run.
+def least_compute_cycles(program: Program, cores: int, cycles: Mapping[str, int]) -> int:
+    """Cycles from the start of the first op to the end of the last one on ``cores`` NPUs, at least.
 
-    The larger of two: no split of the sum is fairer than an equal share; and an op of the outermost body
-    begins when all that it reads is made. An ``if`` or ``loop`` runs on one core, from its first op to its
-    last, but what it reads may come in the midst of it: it ends neither before that, nor before the sum of
-    its own.
+    ``cycles`` has the total of all runs of each op; ops that are not in it do not run. The larger of two
+    bounds: an equal share of the sum; and the longest chain of nodes of the outermost body, where each begins
+    when its inputs are made. An ``if`` or ``loop`` runs on one core, but may wait for its inputs in the
+    middle: it ends neither before they are made, nor before the sum of its own cycles.
     """
     longest = 0
     made: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What a run of an op needs at least, however a plan cuts it."""
+"""The least cycles and bytes of one run of an op, for any division into stripes and slices."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from chipmodel.npu.cycles import busy_cycles
 
 
 def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
-    """Core cycles of ``op`` in at least so many stripes and slices: parts may run across the borders of
-    images, groups and directions and so share the padding that each of those has in the whole op."""
+    """The least cycles of ``op`` on the NPU in at least so many stripes and slices. A tile may span several
+    images, groups or directions, and so needs padding once where the whole op needs it for each of them."""
     if op.cycles is not None:
         return op.cycles
     if op.absorbs:
-        return 0  # all of its inputs may lie in its output already, or nearly all
-    works = (op.work, _borderless(op.work))
+        return 0  # its inputs may already lie in place in its output
+    works = (op.work, _merged(op.work))
     return min(busy_cycles(npu, op, work, stripes, slices) for work in works)
 
 
-def _borderless(work: Work) -> Work:
-    """As many multiply-accumulates as one image, one group, one product or one direction."""
+def _merged(work: Work) -> Work:
+    """The same number of multiply-accumulates in one image, group, product or direction."""
     match work:
         case Conv():
             groups = work.groups if work.depthwise else 1
@@ -50,14 +50,15 @@ def _one_way(work: Recurrent) -> Recurrent:
 
 
 def written_share(op: Op, name: str, times: int) -> Fraction:
-    """The share of tensor ``name`` that ``op`` writes, of the slices of a loop at most one an iteration."""
+    """The share of tensor ``name`` that ``op`` writes in ``times`` runs: of a tensor that is sliced by a loop
+    at most one slice in each."""
     if name not in op.outputs or op.allocates:
         return Fraction(0)
     return Fraction(min(times, op.slices), op.slices) if name == op.sliced else Fraction(1)
 
 
 def read_share(op: Op, name: str, times: int) -> Fraction:
-    """The share of tensor ``name`` that ``op`` reads row by row: strides may jump over rows."""
+    """The least share of tensor ``name`` that ``op`` reads in ``times`` runs; strides may skip rows."""
     if name not in op.inputs:
         return Fraction(0)
     if name == op.sliced:

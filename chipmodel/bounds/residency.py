@@ -1,9 +1,9 @@
-"""A program's run along a path as the question of ``solvers.residency.problem``, and its bound.
+"""Lower bound on cycles from what can stay in SharedMemory, by the solver of ``solvers.residency``.
 
-It holds for every plan in which, while an op runs, each of its tensors lies whole in SharedMemory or passes
-through in stripes, as all plans here do; the bound of ``windows`` allows any bytes to stay. All cycles and
-bytes are the least that a plan may have: one set-up for all that a touch reads, no halo, one row or one
-output channel at a time.
+It holds for every plan in which, while an op runs, each of its tensors lies whole in SharedMemory or is
+streamed through it in stripes, as in all plans of this project; the window bound lets any bytes stay. All
+cycles and bytes are the least that a plan may have: one set-up for all that a run of an op reads of a tensor,
+no halo, one row or one output channel at a time. A *touch* is a run of an op that uses an item.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import groupby, islice
 from math import ceil
 
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
-from chipmodel.bounds.program_windows import Costs
+from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.bounds.stripe_options import options
-from chipmodel.bounds.tiling_costs import largest, last
+from chipmodel.bounds.tiling_costs import OpOnChip, last_tile_bytes, most_tile_bytes
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
@@ -31,34 +31,38 @@ from solvers.residency.problem import (
     ResidencyStep,
 )
 
-CLOSE = 0.001
-"""A step that takes no more than this part longer than it computes is bound by the NPU."""
-LONG, NEAR = 160, 32
-"""In a longer run loads come so many visits early in detail: DenseNet-121 takes 25 s instead of 52."""
-MOST_VISITS = 400
-"""A longer run has no such bound: pairs of a load and an interval grow with the square."""
+NPU_BOUND_TOLERANCE = 0.001
+"""A step that takes up to this share longer than it computes counts as bound by the NPU (assumed: beyond the
+solver's rounding errors)."""
+LONG_RUN_STEPS = 160
+LONG_RUN_HORIZON = 32
+"""In runs of more than ``LONG_RUN_STEPS`` ops, how many steps early a load is modelled in detail; measured:
+DenseNet-121 takes 25 s instead of 52 s with the solver's own ``HORIZON``."""
+MAX_STEPS = 400
+"""Runs of ops on a path up to which there is a bound; the solver's problem grows with the square of them."""
 
 
 def residency_bound(
     program: Program, chip: Chip, path: Mapping[str, str], nodes: int = MAX_NODES
 ) -> TimeBound | None:
-    """Cycles that no plan beats along ``path``, in seconds; None where this bound says nothing: several
-    cores, a very long run, or tensors that are read or made slice by slice."""
+    """The least cycles of any plan along ``path``, found in seconds. None where this bound does not apply:
+    several cores, a very long run, or tensors that are read or made slice by slice."""
     problem = residency_problem(program, chip, path)
     if problem is None:
         return None
-    horizon = HORIZON if len(problem.steps) <= LONG else NEAR
+    horizon = HORIZON if len(problem.steps) <= LONG_RUN_STEPS else LONG_RUN_HORIZON
     found = solve_residency(problem, nodes, horizon=horizon)
     cycles = ceil(found.bound)
-    names = list(islice(program.ops_along(path), MOST_VISITS))
-    return TimeBound(cycles, tuple(_bindings(problem, found, [op.name for op in names])))
+    names = [op.name for op in islice(program.ops_along(path), MAX_STEPS)]
+    return TimeBound(cycles, tuple(_bindings(problem, found, names)))
 
 
 def _bindings(problem: ResidencyProblem, found: ResidencyFound, names: list[str]) -> Iterator[Binding]:
-    """Neighbouring steps of one unit: the DMA engine where a step takes longer than its op computes."""
+    """Join neighbouring steps that the same unit bounds: the DMA engine where a step takes longer than its op
+    computes."""
     steps = zip(names, problem.steps, found.durations, strict=False)
     timed = [
-        ("npu" if duration <= step.cycles * (1 + CLOSE) else "dma", name, duration)
+        ("npu" if duration <= step.cycles * (1 + NPU_BOUND_TOLERANCE) else "dma", name, duration)
         for name, step, duration in steps
     ]
     if timed:
@@ -71,18 +75,18 @@ def _bindings(problem: ResidencyProblem, found: ResidencyFound, names: list[str]
 
 
 def residency_problem(program: Program, chip: Chip, path: Mapping[str, str]) -> ResidencyProblem | None:
-    """The question for one run along ``path``, with the least of all costs."""
+    """The problem for one run along ``path``, with the least of all costs; None as ``residency_bound``."""
     if chip.cores > 1:
         return None
-    run = list(islice(program.ops_along(path), MOST_VISITS + 1))
-    if len(run) > MOST_VISITS or any(op.sliced is not None or op.allocates for op in run):
+    run = list(islice(program.ops_along(path), MAX_STEPS + 1))
+    if len(run) > MAX_STEPS or any(op.sliced is not None or op.allocates for op in run):
         return None
-    return _Run(program, chip, run).problem()
+    return _ProblemBuilder(program, chip, run).problem()
 
 
 @dataclass
-class _Tensor:
-    """One definition of a tensor, or a block of weights: its touches so far."""
+class _ItemSoFar:
+    """One definition of a tensor, or a block of weights, with a value of each list for each touch."""
 
     name: str
     made: bool
@@ -96,123 +100,126 @@ class _Tensor:
     absorbed: int | None = None
 
 
-def _inside(item: ResidencyItem, visit: int) -> bool:
-    """Whether its bytes may be those of another item."""
-    return item.absorbed is not None and visit > item.absorbed
+def _inside_another(item: ResidencyItem, step: int) -> bool:
+    """Whether the item may lie within the bytes of another one."""
+    return item.absorbed is not None and step > item.absorbed
 
 
-class _Run:
+class _ProblemBuilder:
     def __init__(self, program: Program, chip: Chip, run: list[Op]) -> None:
         self.program, self.chip, self.run = program, chip, run
-        self.costs = Costs(chip)
-        self.tensors: list[_Tensor] = []
+        self.costs = LeastTransferCosts(chip)
+        self.items: list[_ItemSoFar] = []
         self.current: dict[str, int] = {}
+        """By tensor, the index of its newest definition."""
         self.blocks: dict[tuple[str, ...], int] = {}
+        """By weights, the index of their block."""
         self.overlays: list[InPlaceItems] = []
         self.touched: list[list[int]] = [[] for _ in run]
+        """By step, the items that it touches."""
 
     def problem(self) -> ResidencyProblem:
-        for visit, op in enumerate(self.run):
-            self._reads(visit, op)
-            self._weights(visit, op)
-            self._writes(visit, op)
+        for step, op in enumerate(self.run):
+            self._add_inputs(step, op)
+            self._add_weights(step, op)
+            self._add_outputs(step, op)
         for name in self.program.outputs:
-            if name in self.current and self.tensors[self.current[name]].made:
-                self._output(self.current[name])
-        items = tuple(self._item(index) for index in range(len(self.tensors)))
+            if name in self.current and self.items[self.current[name]].made:
+                self.items[self.current[name]].ends = True
+        items = tuple(self._item(index) for index in range(len(self.items)))
         steps = tuple(ResidencyStep(least_cycles(self.chip.npu, op)) for op in self.run)
         capacity = self.chip.shared_memory.bytes
         sizes = [item.bytes for item in items]
-        ways = (self._options(visit, op, items, sizes) for visit, op in enumerate(self.run))
-        every = tuple(option for some in ways for option in some)
+        options_of = (self._options(step, op, items, sizes) for step, op in enumerate(self.run))
+        every = tuple(option for each_step in options_of for option in each_step)
         each = min(self.costs.load_each, self.costs.store_each)
         return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every, each=each)
 
     def _options(
-        self, visit: int, op: Op, items: tuple[ResidencyItem, ...], sizes: list[int]
+        self, step: int, op: Op, items: tuple[ResidencyItem, ...], sizes: list[int]
     ) -> Iterator[PassingOption]:
-        touched = [i for i in self.touched[visit] if items[i].whole]
-        named = {self.tensors[i].name: i for i in touched}
+        touched = [i for i in self.touched[step] if items[i].whole]
+        named = {self.items[i].name: i for i in touched}
         if len(named) == len(touched):
-            blocks = [items[i] for i in self.touched[visit] if not items[i].whole]
+            blocks = [items[i] for i in self.touched[step] if not items[i].whole]
             once = all(len(block.touches) == 1 for block in blocks)
-            apart = [0 if _inside(item, visit) else size for item, size in zip(items, sizes, strict=True)]
-            yield from options(self.program, self.chip, visit, op, named, apart, once)
+            own = [
+                0 if _inside_another(item, step) else size for item, size in zip(items, sizes, strict=True)
+            ]
+            yield from options(OpOnChip(self.program, self.chip, op), step, named, own, weights=once)
 
-    def _reads(self, visit: int, op: Op) -> None:
+    def _add_inputs(self, step: int, op: Op) -> None:
         for name in dict.fromkeys(op.inputs):
             if not self.program.tensors[name].bytes:
                 continue
             if name not in self.current:
-                self._begin(name, made=False)
+                self._define(name, made=False)
             size = int(self.program.tensors[name].bytes * read_share(op, name, 1))
-            self._touch(self.current[name], visit, size, *self._passing(op, name))
+            self._touch(self.current[name], step, size, *self._stripe_bytes(op, name))
 
-    def _weights(self, visit: int, op: Op) -> None:
+    def _add_weights(self, step: int, op: Op) -> None:
         size = self.program.block_bytes(op)
         if not size:
             return
         key = tuple(op.weights)
         if key not in self.blocks:
-            self.blocks[key] = len(self.tensors)
-            self.tensors.append(_Tensor("weights of " + op.name, made=False))
+            self.blocks[key] = len(self.items)
+            self.items.append(_ItemSoFar("weights of " + op.name, made=False))
         least = -(-size // max(1, op.work.channels))
-        self._touch(self.blocks[key], visit, size, least, least)
+        self._touch(self.blocks[key], step, size, least, least)
 
-    def _writes(self, visit: int, op: Op) -> None:
+    def _add_outputs(self, step: int, op: Op) -> None:
         under = [self.current[n] for n in dict.fromkeys((*op.absorbs, op.overwrites)) if n in self.current]
         for name in op.outputs:
             if not self.program.tensors[name].bytes:
                 continue
-            index = self._begin(name, made=True)
-            self._touch(index, visit, 0, *self._passing(op, name))
+            index = self._define(name, made=True)
+            self._touch(index, step, 0, *self._stripe_bytes(op, name))
             share = written_share(op, name, 1)
-            self.tensors[index].store = self.costs.store(int(self.program.tensors[name].bytes * share))
+            self.items[index].store = self.costs.store(int(self.program.tensors[name].bytes * share))
         if under and op.outputs and op.outputs[0] in self.current:
-            self.overlays.append(InPlaceItems(visit, tuple(under), self.current[op.outputs[0]]))
+            self.overlays.append(InPlaceItems(step, tuple(under), self.current[op.outputs[0]]))
             for index in under:
-                self.tensors[index].absorbed = visit
+                self.items[index].absorbed = step
 
-    def _begin(self, name: str, made: bool) -> int:
-        self.current[name] = len(self.tensors)
-        self.tensors.append(_Tensor(name, made))
+    def _define(self, name: str, made: bool) -> int:
+        self.current[name] = len(self.items)
+        self.items.append(_ItemSoFar(name, made))
         return self.current[name]
 
-    def _touch(self, index: int, visit: int, size: int, passing: int, ending: int) -> None:
-        tensor = self.tensors[index]
-        if tensor.touches and tensor.touches[-1] == visit:
+    def _touch(self, index: int, step: int, size: int, passing: int, ending: int) -> None:
+        item = self.items[index]
+        if item.touches and item.touches[-1] == step:
             return
-        self.touched[visit].append(index)
-        tensor.touches.append(visit)
-        tensor.reads.append(size)
-        tensor.loads.append(self.costs.load(size) if size else Fraction(0))
-        tensor.passing.append(passing)
-        tensor.ending.append(ending)
+        self.touched[step].append(index)
+        item.touches.append(step)
+        item.reads.append(size)
+        item.loads.append(self.costs.load(size) if size else Fraction(0))
+        item.passing.append(passing)
+        item.ending.append(ending)
 
-    def _passing(self, op: Op, name: str) -> tuple[int, int]:
+    def _stripe_bytes(self, op: Op, name: str) -> tuple[int, int]:
+        """The least bytes of a streamed tensor while the op runs, and at its end."""
         one = frozenset((name,))
-        return largest(self.program, op, one, 1, 1), last(self.program, op, one)
-
-    def _output(self, index: int) -> None:
-        self.tensors[index].ends = True
+        return most_tile_bytes(self.program, op, one, 1, 1), last_tile_bytes(self.program, op, one)
 
     def _item(self, index: int) -> ResidencyItem:
-        tensor = self.tensors[index]
+        known = self.items[index]
         weights = index in self.blocks.values()
-        size = max(tensor.reads) if weights else self.program.tensors[tensor.name].bytes
-        later = tensor.reads[1:] if tensor.made else []
-        store = tensor.store if tensor.ends else self.costs.store(min(later, default=0))
+        size = max(known.reads) if weights else self.program.tensors[known.name].bytes
+        later = known.reads[1:] if known.made else []
+        store = known.store if known.ends else self.costs.store(min(later, default=0))
         return ResidencyItem(
-            tensor.name,
+            known.name,
             size,
-            tuple(tensor.touches),
-            tuple(tensor.loads),
-            tuple(tensor.reads),
-            tuple(tensor.passing),
-            tensor.made,
+            tuple(known.touches),
+            tuple(known.loads),
+            tuple(known.reads),
+            tuple(known.passing),
+            known.made,
             store,
-            tensor.ends,
+            known.ends,
             whole=not weights,
-            absorbed=tensor.absorbed,
-            ending=tuple(tensor.ending),
+            absorbed=known.absorbed,
+            ending=tuple(known.ending),
         )

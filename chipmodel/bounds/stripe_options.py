@@ -1,11 +1,11 @@
-"""Ways in which tensors may pass through SharedMemory during an op, each with the least that it costs.
+"""Options to stream tensors through SharedMemory during an op, each with the least that it costs.
 
-A way stands for all cuts into so many stripes of rows and slices of channels: it takes the bytes of the
-smallest of those, and the transfers and NPU cycles of the fewest. So whatever a plan does, one of them needs
-no more, and costs no more.
+An option stands for all tilings within a range of numbers of stripes (of rows) and slices (of channels): it
+takes the bytes of the smallest tiles in that range, and the transfers and NPU cycles of the fewest. So for
+any plan some option takes no more memory and costs no more.
 
-What moves while a tile computes takes memory that the tile's own operands do not. So of a cut that just fits
-little moves meanwhile: over n tiles at most n times the memory, less what all tiles take together.
+Data that move while a tile computes take memory that the tile's own operands leave free: over n tiles at most
+n times the memory, less the bytes of all tiles. So in a tiling that just fits little moves meanwhile.
 """
 
 from __future__ import annotations
@@ -15,143 +15,147 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from chipmodel.bounds.tiling_costs import Case, Cut, Facts, last
-from chipmodel.chip.chip import Chip
-from chipmodel.model.program import Op, Program
+from chipmodel.bounds.tiling_costs import (
+    OpOnChip,
+    PartRange,
+    StreamedTiling,
+    last_tile_bytes,
+)
 from solvers.residency.problem import PassingOption
 
-COUNTS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 129, 257, 513, 1025, 1 << 40)
-"""Stripes and slices are counted from one of these up to the next."""
-SLICES = (*range(1, 17), 20, 24, *COUNTS[COUNTS.index(33) :])
-"""The same for slices beside no stripes."""
-MOST = 8
-"""Ways of one set of tensors."""
-MOST_PASSING = 3
-"""An op of more tensors has no ways: it is then bound by its smallest stripes alone."""
+PART_COUNTS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 129, 257, 513, 1025, 1 << 40)
+"""The ranges of numbers of stripes and slices begin at these (assumed: each at most doubles)."""
+SLICE_COUNTS = (*range(1, 17), 20, 24, *PART_COUNTS[PART_COUNTS.index(33) :])
+"""The same for slices alone, without stripes."""
+MAX_OPTIONS = 8
+"""Options for one set of streamed tensors, to limit the solver's problem (assumed)."""
+MAX_TENSORS = 3
+"""An op with more tensors has no options, and is bounded by its smallest stripes alone (assumed)."""
 
 
-class Way(NamedTuple):
-    """``bytes`` for all that passes, and for weights beyond one channel's; what the NPU and the DMA engine do
-    more at least. ``meanwhile``: bytes of what is moved once that can move while the op's tiles compute;
-    where that is less than 0, even of what is moved again some has to wait."""
+class StripeOption(NamedTuple):
+    """The least costs of streaming some tensors of an op, beyond those of an op with all tensors whole."""
 
     bytes: int
+    """Of the streamed tensors' stripes, and of weights beyond one channel's."""
     npu: int
+    """Further NPU cycles."""
     moved: int
+    """Further DMA cycles."""
     meanwhile: int
+    """Of the bytes that move once, how many can move while the op's tiles compute; negative where not even
+    the bytes that move again can."""
 
 
 def options(
-    program: Program,
-    chip: Chip,
-    step: int,
-    op: Op,
-    items: dict[str, int],
-    sizes: Sequence[int],
-    weights: bool = True,
+    on_chip: OpOnChip, step: int, items: dict[str, int], sizes: Sequence[int], weights: bool
 ) -> Iterator[PassingOption]:
-    """Of an op at ``step``: for each set of its tensors that may pass, ``items`` by name, ways within
-    SharedMemory. ``sizes`` are bytes by item. None for an op whose tensors cannot all be told apart.
-    Without ``weights`` the ways say nothing of them: they may be there since a visit before."""
-    if len(items) > MOST_PASSING or op.absorbs or not op.work.rows:
+    """The options of the op at ``step``, for each set of its tensors that may be streamed.
+
+    ``items`` are the indices of its tensors by name, ``sizes`` the bytes of all items. Without ``weights``
+    the options leave these out, as they may have been loaded for an earlier run.
+    """
+    op = on_chip.op
+    if len(items) > MAX_TENSORS or op.absorbs or not op.work.rows:
         return
     sized = {name: sizes[index] for name, index in items.items()}
-    facts = Facts(program, chip, op)
     if weights:
-        for way in _sliced_ways(facts, _room(chip, op, sized)):
-            yield PassingOption(step, (), way.bytes, way.npu, way.moved, None, way.meanwhile)
+        for found in slice_options(on_chip, _free_bytes(on_chip, sized)):
+            yield PassingOption(step, (), found.bytes, found.npu, found.moved, None, found.meanwhile)
     for count in range(1, len(items) + 1):
         for names in combinations(items, count):
             kept = {name: size for name, size in sized.items() if name not in names}
-            ending = last(program, op, frozenset(names))
+            ending = last_tile_bytes(on_chip.program, op, frozenset(names))
             passing = tuple(items[name] for name in names)
-            for way in _few_ways(Case(facts, frozenset(kept), weights, _room(chip, op, kept))):
-                yield PassingOption(step, passing, way.bytes, way.npu, way.moved, ending, way.meanwhile)
+            tiling = StreamedTiling(on_chip, frozenset(kept), weights, _free_bytes(on_chip, kept))
+            for found in stripe_options(tiling):
+                yield PassingOption(
+                    step, passing, found.bytes, found.npu, found.moved, ending, found.meanwhile
+                )
 
 
-def _room(chip: Chip, op: Op, kept: Mapping[str, int]) -> int:
-    """Bytes beside operands that are ``kept`` whole: of two in place of one another the larger."""
+def _free_bytes(on_chip: OpOnChip, kept: Mapping[str, int]) -> int:
+    """The bytes that operands ``kept`` whole leave; of two that lie in place the larger one counts."""
+    op = on_chip.op
     shared = min(kept.get(op.overwrites, 0), kept.get(op.outputs[0], 0)) if op.overwrites else 0
-    return chip.shared_memory.bytes - sum(kept.values()) + shared
+    return on_chip.chip.shared_memory.bytes - sum(kept.values()) + shared
 
 
-def ways(
-    program: Program, chip: Chip, op: Op, kept: frozenset[str], room: int, weights: bool = True
-) -> list[Way]:
-    """At most ``MOST`` ways within ``room`` bytes; of neighbours one stands for both, with the least of each.
-    Where there is none, one that does not fit."""
-    return _few_ways(Case(Facts(program, chip, op), kept, weights, room))
+def stripe_options(tiling: StreamedTiling) -> list[StripeOption]:
+    """At most ``MAX_OPTIONS`` within the capacity of ``tiling``. Where none fits, one that does not."""
+    return _selected(list(_all_options(tiling)), tiling.capacity)
 
 
-def sliced_ways(program: Program, chip: Chip, op: Op, room: int) -> list[Way]:
-    """The same with no stripes and ever more slices of weights, ``room`` being beside all tensors."""
-    return _sliced_ways(Facts(program, chip, op), room)
-
-
-def _few_ways(case: Case) -> list[Way]:
-    return _few(list(_ways(case)), case.room)
-
-
-def _sliced_ways(facts: Facts, room: int) -> list[Way]:
-    case = Case(facts, frozenset((*facts.op.inputs, *facts.op.outputs)), True, room)
-    if not case.weights or not case.channels:
+def slice_options(on_chip: OpOnChip, capacity: int) -> list[StripeOption]:
+    """Options with all tensors whole and the weights in slices, within ``capacity`` bytes for the weights."""
+    op = on_chip.op
+    tiling = StreamedTiling(on_chip, frozenset((*op.inputs, *op.outputs)), True, capacity)
+    if not tiling.weights or not tiling.channels:
         return []
-    return _few([_sliced(case, low, high) for low, high in _counts(case.channels, SLICES)], room)
+    found = [_slice_option(tiling, low, high) for low, high in _ranges(tiling.channels, SLICE_COUNTS)]
+    return _selected(found, capacity)
 
 
-def _sliced(case: Case, slices: int, most: int) -> Way:
-    moved = int((slices - 1) * Fraction(case.facts.costs.load_once))
-    return Way(case.beside(most), case.facts.npu(1, slices), moved, case.meanwhile(Cut(1, 1, slices, most)))
+def _slice_option(tiling: StreamedTiling, slices: int, most: int) -> StripeOption:
+    moved = int((slices - 1) * Fraction(tiling.on_chip.costs.load_once))
+    meanwhile = tiling.meanwhile(PartRange(1, 1, slices, most))
+    return StripeOption(tiling.slice_bytes(most), tiling.on_chip.npu(1, slices), moved, meanwhile)
 
 
-def _few(found: list[Way], room: int) -> list[Way]:
-    found.sort(key=lambda way: (way.bytes, way.npu, way.moved, -way.meanwhile))
-    front: list[Way] = []
-    for way in found:
-        if way.bytes <= room and not any(_no_worse(each, way) for each in front):
-            front.append(way)
-    while len(front) > MOST:
-        losses = [_lost(a, b, room) for a, b in pairwise(front)]
+def _selected(found: list[StripeOption], capacity: int) -> list[StripeOption]:
+    """The Pareto-optimal options that fit, the most similar ones joined; if none fits the smallest."""
+    found.sort(key=lambda option: (option.bytes, option.npu, option.moved, -option.meanwhile))
+    front: list[StripeOption] = []
+    for option in found:
+        if option.bytes <= capacity and not any(_no_worse(each, option) for each in front):
+            front.append(option)
+    while len(front) > MAX_OPTIONS:
+        losses = [_loss(a, b, capacity) for a, b in pairwise(front)]
         at = losses.index(min(losses))
-        front[at : at + 2] = [_both(front[at], front[at + 1])]
+        front[at : at + 2] = [_joined(front[at], front[at + 1])]
     return front or found[:1]
 
 
-def _both(a: Way, b: Way) -> Way:
+def _joined(a: StripeOption, b: StripeOption) -> StripeOption:
+    """An option that costs no more than either."""
     bytes_, npu, moved, _ = map(min, a, b)
-    return Way(bytes_, npu, moved, max(a.meanwhile, b.meanwhile))
+    return StripeOption(bytes_, npu, moved, max(a.meanwhile, b.meanwhile))
 
 
-def _no_worse(a: Way, b: Way) -> bool:
+def _no_worse(a: StripeOption, b: StripeOption) -> bool:
     return a.npu <= b.npu and a.moved <= b.moved and a.meanwhile >= b.meanwhile
 
 
-def _lost(a: Way, b: Way, room: int) -> float:
-    """How much less two ways say together: a part of the memory counts as that of their cycles."""
+def _loss(a: StripeOption, b: StripeOption, capacity: int) -> float:
+    """How much weaker the bound may become by joining two options: the differences in bytes relative to the
+    capacity, plus those in cycles relative to their cycles."""
     cycles = max(a.npu + a.moved, b.npu + b.moved, 1)
     bytes_ = abs(a.bytes - b.bytes) + abs(a.meanwhile - b.meanwhile)
-    return bytes_ / room + abs(a.npu - b.npu) / cycles + abs(a.moved - b.moved) / cycles
+    return bytes_ / capacity + abs(a.npu - b.npu) / cycles + abs(a.moved - b.moved) / cycles
 
 
-def _ways(case: Case) -> Iterator[Way]:
-    """With all weights beside; with slices of them that come again for each stripe; and with slices for which
-    the inputs come again."""
-    each, halo = case.facts.costs.load_each, case.halo()
-    for stripes, most_stripes in _counts(case.rows):
-        for slices, most_slices in _counts(case.channels):
-            cut = Cut(stripes, most_stripes, slices, most_slices)
-            held = case.bytes(most_stripes, most_slices)
-            npu = case.facts.npu(stripes, slices)
-            moved = case.set_ups(stripes, slices) + halo * each * (stripes - 1)
-            yield Way(held + case.beside(1), npu, int(moved), case.meanwhile(cut, 0, halo, True))
-            if case.weights and most_slices > 1:
-                held += case.beside(most_slices)
-                for again in (case.weights * (stripes - 1), case.again(slices) if stripes > 1 else 0):
-                    yield Way(held, npu, int(moved + again * each), case.meanwhile(cut, again, halo))
+def _all_options(tiling: StreamedTiling) -> Iterator[StripeOption]:
+    """For each range of parts: with all weights in memory; with slices of weights that are loaded again for
+    each stripe; and with slices of weights for each of which the inputs are loaded again."""
+    each, halo = tiling.on_chip.costs.load_each, tiling.halo()
+    for stripes, most_stripes in _ranges(tiling.rows):
+        for slices, most_slices in _ranges(tiling.channels):
+            parts = PartRange(stripes, most_stripes, slices, most_slices)
+            held = tiling.tile_bytes(most_stripes, most_slices)
+            npu = tiling.on_chip.npu(stripes, slices)
+            moved = tiling.set_ups(stripes, slices) + halo * each * (stripes - 1)
+            meanwhile = tiling.meanwhile(parts, 0, halo, weights_whole=True)
+            yield StripeOption(held + tiling.slice_bytes(1), npu, int(moved), meanwhile)
+            if tiling.weights and most_slices > 1:
+                held += tiling.slice_bytes(most_slices)
+                inputs_again = tiling.inputs_again(slices) if stripes > 1 else 0
+                for again in (tiling.weights * (stripes - 1), inputs_again):
+                    meanwhile = tiling.meanwhile(parts, again, halo)
+                    yield StripeOption(held, npu, int(moved + again * each), meanwhile)
 
 
-def _counts(total: int, counts: Sequence[int] = COUNTS) -> Iterator[tuple[int, int]]:
-    """From a number of parts to the last before the next such number."""
+def _ranges(total: int, counts: Sequence[int] = PART_COUNTS) -> Iterator[tuple[int, int]]:
+    """Least and most parts of each range, up to ``total``."""
     for low, high in pairwise(counts):
         if low <= total:
             yield low, min(total, high - 1)

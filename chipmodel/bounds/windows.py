@@ -1,14 +1,14 @@
-"""Cycles between two ops that no plan can avoid, because SharedMemory cannot hold everything beforehand.
+"""Lower bound on cycles from the limited capacity of SharedMemory.
 
-When op ``i`` starts, at most ``capacity`` bytes are in SharedMemory. Whatever else the ops ``i`` to ``j``
-read and do not make themselves (weights; tensors from before ``i``) is moved by the DMA engine between the
-start of ``i`` and the end of ``j``, and that takes its time. What is there beforehand is at best what is
-dearest to move for its size: a fractional knapsack. A *window* is such a stretch; windows that do not overlap
-in time add up, and so do ops that compute one after another, so the best sum is a shortest-path recursion
-over the ends of ops.
+When op ``i`` starts, at most ``capacity`` bytes are in SharedMemory. All other data that the ops ``i`` to
+``j`` read and do not make themselves (weights, and tensors made before ``i``) are moved by the DMA engine
+between the start of ``i`` and the end of ``j``: that is a *window*. In the best case the data that are there
+beforehand are those that take the most cycles a byte to move: a fractional knapsack. Windows that do not
+overlap in time add up, and so do the cycles of ops that compute one after another, so the best sum is a
+longest path over the ends of ops.
 
-Nothing is said about who is kept where or in what order it is loaded, spilling included: a tensor that
-leaves for Psram has to come back, which costs what the window charges. So the bound holds for any plan.
+This holds for any plan: it assumes nothing about addresses or the order of loads, and a tensor that is
+spilled to Psram has to come back, which takes the cycles that the window counts.
 """
 
 from __future__ import annotations
@@ -23,33 +23,32 @@ from chipmodel.model.time_bound import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """Bytes that an op reads: ``cycles`` is the least that the DMA engine takes to bring all of them.
-
-    ``made`` is the visit that makes them on the chip; -1 where they come from Psram.
-    """
+class ReadData:
+    """Data that an op reads; ``cycles`` are the least that the DMA engine takes to load all of them."""
 
     key: Hashable
+    """Equal for the same data."""
     bytes: int
     cycles: Fraction
     made: int = -1
+    """The index of the run that makes them on the chip; -1 where they come from Psram."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """One run of an op: its least ``cycles``, what it reads, and the DMA cycles of outputs that it makes
-    for Psram (due at the very end)."""
+class OpRun:
+    """One run of an op. ``stored``: DMA cycles of program outputs that it makes, due at the very end."""
 
     op: str
     cycles: int
-    reads: tuple[Item, ...]
+    """The least on the NPU."""
+    reads: tuple[ReadData, ...]
     stored: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Why the bound is what it is: visits ``[start, stop)`` take at least ``cycles``, of the NPU that
-    computes them or of the DMA engine that brings what cannot have been there before."""
+class BoundSegment:
+    """Runs ``[start, stop)`` take at least ``cycles``: of the NPU to compute them, or of the DMA engine to
+    load the data that cannot be in SharedMemory before."""
 
     unit: Unit
     start: int
@@ -59,96 +58,97 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class WindowBound:
-    """``cycles`` that no plan beats, and the stretches that add up to it."""
+    """``cycles`` that every plan takes at least, and the segments that add up to them."""
 
     cycles: int
-    stretches: tuple[Stretch, ...]
+    segments: tuple[BoundSegment, ...]
 
 
-_UNIT = 1 << 40
-"""Times are counted in this part of a cycle and rounded down; the bound itself in whole cycles, up."""
-MOST_WORK = 400_000
-"""Pairs of a start and an end that are looked at; of a longer program, not every op starts a window."""
+_TICKS = 1 << 40
+"""Integer ticks a cycle. Times are rounded down to ticks, so that the bound, rounded up to cycles, holds."""
+MAX_WINDOWS = 400_000
+"""Windows, pairs of a first and a last run, that are considered: about a second. In a longer program only
+every k-th run begins windows."""
 
 
-def window_bound(visits: Sequence[Visit], capacity: int) -> WindowBound:
-    """The best sum of windows and compute over ``visits``, which run one after another.
+def window_bound(runs: Sequence[OpRun], capacity: int) -> WindowBound:
+    """The largest sum of windows and compute cycles over ``runs``, one after another.
 
-    ``capacity`` is SharedMemory in bytes; it is empty at first. O(n * min(n, ``MOST_WORK`` / n)) steps of
-    a heap for n visits.
+    ``capacity`` is SharedMemory in bytes, which is empty at first. At most ``MAX_WINDOWS`` windows, with a
+    few operations on a heap for each.
     """
-    path = _Path(len(visits))
-    stored = _suffix_sums([int(visit.stored * _UNIT) for visit in visits])
-    every = max(1, len(visits) ** 2 // MOST_WORK)
-    for start, visit in enumerate(visits):
-        path.extend(start, start + 1, visit.cycles * _UNIT, "npu")
+    path = _LongestPath(len(runs))
+    stored = _suffix_sums([int(run.stored * _TICKS) for run in runs])
+    every = max(1, len(runs) ** 2 // MAX_WINDOWS)
+    for start, run in enumerate(runs):
+        path.extend(start, start + 1, run.cycles * _TICKS, "npu")
         if start % every == 0:
             moved = 0
-            for stop, moved in _moved(visits, start, capacity if start else 0):
+            for stop, moved in _least_dma_ticks(runs, start, capacity if start else 0):
                 path.extend(start, stop, moved, "dma")
             path.finish(start, moved + stored[start])
     return path.bound()
 
 
-def _moved(visits: Sequence[Visit], start: int, capacity: int) -> Iterator[tuple[int, int]]:
-    """For each ``stop``, the least DMA time between the start of visit ``start`` and the end of the visit
-    before ``stop``: what is cheapest to move for its size was not there."""
+def _least_dma_ticks(runs: Sequence[OpRun], start: int, capacity: int) -> Iterator[tuple[int, int]]:
+    """For each ``stop``, the least DMA ticks between the start of run ``start`` and the end of the run before
+    ``stop``: up to ``capacity`` bytes are there at first, those that take the most ticks a byte."""
     held, moved = 0, 0
-    there: list[tuple[int, int]] = []
+    cheapest: list[tuple[int, int]] = []
     known: set[Hashable] = set()
-    for stop in range(start, len(visits)):
-        for item in visits[stop].reads:
-            if item.made < start and item.bytes and item.key not in known:
-                known.add(item.key)
-                heappush(there, (int(item.cycles * _UNIT / item.bytes), item.bytes))
-                held += item.bytes
+    for stop in range(start, len(runs)):
+        for data in runs[stop].reads:
+            if data.made < start and data.bytes and data.key not in known:
+                known.add(data.key)
+                heappush(cheapest, (int(data.cycles * _TICKS / data.bytes), data.bytes))
+                held += data.bytes
         while held > capacity:
-            pace, size = heappop(there)
-            left = min(size, held - capacity)
-            moved += pace * left
-            held -= left
-            if left < size:
-                heappush(there, (pace, size - left))
+            ticks_per_byte, size = heappop(cheapest)
+            excess = min(size, held - capacity)
+            moved += ticks_per_byte * excess
+            held -= excess
+            if excess < size:
+                heappush(cheapest, (ticks_per_byte, size - excess))
         yield stop + 1, moved
 
 
-class _Path:
-    """The longest path over the ends of visits. ``ends[k]``: visits before ``k`` end no earlier."""
+class _LongestPath:
+    """The longest path over the ends of runs; ``ends[k]`` has the least ticks until run ``k - 1`` ends."""
 
     def __init__(self, count: int) -> None:
         self.ends = [0] * (count + 1)
-        self.last: list[Stretch | None] = [None] * (count + 1)
+        self.last: list[BoundSegment | None] = [None] * (count + 1)
         self.total = 0
-        self.final: Stretch | None = None
+        self.final: BoundSegment | None = None
 
-    def extend(self, start: int, stop: int, time: int, unit: Unit) -> None:
-        if self.ends[start] + time > self.ends[stop]:
-            self.ends[stop] = self.ends[start] + time
-            self.last[stop] = Stretch(unit, start, stop, time // _UNIT)
+    def extend(self, start: int, stop: int, ticks: int, unit: Unit) -> None:
+        if self.ends[start] + ticks > self.ends[stop]:
+            self.ends[stop] = self.ends[start] + ticks
+            self.last[stop] = BoundSegment(unit, start, stop, ticks // _TICKS)
 
-    def finish(self, start: int, time: int) -> None:
-        """A window up to the end of everything, stores included."""
-        if self.ends[start] + time > self.total:
-            self.total = self.ends[start] + time
-            self.final = Stretch("dma", start, len(self.ends) - 1, time // _UNIT)
+    def finish(self, start: int, ticks: int) -> None:
+        """Add a window up to the end of the program, including its stores."""
+        if self.ends[start] + ticks > self.total:
+            self.total = self.ends[start] + ticks
+            self.final = BoundSegment("dma", start, len(self.ends) - 1, ticks // _TICKS)
 
     def bound(self) -> WindowBound:
-        stretches: list[Stretch] = []
+        segments: list[BoundSegment] = []
         at, latest = len(self.ends) - 1, self.final
         if latest is None or self.total <= self.ends[at]:
             latest = self.last[at]
         while latest is not None:
-            stretches.append(latest)
+            segments.append(latest)
             latest = self.last[latest.start]
-        return WindowBound(-(-max(self.total, self.ends[at]) // _UNIT), tuple(_joined(stretches[::-1])))
+        return WindowBound(-(-max(self.total, self.ends[at]) // _TICKS), tuple(_joined(segments[::-1])))
 
 
-def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
-    """Neighbours of the NPU as one."""
-    for unit, group in groupby(stretches, key=lambda s: s.unit):
+def _joined(segments: Sequence[BoundSegment]) -> Iterator[BoundSegment]:
+    """Join neighbouring segments of the NPU."""
+    for unit, group in groupby(segments, key=lambda s: s.unit):
         every = list(group)
         if unit == "npu":
-            yield Stretch(unit, every[0].start, every[-1].stop, sum(s.cycles for s in every))
+            yield BoundSegment(unit, every[0].start, every[-1].stop, sum(s.cycles for s in every))
         else:
             yield from every
 

@@ -10,7 +10,7 @@ import click
 from chipmodel.cli.options import group, path_choices
 from chipmodel.errors import BadInput
 from chipmodel.model.result import Result
-from chipmodel.paths.run import Effort, with_paths
+from chipmodel.paths.run import PathEffort, with_paths
 from chipmodel.terminal.progress import stage
 
 WORDS = ("best", "worst")
@@ -56,7 +56,7 @@ def weighed_run(
     Raises BadInput where that path is not a choice for each ``if`` and ``loop``."""
     result = run(choices)
     with stage(f"weighing the paths of {result.program.name}"):
-        weighed = with_paths(result, choices, Effort(samples.samples, samples.seed))
+        weighed = with_paths(result, choices, PathEffort(samples.samples, samples.seed))
     if word is None:
         return weighed
     return _run_again(run, weighed, word)

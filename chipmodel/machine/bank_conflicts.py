@@ -50,8 +50,7 @@ class JointProgress:
         self.data += cycles
 
     def repeat_since(self, before: tuple[int, int, int], limits: ProgressLimits) -> None:
-        """Repeat the progress since ``before`` (cycles, op, data) as often as leaves a cycle to each
-        limit."""
+        """Repeat the progress since ``before`` (cycles, op, data) while each limit leaves a cycle."""
         cycles, op, data = self.cycles - before[0], self.op - before[1], self.data - before[2]
         times = (limits.cycles - self.cycles - 1) // cycles
         times = min(times, (limits.op - self.op - 1) // op if op else times)

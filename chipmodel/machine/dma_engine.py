@@ -73,15 +73,7 @@ class ChannelTransfer:
 def _command_key(start: DmaStart) -> tuple[object, ...]:
     """All of a command that the time of its transfer and of others depends on."""
     home = start.home
-    return (
-        start.name,
-        start.direction,
-        start.bytes,
-        start.at.offset,
-        start.psram,
-        home.start,
-        home.stop,
-    )
+    return (start.name, start.direction, start.bytes, start.at.offset, start.psram, home.start, home.stop)
 
 
 def kind_of(start: DmaStart) -> Kind:

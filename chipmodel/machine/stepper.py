@@ -227,7 +227,8 @@ class _Stepper:
                 self.handled[index] = number
                 direction = transfer.command.direction
                 cycles = interruption.delay(number, self.engine.free_since, self.clock, direction)
-                stalls += [(interruption.cause, "CPU" if interruption.cause == "cpu" else "")] * cycles
+                stall: Stall = (interruption.cause, "CPU" if interruption.cause == "cpu" else "")
+                stalls += [stall] * cycles
         return stalls
 
     def cycle(self) -> None:

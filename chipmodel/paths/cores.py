@@ -1,7 +1,8 @@
-"""Paths on a chip with several cores: each is run as a whole, for all cores go on side by side.
+"""Paths on a chip with several cores.
 
-An ``if`` or ``loop`` runs on one core, so a path is one of each core's. Where there are few, each is
-simulated once; of many, as many as are drawn.
+An ``if`` or ``loop`` runs on one core, so a path of the program is one path of each core. All cores run at
+the same time, so each path is simulated from its start to its end: all of them where they are few, otherwise
+a sample.
 """
 
 from __future__ import annotations
@@ -15,117 +16,127 @@ from random import Random
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Plain
-from chipmodel.paths.exact import TooManyStates
-from chipmodel.paths.sample import Seen, drawn
-from chipmodel.paths.taken import Decided, Taken, then
-from chipmodel.paths.tree import Block, Choice, Iterations, Stretch, count_paths
+from chipmodel.paths.decisions import Decision, Decisions, concatenate
+from chipmodel.paths.exact import AnalysisTooCostly
+from chipmodel.paths.sample import SampleStatistics, draw_index
+from chipmodel.paths.tree import (
+    CommandBlock,
+    CommandSegment,
+    PathNode,
+    WeightedBranch,
+    WeightedLoop,
+    count_paths,
+)
 
-FEW = 64
-"""Paths that are each simulated."""
+MAX_ENUMERATED_PATHS = 64
+"""Paths up to which each is simulated (assumed: as long as a small sample takes)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A path of one core: its commands in a row, what it decides, and how likely it is."""
+class CorePath:
+    """A path of one core: its commands in order, its decisions, and its probability."""
 
     commands: tuple[Plain, ...] = ()
-    taken: Taken = None
+    decisions: Decisions = None
     probability: Fraction = Fraction(1)
 
-    def after(self, later: Whole) -> Whole:
-        """First this, then ``later``."""
-        return Whole(
+    def followed_by(self, later: CorePath) -> CorePath:
+        return CorePath(
             self.commands + later.commands,
-            then(self.taken, later.taken),
+            concatenate(self.decisions, later.decisions),
             self.probability * later.probability,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """Quickest and slowest of all paths with their cycles, and the mean."""
+class EnumeratedPaths:
+    """Quickest and slowest of all paths with their cycles, and the mean of the cycles."""
 
-    least: tuple[int, Taken]
-    most: tuple[int, Taken]
+    least: tuple[int, Decisions]
+    most: tuple[int, Decisions]
     mean: Fraction
 
 
-def each_path(trees: Sequence[Block], chip: Chip) -> Both:
-    """Every path, simulated. Raises TooManyStates where there are more than ``FEW``."""
+def enumerate_paths(trees: Sequence[CommandBlock], chip: Chip) -> EnumeratedPaths:
+    """Simulate every path. Raises AnalysisTooCostly where there are more than ``MAX_ENUMERATED_PATHS``."""
     count = 1
     for tree in trees:
         count *= count_paths(tree)
-    if count > FEW:
-        raise TooManyStates
-    runs = [_run(paths, chip) for paths in product(*([*_all(tree)] for tree in trees))]
-    mean = sum((chance * cycles for cycles, _, chance in runs), Fraction(0))
+    if count > MAX_ENUMERATED_PATHS:
+        raise AnalysisTooCostly
+    runs = [_simulated(paths, chip) for paths in product(*([*_block_paths(tree)] for tree in trees))]
+    mean = sum((probability * cycles for cycles, _, probability in runs), Fraction(0))
     least, most = min(runs, key=lambda run: run[0]), max(runs, key=lambda run: run[0])
-    return Both(least[:2], most[:2], mean)
+    return EnumeratedPaths(least[:2], most[:2], mean)
 
 
-class CoreSampler:
-    """Paths drawn at random, the same for the same ``seed``."""
+class CorePathSampler:
+    """Draws paths of all cores, the same ones for the same ``seed``."""
 
-    def __init__(self, trees: Sequence[Block], chip: Chip, seed: int) -> None:
+    def __init__(self, trees: Sequence[CommandBlock], chip: Chip, seed: int) -> None:
         self.trees = trees
         self.chip = chip
         self.random = Random(seed)
-        self.seen = Seen()
+        self.statistics = SampleStatistics()
         self.work = 0
-        """Commands."""
+        """Commands simulated so far."""
 
     def sample(self) -> None:
-        """One path more."""
-        paths = tuple(_drawn(tree, self.random) for tree in self.trees)
+        """Draw one path of each core and add them to ``statistics``."""
+        paths = tuple(_draw_path(tree, self.random) for tree in self.trees)
         self.work += sum(len(path.commands) for path in paths)
-        cycles, taken, _ = _run(paths, self.chip)
-        self.seen.add(cycles, taken)
+        cycles, decisions, _ = _simulated(paths, self.chip)
+        self.statistics.add(cycles, decisions)
 
 
-def _run(paths: tuple[Whole, ...], chip: Chip) -> tuple[int, Taken, Fraction]:
-    taken: Taken = None
-    chance = Fraction(1)
+def _simulated(paths: tuple[CorePath, ...], chip: Chip) -> tuple[int, Decisions, Fraction]:
+    """Cycles, decisions and probability of one path of each core."""
+    decisions: Decisions = None
+    probability = Fraction(1)
     for path in paths:
-        taken, chance = then(taken, path.taken), chance * path.probability
-    return simulate_cores([path.commands for path in paths], chip).cycles, taken, chance
+        decisions, probability = concatenate(decisions, path.decisions), probability * path.probability
+    return simulate_cores([path.commands for path in paths], chip).cycles, decisions, probability
 
 
-def _all(block: Block) -> Iterator[Whole]:
-    paths = [Whole()]
+def _block_paths(block: CommandBlock) -> Iterator[CorePath]:
+    paths = [CorePath()]
     for node in block.nodes:
-        paths = [path.after(way) for path in paths for way in _ways(node)]
+        paths = [path.followed_by(later) for path in paths for later in _node_paths(node)]
     yield from paths
 
 
-def _ways(node: Stretch | Choice | Iterations) -> Iterator[Whole]:
+def _node_paths(node: PathNode) -> Iterator[CorePath]:
     match node:
-        case Stretch():
-            yield Whole(node.commands)
-        case Choice():
-            for option in node.options:
-                before = Whole((), Decided(node.name, option.name), option.probability)
-                yield from (before.after(path) for path in _all(option.body))
-        case Iterations():
+        case CommandSegment():
+            yield CorePath(node.commands)
+        case WeightedBranch():
+            for arm in node.arms:
+                before = CorePath((), Decision(node.name, arm.name), arm.probability)
+                yield from (before.followed_by(path) for path in _block_paths(arm.body))
+        case WeightedLoop():
             for iterations, chance in node.chances:
-                before = Whole((), Decided(node.name, str(iterations)), chance)
-                yield from (before.after(path) for path in _all(Block(node.body.nodes * iterations)))
+                before = CorePath((), Decision(node.name, str(iterations)), chance)
+                unrolled = CommandBlock(node.body.nodes * iterations)
+                yield from (before.followed_by(path) for path in _block_paths(unrolled))
 
 
-def _drawn(block: Block, random: Random) -> Whole:
+def _draw_path(block: CommandBlock, random: Random) -> CorePath:
+    """A path at random; its ``probability`` is not set."""
     commands: list[Plain] = []
-    taken: Taken = None
+    decisions: Decisions = None
     left = [*reversed(block.nodes)]
     while left:
         node = left.pop()
         match node:
-            case Stretch():
+            case CommandSegment():
                 commands += node.commands
-            case Choice():
-                option = node.options[drawn(tuple(o.probability for o in node.options), random)]
-                taken = then(taken, Decided(node.name, option.name))
-                left += reversed(option.body.nodes)
-            case Iterations():
-                iterations = node.chances[drawn(tuple(chance for _, chance in node.chances), random)][0]
-                taken = then(taken, Decided(node.name, str(iterations)))
+            case WeightedBranch():
+                arm = node.arms[draw_index(tuple(a.probability for a in node.arms), random)]
+                decisions = concatenate(decisions, Decision(node.name, arm.name))
+                left += reversed(arm.body.nodes)
+            case WeightedLoop():
+                index = draw_index(tuple(chance for _, chance in node.chances), random)
+                iterations = node.chances[index][0]
+                decisions = concatenate(decisions, Decision(node.name, str(iterations)))
                 left += [*reversed(node.body.nodes)] * iterations
-    return Whole(tuple(commands), taken)
+    return CorePath(tuple(commands), decisions)

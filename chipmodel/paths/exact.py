@@ -1,95 +1,97 @@
-"""The best, the worst and the expected path, exactly: dynamic programming over the tree of commands.
+"""The best, the worst and the expected cycles over all paths: dynamic programming over the tree of commands.
 
-Two paths that leave the machine in the same state (``EventSimulator.key``) differ from there on by an offset
-of cycles only. So at each point of the tree it is enough to know, for each state that is possible there, the
-least and the most cycles to it, its probability, and the mean of the cycles; and from each state a part of
-the tree is run once, however many paths come by. Where regions start with an idle DMA engine all states of a
-point are one, and the work is that of running every arm once.
+After two paths that leave the simulator in the same state (``EventSimulator.key``), the same commands take
+the same cycles. So at each point of the tree it is enough to know, for each possible state, the least and
+the most cycles to it, its probability, and the mean of the cycles; and each part of the tree is simulated
+once from each state. Where regions start with an idle DMA engine every point has one state, and the work is
+to simulate every arm once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import EventSimulator
-from chipmodel.paths.taken import Decided, Taken, again, then
-from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
+from chipmodel.paths.decisions import Decision, Decisions, concatenate, repeat
+from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode, WeightedBranch, WeightedLoop
 
-Key = tuple[object, ...]
+StateKey = tuple[object, ...]
+"""See ``EventSimulator.key``."""
 PartKey = tuple[str, str | None]
 """An ``if`` and its arm, or a ``loop`` and None."""
-ONE, NONE = Fraction(1), Fraction(0)
-FORK = 10
-"""Passes that a machine's fork and key take the time of."""
+ONE, ZERO = Fraction(1), Fraction(0)
+FORK_PASSES = 10
+"""Passes of the simulator (``EventSimulator.passes``) that take as long as a fork and its key (measured)."""
 
 
-class TooManyStates(Exception):
-    """The machine has more distinct states along the paths than there is time to look at."""
+class AnalysisTooCostly(Exception):
+    """The exact analysis needs more work than its budget allows."""
 
 
 @dataclass(slots=True)
-class Budget:
-    """What may still be done: passes of the simulator (``EventSimulator.passes``), with its commands and
-    ``FORK`` for each stretch; and ways from state to state to join."""
+class AnalysisBudget:
+    """The work that may still be done: passes of the simulator (``EventSimulator.passes``), with commands and
+    ``FORK_PASSES`` for each segment; and paths from state to state to join."""
 
     passes: int
     joins: int
 
-    def simulate(self, passes: int) -> None:
-        """Raises TooManyStates where it was more than the budget allows."""
+    def use_passes(self, passes: int) -> None:
+        """Raises AnalysisTooCostly where the budget does not allow them."""
         self.passes -= passes
         if self.passes < 0:
-            raise TooManyStates
+            raise AnalysisTooCostly
 
-    def join(self, ways: int) -> None:
-        """Raises TooManyStates where the budget does not allow it."""
-        self.joins -= ways
+    def use_joins(self, joins: int) -> None:
+        """Raises AnalysisTooCostly where the budget does not allow them."""
+        self.joins -= joins
         if self.joins < 0:
-            raise TooManyStates
+            raise AnalysisTooCostly
 
 
 @dataclass(slots=True)
-class End:
-    """All ways to one state: how likely they are, the sum of their cycles, each times its probability, and
-    the quickest and the slowest of them."""
+class PathsToState:
+    """All paths through a part of the tree that end in one state."""
 
-    machine: EventSimulator
-    weight: Fraction
+    state: EventSimulator
+    probability: Fraction
     cycles: Fraction
+    """The sum over the paths of their cycles times their probability."""
     least: int
     most: int
-    quickest: Taken = None
-    slowest: Taken = None
+    quickest: Decisions = None
+    slowest: Decisions = None
 
-    def after(self, way: End) -> End:
-        """First the ways to here, then ``way``."""
-        return End(
-            way.machine,
-            self.weight * way.weight,
-            self.cycles * way.weight + self.weight * way.cycles,
-            self.least + way.least,
-            self.most + way.most,
-            then(self.quickest, way.quickest),
-            then(self.slowest, way.slowest),
+    def followed_by(self, later: PathsToState) -> PathsToState:
+        """These paths, each followed by one of ``later``, which begin in this state."""
+        return PathsToState(
+            later.state,
+            self.probability * later.probability,
+            self.cycles * later.probability + self.probability * later.cycles,
+            self.least + later.least,
+            self.most + later.most,
+            concatenate(self.quickest, later.quickest),
+            concatenate(self.slowest, later.slowest),
         )
 
-    def times(self, number: int) -> End:
-        """The same ``number`` times, from the state to itself with certainty."""
-        return End(
-            self.machine,
+    def repeated(self, times: int) -> PathsToState:
+        """These paths ``times`` times, where they lead from their state back to it with certainty."""
+        return PathsToState(
+            self.state,
             ONE,
-            self.cycles * number,
-            self.least * number,
-            self.most * number,
-            again(self.quickest, number),
-            again(self.slowest, number),
+            self.cycles * times,
+            self.least * times,
+            self.most * times,
+            repeat(self.quickest, times),
+            repeat(self.slowest, times),
         )
 
-    def join(self, other: End) -> None:
-        """Further ways to the same state."""
-        self.weight += other.weight
+    def join(self, other: PathsToState) -> None:
+        """Add further paths to the same state."""
+        self.probability += other.probability
         self.cycles += other.cycles
         if other.least < self.least:
             self.least, self.quickest = other.least, other.quickest
@@ -98,16 +100,17 @@ class End:
 
 
 @dataclass(slots=True)
-class Spent:
-    """In one arm or body: how often it runs on average, the cycles in it on average, and of one execution."""
+class PartTotals:
+    """Of one arm or loop body: mean number of its executions, mean of their total cycles, and the least and
+    the most cycles of one execution."""
 
     runs: Fraction
     cycles: Fraction
     least: int
     most: int
 
-    def join(self, other: Spent, weight: Fraction) -> None:
-        """Further executions, which happen with probability ``weight`` (or so often)."""
+    def join(self, other: PartTotals, weight: Fraction) -> None:
+        """Add further executions, which occur ``weight`` times on average."""
         self.runs += weight * other.runs
         self.cycles += weight * other.cycles
         self.least = min(self.least, other.least)
@@ -115,146 +118,153 @@ class Spent:
 
 
 @dataclass(slots=True)
-class Ways:
-    """All that may happen in a part of the tree from one state on: by state, how it ends; by arm and loop,
-    what is spent there. The probabilities of the ends add up to 1."""
+class PathSet:
+    """All paths through a part of the tree from one state, by the state in which they end; the probabilities
+    of these add up to 1. ``parts`` has the totals of the arms and loop bodies inside."""
 
-    ends: dict[Key, End] = field(default_factory=dict[Key, End])
-    spent: dict[PartKey, Spent] = field(default_factory=dict[PartKey, Spent])
+    ends: dict[StateKey, PathsToState] = field(default_factory=dict[StateKey, PathsToState])
+    parts: dict[PartKey, PartTotals] = field(default_factory=dict[PartKey, PartTotals])
 
-    def add(self, key: Key, end: End) -> None:
-        """Ways that end in state ``key``."""
+    def add(self, key: StateKey, paths: PathsToState) -> None:
+        """Add paths that end in state ``key``."""
         known = self.ends.get(key)
         if known is None:
-            self.ends[key] = end
+            self.ends[key] = paths
         else:
-            known.join(end)
+            known.join(paths)
 
-    def spend(self, spent: dict[PartKey, Spent], weight: Fraction) -> None:
-        """What is spent in a part that runs ``weight`` times on average."""
-        for key, each in spent.items():
-            known = self.spent.setdefault(key, Spent(NONE, NONE, each.least, each.most))
+    def add_parts(self, parts: Mapping[PartKey, PartTotals], weight: Fraction) -> None:
+        """Add the totals of a part of the tree that runs ``weight`` times on average."""
+        for key, each in parts.items():
+            known = self.parts.setdefault(key, PartTotals(ZERO, ZERO, each.least, each.most))
             known.join(each, weight)
 
-    def run(self, key: PartKey, ways: Ways, weight: Fraction) -> None:
-        """The part ``key`` runs ``weight`` times on average, each time in these ``ways``."""
-        ends = ways.ends.values()
-        cycles = sum((end.cycles for end in ends), NONE)
-        here = Spent(ONE, cycles, min(end.least for end in ends), max(end.most for end in ends))
-        self.spend({key: here}, weight)
-        self.spend(ways.spent, weight)
+    def add_runs(self, key: PartKey, paths: PathSet, weight: Fraction) -> None:
+        """Add to ``parts`` that ``key``, whose paths are ``paths``, runs ``weight`` times on average."""
+        ends = paths.ends.values()
+        cycles = sum((end.cycles for end in ends), ZERO)
+        here = PartTotals(ONE, cycles, min(end.least for end in ends), max(end.most for end in ends))
+        self.add_parts({key: here}, weight)
+        self.add_parts(paths.parts, weight)
 
 
-class Walker:
-    """Runs parts of the tree on ``chip``, each from each state once."""
+class ExactAnalysis:
+    """Finds the paths through parts of a tree of commands on ``chip``, once for each part and state."""
 
-    def __init__(self, chip: Chip, budget: Budget) -> None:
+    def __init__(self, chip: Chip, budget: AnalysisBudget) -> None:
         self.start = EventSimulator(chip)
         self.budget = budget
-        self.known: dict[tuple[Stretch | Block, Key], Ways] = {}
+        self.known: dict[tuple[CommandSegment | CommandBlock, StateKey], PathSet] = {}
 
-    def all(self, tree: Block) -> Ways:
-        """From an idle chip to the end of ``tree``, with what the DMA engine has left to do there: all ways
-        end in one state. Raises TooManyStates."""
-        ways = self.block(self.start.key(), self.start, tree)
-        whole = Ways(spent=ways.spent)
-        for end in ways.ends.values():
-            machine = end.machine.fork()
-            machine.drain()
-            left = machine.clock - end.machine.clock
-            whole.add((), end.after(End(machine, ONE, Fraction(left), left, left)))
-        return whole
+    def all_paths(self, tree: CommandBlock) -> PathSet:
+        """All paths from an idle chip until ``tree`` and all of its transfers have ended, which is one state.
+        Raises AnalysisTooCostly."""
+        paths = self.block(self.start.key(), self.start, tree)
+        drained = PathSet(parts=paths.parts)
+        for end in paths.ends.values():
+            state = end.state.fork()
+            state.drain()
+            left = state.clock - end.state.clock
+            drained.add((), end.followed_by(PathsToState(state, ONE, Fraction(left), left, left)))
+        return drained
 
-    def block(self, key: Key, machine: EventSimulator, block: Block) -> Ways:
-        """All ways through ``block`` from one state."""
+    def block(self, key: StateKey, state: EventSimulator, block: CommandBlock) -> PathSet:
+        """All paths through ``block`` from one state."""
         known = self.known.get((block, key))
         if known is None:
-            known = _at(key, machine)
+            known = _single_path(key, state)
             for node in block.nodes:
                 known = self.follow(known, node)
             self.known[block, key] = known
         return known
 
-    def node(self, key: Key, machine: EventSimulator, node: Stretch | Choice | Iterations) -> Ways:
+    def node(self, key: StateKey, state: EventSimulator, node: PathNode) -> PathSet:
+        """All paths through ``node`` from one state."""
         match node:
-            case Stretch():
-                return self.stretch(key, machine, node)
-            case Choice():
-                return self.choice(key, machine, node)
-            case Iterations():
-                return self.iterations(key, machine, node)
+            case CommandSegment():
+                return self.segment(key, state, node)
+            case WeightedBranch():
+                return self.branch(key, state, node)
+            case WeightedLoop():
+                return self.loop(key, state, node)
 
-    def follow(self, ways: Ways, node: Stretch | Choice | Iterations) -> Ways:
-        """``ways``, and then from each of their ends ``node``."""
-        further = Ways(spent=ways.spent)
-        for key, end in ways.ends.items():
-            after = self.node(key, end.machine, node)
-            self.budget.join(len(after.ends))
-            for last, way in after.ends.items():
-                further.add(last, end.after(way))
-            further.spend(after.spent, end.weight)
+    def follow(self, paths: PathSet, node: PathNode) -> PathSet:
+        """All of ``paths``, each followed by ``node``."""
+        further = PathSet(parts=paths.parts)
+        for key, end in paths.ends.items():
+            after = self.node(key, end.state, node)
+            self.budget.use_joins(len(after.ends))
+            for last, later in after.ends.items():
+                further.add(last, end.followed_by(later))
+            further.add_parts(after.parts, end.probability)
         return further
 
-    def stretch(self, key: Key, machine: EventSimulator, stretch: Stretch) -> Ways:
-        """The one way through commands without a decision."""
-        known = self.known.get((stretch, key))
+    def segment(self, key: StateKey, state: EventSimulator, segment: CommandSegment) -> PathSet:
+        """The single path through commands without a decision."""
+        known = self.known.get((segment, key))
         if known is None:
-            after = machine.fork()
-            for command in stretch.commands:
+            after = state.fork()
+            for command in segment.commands:
                 after.run(command)
-            self.budget.simulate(FORK + after.passes - machine.passes + len(stretch.commands))
-            known = _at(after.key(), after, after.clock - machine.clock)
-            self.known[stretch, key] = known
+            self.budget.use_passes(FORK_PASSES + after.passes - state.passes + len(segment.commands))
+            known = _single_path(after.key(), after, after.clock - state.clock)
+            self.known[segment, key] = known
         return known
 
-    def choice(self, key: Key, machine: EventSimulator, choice: Choice) -> Ways:
-        ways = Ways()
-        for option in choice.options:
-            taken = self.block(key, machine, option.body)
-            before = End(machine, option.probability, NONE, 0, 0)
-            before.quickest = before.slowest = Decided(choice.name, option.name)
-            self.budget.join(len(taken.ends))
-            for last, way in taken.ends.items():
-                ways.add(last, before.after(way))
-            ways.run((choice.name, option.name), taken, option.probability)
-        return ways
+    def branch(self, key: StateKey, state: EventSimulator, branch: WeightedBranch) -> PathSet:
+        paths = PathSet()
+        for arm in branch.arms:
+            inside = self.block(key, state, arm.body)
+            before = _decided(state, branch.name, arm.name, arm.probability)
+            self.budget.use_joins(len(inside.ends))
+            for last, later in inside.ends.items():
+                paths.add(last, before.followed_by(later))
+            paths.add_runs((branch.name, arm.name), inside, arm.probability)
+        return paths
 
-    def iterations(self, key: Key, machine: EventSimulator, loop: Iterations) -> Ways:
-        """Iteration after iteration, all states side by side; after each number of iterations that may be the
-        last, the share of the runs that end with it."""
-        ways, now, made, still = Ways(), _at(key, machine), 0, ONE
+    def loop(self, key: StateKey, state: EventSimulator, loop: WeightedLoop) -> PathSet:
+        """Run iteration after iteration from all states at once; after each possible number of iterations,
+        add the executions that end there."""
+        paths, now, made, continuing = PathSet(), _single_path(key, state), 0, ONE
         for iterations, chance in loop.chances:
             while made < iterations:
-                made, now = self.more(loop, now, made, iterations, ways, still)
+                count, now = self.iterate(loop, now, iterations - made, paths, continuing)
+                made += count
             for last, end in now.ends.items():
-                before = End(machine, chance, NONE, 0, 0)
-                before.quickest = before.slowest = Decided(loop.name, str(iterations))
-                ways.add(last, before.after(end))
-            still -= chance
-        return ways
+                paths.add(last, _decided(state, loop.name, str(iterations), chance).followed_by(end))
+            continuing -= chance
+        return paths
 
-    def more(
-        self, loop: Iterations, now: Ways, made: int, iterations: int, ways: Ways, still: Fraction
-    ) -> tuple[int, Ways]:
-        """One iteration more, or all up to ``iterations`` where each is like the one before."""
+    def iterate(
+        self, loop: WeightedLoop, now: PathSet, left: int, paths: PathSet, continuing: Fraction
+    ) -> tuple[int, PathSet]:
+        """Run one more iteration, or all ``left`` where each begins and ends in the same single state.
+
+        Returns how many, and all paths up to their end. Adds the executions of the body to ``paths``;
+        ``continuing`` is the probability that the loop makes these iterations.
+        """
         if len(now.ends) == 1:
             ((key, end),) = now.ends.items()
-            after = self.block(key, end.machine, loop.body)
+            after = self.block(key, end.state, loop.body)
             if after.ends.keys() == {key}:
-                left = iterations - made
-                self.budget.join(1)
-                ways.run((loop.name, None), after, still * end.weight * left)
-                return iterations, Ways({key: end.after(after.ends[key].times(left))})
-        further = Ways()
+                self.budget.use_joins(1)
+                paths.add_runs((loop.name, None), after, continuing * end.probability * left)
+                return left, PathSet({key: end.followed_by(after.ends[key].repeated(left))})
+        further = PathSet()
         for key, end in now.ends.items():
-            after = self.block(key, end.machine, loop.body)
-            self.budget.join(len(after.ends))
-            for last, way in after.ends.items():
-                further.add(last, end.after(way))
-            ways.run((loop.name, None), after, still * end.weight)
-        return made + 1, further
+            after = self.block(key, end.state, loop.body)
+            self.budget.use_joins(len(after.ends))
+            for last, later in after.ends.items():
+                further.add(last, end.followed_by(later))
+            paths.add_runs((loop.name, None), after, continuing * end.probability)
+        return 1, further
 
 
-def _at(key: Key, machine: EventSimulator, cycles: int = 0) -> Ways:
-    """One way, to one state."""
-    return Ways({key: End(machine, ONE, Fraction(cycles), cycles, cycles)})
+def _single_path(key: StateKey, state: EventSimulator, cycles: int = 0) -> PathSet:
+    return PathSet({key: PathsToState(state, ONE, Fraction(cycles), cycles, cycles)})
+
+
+def _decided(state: EventSimulator, name: str, choice: str, probability: Fraction) -> PathsToState:
+    """A path of no cycles that takes one decision."""
+    decision = Decision(name, choice)
+    return PathsToState(state, probability, ZERO, 0, 0, decision, decision)

@@ -1,4 +1,4 @@
-"""The paths through a planned program: exactly where the machine's states permit, else by a sample."""
+"""Best, worst and expected cycles over the paths through a plan: exact if that is feasible, else sampled."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
 from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
-from chipmodel.paths.cores import CoreSampler, each_path
-from chipmodel.paths.exact import Budget, PartKey, Spent, TooManyStates, Walker
-from chipmodel.paths.sample import LEAST_SAMPLES, Sampler, Seen
-from chipmodel.paths.taken import Taken, decisions
-from chipmodel.paths.tree import Block, Choice, Iterations, count_paths, weighed
+from chipmodel.paths.cores import CorePathSampler, enumerate_paths
+from chipmodel.paths.decisions import Decisions, by_name
+from chipmodel.paths.exact import AnalysisBudget, AnalysisTooCostly, ExactAnalysis, PartKey, PartTotals
+from chipmodel.paths.sample import MIN_SAMPLES, PathSampler, SampleStatistics
+from chipmodel.paths.tree import CommandBlock, WeightedBranch, WeightedLoop, count_paths, weighted_tree
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """What may be done for an answer. All limits count work, none is a time: the answer is the same every
-    time and on every machine."""
+class PathEffort:
+    """Limits of the work for an answer; none is a time, so the answer is the same on every machine."""
 
     samples: int | None = None
-    """Paths to sample where an exact answer is out of reach, at least ``LEAST_SAMPLES``; None for as many as
-    ``passes`` allow, up to ``MOST_SAMPLES``."""
+    """Paths to sample where the exact analysis is too costly, at least ``MIN_SAMPLES``; None for as many as
+    ``passes`` allow, up to ``DEFAULT_SAMPLES``."""
     seed: int = 0
     passes: int = 50_000
-    """Of the simulator, and its commands and ``FORK`` for each stretch with them: for the exact answer, and
-    for a sample after it."""
+    """Passes of the simulator, with commands and ``FORK_PASSES`` for each segment: for the exact analysis,
+    and as many again for a sample after it (assumed: a few seconds)."""
     joins: int = 30_000
-    """Ways from state to state that the exact answer may join."""
+    """Paths from state to state that the exact analysis may join (assumed)."""
 
 
-MOST_SAMPLES = 1000
-"""Paths in a sample whose size nobody chose."""
+DEFAULT_SAMPLES = 1000
+"""Paths in a sample whose size the user does not choose (assumed)."""
 
 
-def with_paths(result: Result, choices: Mapping[str, str] | None = None, effort: Effort = Effort()) -> Result:
-    """``result`` with what all paths through its plan cost, of which ``choices`` fix decisions."""
+def with_paths(
+    result: Result, choices: Mapping[str, str] | None = None, effort: PathEffort = PathEffort()
+) -> Result:
+    """``result`` with the costs of all paths through its plan; ``choices`` fix decisions."""
     commands = [core.commands for core in result.cores] or [lower(result.schedule, result.solved.plan)]
-    paths = weigh_paths(commands, result.chip, chances_of(result.program), choices, effort)
+    paths = analyse_paths(commands, result.chip, chances_of(result.program), choices, effort)
     if paths is None or paths.worst.choices is None:
         return replace(result, paths=paths)
     everything = tuple(command for core in commands for command in core)
@@ -52,99 +53,105 @@ def with_paths(result: Result, choices: Mapping[str, str] | None = None, effort:
     return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound)))
 
 
-def weigh_paths(
+def analyse_paths(
     cores: Sequence[tuple[Command, ...]],
     chip: Chip,
     chances: Chances,
     choices: Mapping[str, str] | None = None,
-    effort: Effort = Effort(),
+    effort: PathEffort = PathEffort(),
 ) -> Paths | None:
-    """What the paths through the commands of each of the ``cores`` cost, of which ``choices`` fix decisions;
-    None without an ``if`` or ``loop``. Raises BadInput for choices that are not there to be made."""
+    """The costs of the paths through the commands of each of the ``cores``; ``choices`` fix decisions.
+
+    None without an ``if`` or ``loop``. Raises BadInput for choices that do not exist.
+    """
     everything = tuple(command for commands in cores for command in commands)
     path = resolve_path(everything, choices or {})
     fixed = {name: path[name] for name in choices or {}}
     if not any(isinstance(command, Branch | Repeat) for command in everything):
         return None
-    trees = [weighed(commands, chances, fixed) for commands in cores]
+    trees = [weighted_tree(commands, chances, fixed) for commands in cores]
     count = 1
     for tree in trees:
         count = min(MAX_COUNT, count * count_paths(tree))
     try:
         return _exact(trees, chip, count, effort)
-    except TooManyStates:
+    except AnalysisTooCostly:
         return _sampled(trees, chip, count, effort)
 
 
-def _exact(trees: Sequence[Block], chip: Chip, count: int, effort: Effort) -> Paths:
+def _exact(trees: Sequence[CommandBlock], chip: Chip, count: int, effort: PathEffort) -> Paths:
     if len(trees) > 1:
-        both = each_path(trees, chip)
-        return Paths(_extreme(both.least), _extreme(both.most), both.mean, count, ())
-    ways = Walker(chip, Budget(effort.passes, effort.joins)).all(trees[0])
-    (end,) = ways.ends.values()
+        found = enumerate_paths(trees, chip)
+        return Paths(_extreme(found.least), _extreme(found.most), found.mean, count, ())
+    paths = ExactAnalysis(chip, AnalysisBudget(effort.passes, effort.joins)).all_paths(trees[0])
+    (end,) = paths.ends.values()
     return Paths(
         best=_extreme((end.least, end.quickest)),
         worst=_extreme((end.most, end.slowest)),
         expected=end.cycles,
         count=count,
-        parts=tuple(_parts(trees[0], ways.spent, Fraction(1))),
+        parts=tuple(_part_costs(trees[0], paths.parts, Fraction(1))),
     )
 
 
-class _Samples(Protocol):
-    """What draws one path after another."""
+class _Sampler(Protocol):
+    """Draws paths one after another."""
 
-    seen: Seen
+    statistics: SampleStatistics
     work: int
 
     def sample(self) -> None: ...
 
 
-def _sampled(trees: Sequence[Block], chip: Chip, count: int, effort: Effort) -> Paths:
+def _sampled(trees: Sequence[CommandBlock], chip: Chip, count: int, effort: PathEffort) -> Paths:
     several = len(trees) > 1
-    sampler: _Samples = (
-        CoreSampler(trees, chip, effort.seed) if several else Sampler(trees[0], chip, effort.seed)
+    sampler: _Sampler = (
+        CorePathSampler(trees, chip, effort.seed) if several else PathSampler(trees[0], chip, effort.seed)
     )
-    seen = sampler.seen
-    wanted = MOST_SAMPLES if effort.samples is None else effort.samples
-    while seen.size < max(wanted, LEAST_SAMPLES):
+    statistics = sampler.statistics
+    wanted = DEFAULT_SAMPLES if effort.samples is None else effort.samples
+    while statistics.size < max(wanted, MIN_SAMPLES):
         sampler.sample()
-        if effort.samples is None and seen.size >= LEAST_SAMPLES and sampler.work >= effort.passes:
+        if effort.samples is None and statistics.size >= MIN_SAMPLES and sampler.work >= effort.passes:
             break
-    assert seen.least
-    assert seen.most
+    assert statistics.least
+    assert statistics.most
+    scale = Fraction(1, statistics.size)
     return Paths(
-        best=_extreme(seen.least),
-        worst=_extreme(seen.most),
-        expected=seen.mean,
+        best=_extreme(statistics.least),
+        worst=_extreme(statistics.most),
+        expected=statistics.mean,
         count=count,
-        parts=() if several else tuple(_parts(trees[0], seen.spent, Fraction(1, seen.size))),
-        sample=Sample(seen.size, effort.seed, *seen.interval()),
+        parts=() if several else tuple(_part_costs(trees[0], statistics.parts, scale)),
+        sample=Sample(statistics.size, effort.seed, *statistics.interval()),
     )
 
 
-def _extreme(found: tuple[int, Taken]) -> Extreme:
-    return Extreme(found[0], decisions(found[1]))
+def _extreme(path: tuple[int, Decisions]) -> Extreme:
+    return Extreme(path[0], by_name(path[1]))
 
 
-def _parts(block: Block, spent: Mapping[PartKey, Spent], scale: Fraction) -> list[PartCost]:
-    parts: list[PartCost] = []
+def _part_costs(block: CommandBlock, totals: Mapping[PartKey, PartTotals], scale: Fraction) -> list[PartCost]:
+    """The costs of each arm and loop body in ``block``; ``scale`` turns ``totals`` into means."""
+    costs: list[PartCost] = []
     for node in block.nodes:
         match node:
-            case Choice():
-                for option in node.options:
-                    parts.append(_part((node.name, option.name), option.probability, spent, scale))
-                    parts += _parts(option.body, spent, scale)
-            case Iterations():
-                parts.append(_part((node.name, None), Fraction(1), spent, scale))
-                parts += _parts(node.body, spent, scale)
+            case WeightedBranch():
+                for arm in node.arms:
+                    costs.append(_part_cost((node.name, arm.name), arm.probability, totals, scale))
+                    costs += _part_costs(arm.body, totals, scale)
+            case WeightedLoop():
+                costs.append(_part_cost((node.name, None), Fraction(1), totals, scale))
+                costs += _part_costs(node.body, totals, scale)
             case _:
                 pass
-    return parts
+    return costs
 
 
-def _part(key: PartKey, probability: Fraction, spent: Mapping[PartKey, Spent], scale: Fraction) -> PartCost:
-    known = spent.get(key)
+def _part_cost(
+    key: PartKey, probability: Fraction, totals: Mapping[PartKey, PartTotals], scale: Fraction
+) -> PartCost:
+    known = totals.get(key)
     if known is None:
         return PartCost(*key, probability, Fraction(0), Fraction(0), None, None)
     return PartCost(*key, probability, known.runs * scale, known.cycles * scale, known.least, known.most)

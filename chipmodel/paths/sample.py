@@ -1,7 +1,7 @@
-"""The mean over paths drawn at random, with a confidence interval, for programs with too many states.
+"""Estimate the mean cycles from paths drawn at random, where the exact analysis is too costly.
 
-Each path is drawn as the program would decide, and takes the cycles that the simulator gives it. Stretches
-between decisions are run once from each state of the machine, as in ``paths_exact``.
+Each path is drawn with the probabilities of the program's decisions, and simulated. Segments between
+decisions are simulated once from each state, as in ``chipmodel.paths.exact``.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ from random import Random
 
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import EventSimulator
-from chipmodel.paths.exact import FORK, Key, PartKey, Spent
-from chipmodel.paths.taken import Decided, Taken, then
-from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
+from chipmodel.paths.decisions import Decision, Decisions, concatenate
+from chipmodel.paths.exact import FORK_PASSES, PartKey, PartTotals, StateKey
+from chipmodel.paths.tree import CommandBlock, CommandSegment, WeightedBranch, WeightedLoop
 
-NORMAL = 1.959963984540054
+NORMAL_QUANTILE = 1.959963984540054
 """The two-sided 95 % quantile of the normal distribution."""
-LEAST_SAMPLES = 16
-"""Fewer do not tell how far off a mean may be."""
-MOST_KNOWN = 4096
-"""Stretches that are remembered."""
+MIN_SAMPLES = 16
+"""Paths in the smallest sample; the interval of a smaller one would say little (assumed)."""
+MAX_CACHED_SEGMENTS = 4096
+"""Segments and states whose result is remembered, to limit memory (assumed)."""
 
 
 @dataclass(slots=True)
-class Seen:
-    """What sampled paths took; cycles in ``squares`` are squared."""
+class SampleStatistics:
+    """Sums over the sampled paths, and the quickest and the slowest one with their cycles."""
 
     size: int = 0
     cycles: int = 0
     squares: int = 0
-    least: tuple[int, Taken] | None = None
-    most: tuple[int, Taken] | None = None
-    spent: dict[PartKey, Spent] = field(default_factory=dict[PartKey, Spent])
+    """Of cycles."""
+    least: tuple[int, Decisions] | None = None
+    most: tuple[int, Decisions] | None = None
+    parts: dict[PartKey, PartTotals] = field(default_factory=dict[PartKey, PartTotals])
+    """Of all sampled paths together."""
 
     @property
     def mean(self) -> Fraction:
@@ -43,26 +45,26 @@ class Seen:
 
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the mean, by Student's t."""
-        spread = Fraction(self.squares * self.size - self.cycles**2, self.size * (self.size - 1))
-        half = student(self.size - 1) * sqrt(spread / self.size)
+        variance = Fraction(self.squares * self.size - self.cycles**2, self.size * (self.size - 1))
+        half = student(self.size - 1) * sqrt(variance / self.size)
         return float(self.mean) - half, float(self.mean) + half
 
-    def add(self, cycles: int, taken: Taken) -> None:
-        """One path more."""
+    def add(self, cycles: int, decisions: Decisions) -> None:
+        """Add one path."""
         self.size += 1
         self.cycles += cycles
         self.squares += cycles**2
         if self.least is None or cycles < self.least[0]:
-            self.least = cycles, taken
+            self.least = cycles, decisions
         if self.most is None or cycles > self.most[0]:
-            self.most = cycles, taken
+            self.most = cycles, decisions
 
-    def run(self, key: PartKey, cycles: int) -> None:
-        """One execution of an arm or body."""
-        once = Spent(Fraction(1), Fraction(cycles), cycles, cycles)
-        known = self.spent.get(key)
+    def add_run(self, key: PartKey, cycles: int) -> None:
+        """Add one execution of an arm or loop body."""
+        once = PartTotals(Fraction(1), Fraction(cycles), cycles, cycles)
+        known = self.parts.get(key)
         if known is None:
-            self.spent[key] = once
+            self.parts[key] = once
         else:
             known.join(once, Fraction(1))
 
@@ -70,7 +72,7 @@ class Seen:
 def student(degrees: int) -> float:
     """The two-sided 95 % quantile of Student's t, by the Cornish-Fisher expansion (Abramowitz and Stegun,
     26.7.5); right to four digits from 10 degrees of freedom on."""
-    x = NORMAL
+    x = NORMAL_QUANTILE
     terms = (
         (x**3 + x) / 4,
         (5 * x**5 + 16 * x**3 + 3 * x) / 96,
@@ -80,77 +82,79 @@ def student(degrees: int) -> float:
     return x + sum((term / float(degrees**power) for power, term in enumerate(terms, 1)), 0.0)
 
 
-class Sampler:
-    """Paths through ``tree`` on ``chip``, the same for the same ``seed``."""
+class PathSampler:
+    """Draws paths through ``tree`` on ``chip``, the same ones for the same ``seed``."""
 
-    def __init__(self, tree: Block, chip: Chip, seed: int) -> None:
+    def __init__(self, tree: CommandBlock, chip: Chip, seed: int) -> None:
         self.tree = tree
         self.start = EventSimulator(chip)
         self.random = Random(seed)
-        self.known: dict[tuple[Stretch, Key], tuple[Key, EventSimulator, int]] = {}
+        self.known: dict[tuple[CommandSegment, StateKey], tuple[StateKey, EventSimulator, int]] = {}
         self.work = 0
-        """Passes of the simulator, and stretches."""
-        self.seen = Seen()
+        """Passes of the simulator and segments so far."""
+        self.statistics = SampleStatistics()
 
     def sample(self) -> None:
-        """One path more."""
-        walk = _Walk(self)
-        walk.block(self.tree)
-        machine = walk.machine.fork()
-        machine.drain()
-        self.seen.add(walk.cycles + machine.clock - walk.machine.clock, walk.taken)
+        """Draw one path and add it to ``statistics``."""
+        path = _SampledPath(self)
+        path.block(self.tree)
+        drained = path.state.fork()
+        drained.drain()
+        self.statistics.add(path.cycles + drained.clock - path.state.clock, path.decisions)
 
-    def stretch(self, stretch: Stretch, key: Key, machine: EventSimulator) -> tuple[Key, EventSimulator, int]:
-        """The state behind ``stretch``, and the cycles to it."""
-        known = self.known.get((stretch, key))
+    def segment(
+        self, segment: CommandSegment, key: StateKey, state: EventSimulator
+    ) -> tuple[StateKey, EventSimulator, int]:
+        """The state after ``segment``, with its key, and the cycles to it."""
+        known = self.known.get((segment, key))
         self.work += 1
         if known is None:
-            after = machine.fork()
-            for command in stretch.commands:
+            after = state.fork()
+            for command in segment.commands:
                 after.run(command)
-            self.work += FORK + after.passes - machine.passes + len(stretch.commands)
-            known = after.key(), after, after.clock - machine.clock
-            if len(self.known) < MOST_KNOWN:
-                self.known[stretch, key] = known
+            self.work += FORK_PASSES + after.passes - state.passes + len(segment.commands)
+            known = after.key(), after, after.clock - state.clock
+            if len(self.known) < MAX_CACHED_SEGMENTS:
+                self.known[segment, key] = known
         return known
 
 
-def drawn(chances: tuple[Fraction, ...], random: Random) -> int:
-    """A number, each exactly as likely as its chance; the chances add up to 1."""
-    whole = lcm(*(chance.denominator for chance in chances))
-    point = random.randrange(whole)
-    return next(number for number, below in enumerate(accumulate(chances)) if point < below * whole)
+def draw_index(chances: tuple[Fraction, ...], random: Random) -> int:
+    """Draw an index, with exactly the probabilities ``chances``, which add up to 1."""
+    denominator = lcm(*(chance.denominator for chance in chances))
+    point = random.randrange(denominator)
+    return next(index for index, below in enumerate(accumulate(chances)) if point < below * denominator)
 
 
-class _Walk:
-    """One path, as it goes."""
+class _SampledPath:
+    """One path while it is drawn: its state, cycles and decisions so far."""
 
-    def __init__(self, sampler: Sampler) -> None:
+    def __init__(self, sampler: PathSampler) -> None:
         self.sampler = sampler
-        self.machine = sampler.start
-        self.key = self.machine.key()
+        self.state = sampler.start
+        self.key = self.state.key()
         self.cycles = 0
-        self.taken: Taken = None
+        self.decisions: Decisions = None
 
-    def block(self, block: Block) -> None:
+    def block(self, block: CommandBlock) -> None:
         for node in block.nodes:
             match node:
-                case Stretch():
-                    self.key, self.machine, passed = self.sampler.stretch(node, self.key, self.machine)
+                case CommandSegment():
+                    self.key, self.state, passed = self.sampler.segment(node, self.key, self.state)
                     self.cycles += passed
-                case Choice():
-                    number = drawn(tuple(o.probability for o in node.options), self.sampler.random)
-                    option = node.options[number]
-                    self.taken = then(self.taken, Decided(node.name, option.name))
-                    self.part((node.name, option.name), option.body)
-                case Iterations():
-                    number = drawn(tuple(chance for _, chance in node.chances), self.sampler.random)
-                    iterations = node.chances[number][0]
-                    self.taken = then(self.taken, Decided(node.name, str(iterations)))
+                case WeightedBranch():
+                    index = draw_index(tuple(a.probability for a in node.arms), self.sampler.random)
+                    arm = node.arms[index]
+                    self.decisions = concatenate(self.decisions, Decision(node.name, arm.name))
+                    self.part((node.name, arm.name), arm.body)
+                case WeightedLoop():
+                    index = draw_index(tuple(chance for _, chance in node.chances), self.sampler.random)
+                    iterations = node.chances[index][0]
+                    self.decisions = concatenate(self.decisions, Decision(node.name, str(iterations)))
                     for _ in range(iterations):
                         self.part((node.name, None), node.body)
 
-    def part(self, key: PartKey, body: Block) -> None:
+    def part(self, key: PartKey, body: CommandBlock) -> None:
         begin = self.cycles
         self.block(body)
-        self.sampler.seen.run(key, self.cycles - begin)
+        self.sampler.statistics.add_run(key, self.cycles - begin)

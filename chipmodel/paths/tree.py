@@ -1,6 +1,7 @@
-"""Commands with the probability of every decision: what ``paths_exact`` and ``paths_sample`` walk.
+"""Commands as a tree with the probability of every decision, for the exact and the sampled analysis.
 
-Alternatives of probability zero are left out here; those that remain have probabilities that add up to 1.
+Alternatives of probability zero are left out; the probabilities of the other ones add up to 1. Nodes of the
+tree are compared by identity.
 """
 
 from __future__ import annotations
@@ -17,95 +18,99 @@ from chipmodel.model.path_costs import MAX_COUNT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class CommandSegment:
     """Commands without a decision."""
 
     commands: tuple[Plain, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """One after another; blocks and stretches are told apart by identity."""
+class CommandBlock:
+    """Nodes that run one after another."""
 
-    nodes: tuple[Stretch | Choice | Iterations, ...]
+    nodes: tuple[PathNode, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Option:
+class WeightedArm:
     """An arm of an ``if``."""
 
     name: str
     probability: Fraction
-    body: Block
+    body: CommandBlock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """An ``if``: one of the options, again each time."""
+class WeightedBranch:
+    """An ``if``: each execution runs one of the arms."""
 
     name: str
-    options: tuple[Option, ...]
+    arms: tuple[WeightedArm, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Iterations:
-    """A ``loop``: numbers of iterations, ascending, with their probabilities, drawn again each time."""
+class WeightedLoop:
+    """A ``loop``: possible numbers of iterations of each execution, ascending, and their probabilities."""
 
     name: str
     chances: tuple[tuple[int, Fraction], ...]
-    body: Block
+    body: CommandBlock
 
 
-def weighed(commands: tuple[Command, ...], chances: Chances, fixed: Mapping[str, str]) -> Block:
-    """``commands`` with their probabilities; what ``fixed`` names, as ``resolve_path`` has it, is certain."""
-    return _Weighing(chances, fixed).block(commands)
+PathNode = CommandSegment | WeightedBranch | WeightedLoop
 
 
-class _Weighing:
+def weighted_tree(commands: tuple[Command, ...], chances: Chances, fixed: Mapping[str, str]) -> CommandBlock:
+    """Build the tree of ``commands``. Decisions in ``fixed`` (see ``resolve_path``) are certain."""
+    return _WeightedTreeBuilder(chances, fixed).block(commands)
+
+
+class _WeightedTreeBuilder:
     def __init__(self, chances: Chances, fixed: Mapping[str, str]) -> None:
         self.chances = chances
         self.fixed = fixed
 
-    def block(self, commands: tuple[Command, ...]) -> Block:
-        nodes: list[Stretch | Choice | Iterations] = []
+    def block(self, commands: tuple[Command, ...]) -> CommandBlock:
+        nodes: list[PathNode] = []
         for plain, run in groupby(commands, key=lambda c: not isinstance(c, Branch | Repeat)):
             if plain:
-                nodes.append(Stretch(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
+                nodes.append(CommandSegment(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
                 continue
             for command in run:
                 if isinstance(command, Branch):
-                    nodes.append(self.choice(command))
+                    nodes.append(self.branch(command))
                 elif isinstance(command, Repeat):
-                    nodes.append(self.iterations(command))
-        return Block(tuple(nodes))
+                    nodes.append(self.loop(command))
+        return CommandBlock(tuple(nodes))
 
-    def choice(self, branch: Branch) -> Choice:
+    def branch(self, branch: Branch) -> WeightedBranch:
         equal = Fraction(1, len(branch.arms))
         stated = self.chances.arms.get(branch.name, {arm.name: equal for arm in branch.arms})
         if branch.name in self.fixed:
             stated = {self.fixed[branch.name]: Fraction(1)}
-        likely = [arm for arm in branch.arms if stated.get(arm.name)]
-        return Choice(branch.name, tuple(Option(a.name, stated[a.name], self.block(a.body)) for a in likely))
+        possible = [arm for arm in branch.arms if stated.get(arm.name)]
+        arms = (WeightedArm(arm.name, stated[arm.name], self.block(arm.body)) for arm in possible)
+        return WeightedBranch(branch.name, tuple(arms))
 
-    def iterations(self, loop: Repeat) -> Iterations:
+    def loop(self, loop: Repeat) -> WeightedLoop:
         stated = self.chances.iterations.get(loop.name, ((loop.iterations, Fraction(1)),))
         if loop.name in self.fixed:
             stated = ((int(self.fixed[loop.name]), Fraction(1)),)
-        likely = sorted((iterations, chance) for iterations, chance in stated if chance)
-        return Iterations(loop.name, tuple(likely), self.block(loop.body))
+        possible = sorted((iterations, chance) for iterations, chance in stated if chance)
+        return WeightedLoop(loop.name, tuple(possible), self.block(loop.body))
 
 
-def count_paths(block: Block) -> int:
-    """Ways through ``block``, up to ``MAX_COUNT``."""
+def count_paths(block: CommandBlock) -> int:
+    """The number of paths through ``block``, at most ``MAX_COUNT``."""
     count = 1
     for node in block.nodes:
         match node:
-            case Choice():
-                count *= sum(count_paths(option.body) for option in node.options)
-            case Iterations():
+            case WeightedBranch():
+                count *= sum(count_paths(arm.body) for arm in node.arms)
+            case WeightedLoop():
                 each = count_paths(node.body)
                 count *= sum(_power(each, iterations) for iterations, _ in node.chances)
-            case Stretch():
+            case CommandSegment():
                 pass
         count = min(count, MAX_COUNT)
     return count

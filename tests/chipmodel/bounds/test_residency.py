@@ -1,4 +1,4 @@
-"""A run as the question of what stays, by hand; and the bound that follows."""
+"""The residency problem of a program by hand, and the lower bound that follows from it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support import with_memory
 from workloads.build.builder import ProgramBuilder
 
 
-def asked(program: Program, chip: Chip, **path: str) -> ResidencyProblem:
+def problem_of(program: Program, chip: Chip, **path: str) -> ResidencyProblem:
     problem = residency_problem(program, chip, path)
     assert problem is not None
     return problem
 
 
-def named(problem: ResidencyProblem) -> dict[str, ResidencyItem]:
+def by_name(problem: ResidencyProblem) -> dict[str, ResidencyItem]:
     return {item.name: item for item in problem.items}
 
 
@@ -40,9 +40,9 @@ def skipping(middle: int = 8) -> Program:
 
 
 def test_items_of_a_run_by_hand() -> None:
-    """A load is set up in 10 cycles and a store in 5; a byte takes one. Of 3 rows that a row of a convolution
-    reads two are there at the end."""
-    found = named(asked(skipping(), with_memory(PLAIN, 4000)))
+    """The set-up of a load takes 10 cycles, of a store 5; a byte takes one. Of the 3 rows that a row of a
+    convolution reads two are left at the end."""
+    found = by_name(problem_of(skipping(), with_memory(PLAIN, 4000)))
     x, a, d = found["x"], found["a"], found["d"]
     assert (x.bytes, x.touches, x.loads, x.made, x.ends) == (32, (0,), (Fraction(42),), False, False)
     assert (x.passing, x.ending) == ((24,), (16,))
@@ -56,8 +56,8 @@ def test_items_of_a_run_by_hand() -> None:
     assert weights.passing == weights.ending == (36,)
 
 
-def test_a_loop_reads_its_weights_again_and_they_may_have_stayed() -> None:
-    """Only weights that come once are part of the ways to run their op."""
+def test_weights_that_a_loop_reads_several_times_are_not_part_of_the_options() -> None:
+    """They may have stayed; only weights that are loaded once are part of the options to run their op."""
     builder = ProgramBuilder("loop")
     x = builder.input("x", (1, 2, 4, 4))
     state = builder.elementwise("copy", "start", [x], outputs=["state"])
@@ -67,30 +67,30 @@ def test_a_loop_reads_its_weights_again_and_they_may_have_stayed() -> None:
     builder.add_loop("loop", 3, body, ["state"])
     builder.output(state)
     program, chip = builder.build(), with_memory(PLAIN, 4000)
-    problem = asked(program, chip, loop="3")
-    weights = named(problem)["weights of y"]
+    problem = problem_of(program, chip, loop="3")
+    weights = by_name(problem)["weights of y"]
     assert weights.touches == (1, 3, 5)
     assert weights.reads == (36, 36, 36)
     most = {step: max(o.bytes for o in problem.options if o.step == step) for step in (1, 3, 5)}
     assert most == {1: 64, 3: 64, 5: 64}
-    once = asked(program, chip, loop="1")
-    assert named(once)["weights of y"].touches == (1,)
+    once = problem_of(program, chip, loop="1")
+    assert by_name(once)["weights of y"].touches == (1,)
     assert max(o.bytes for o in once.options if o.step == 1) == 64 + 18
 
 
-def test_what_is_made_in_place_shares_its_bytes() -> None:
+def test_a_tensor_made_in_place_shares_its_bytes() -> None:
     program = reuse(skipping(), "all")
-    problem = asked(program, with_memory(PLAIN, 4000))
+    problem = problem_of(program, with_memory(PLAIN, 4000))
     index = {item.name: i for i, item in enumerate(problem.items)}
     over = next(op.overwrites for op in ops(program.body) if op.name == "d")
     assert over is not None
     assert over in ("a", "c")
     assert problem.overlays == (InPlaceItems(3, (index[over],), index["d"]),)
-    assert named(problem)[over].absorbed == 3
-    assert not asked(skipping(), with_memory(PLAIN, 4000)).overlays
+    assert by_name(problem)[over].absorbed == 3
+    assert not problem_of(skipping(), with_memory(PLAIN, 4000)).overlays
 
 
-def test_nothing_is_said_of_several_cores_or_a_very_long_run() -> None:
+def test_there_is_no_bound_for_several_cores_or_a_very_long_run() -> None:
     program = skipping()
     assert residency_problem(program, replace(PLAIN, cores=2), {}) is None
     long = replace(program, body=program.body * 101)
@@ -98,18 +98,18 @@ def test_nothing_is_said_of_several_cores_or_a_very_long_run() -> None:
     assert residency_bound(long, PLAIN, {}) is None
 
 
-def quick(size: int) -> Chip:
-    """Where the NPU takes a 64th of the time."""
+def with_fast_npu(size: int) -> Chip:
+    """A chip with ``size`` bytes of SharedMemory whose NPU takes a 64th of the time."""
     macs = dict.fromkeys((8, 16, 32), Fraction(64))
     return with_memory(replace(PLAIN, npu=replace(PLAIN.npu, macs_per_cycle=macs)), size)
 
 
 def test_a_tensor_that_cannot_stay_comes_back() -> None:
-    """b takes 256 B, so in 500 B not all stay. The bound says so where windows do not."""
+    """b takes 256 B, so not all tensors stay in 500 B. The residency bound is then higher than the others."""
     program, last = skipping(16), 0
-    tight = quick(400)
+    tight = with_fast_npu(400)
     assert time_bound(program, tight, {}, True).cycles > time_bound(program, tight, {}).cycles
-    for chip in (quick(4000), quick(800), quick(500), tight):
+    for chip in (with_fast_npu(4000), with_fast_npu(800), with_fast_npu(500), tight):
         bound = time_bound(program, chip, {}, True)
         assert bound.cycles >= last
         last = bound.cycles
@@ -118,8 +118,8 @@ def test_a_tensor_that_cannot_stay_comes_back() -> None:
         assert simulate(planned.commands, chip).cycles >= bound.cycles
 
 
-def test_who_binds_where_adds_up() -> None:
-    bound = residency_bound(skipping(16), quick(400), {})
+def test_the_cycles_of_the_bindings_add_up_to_the_bound() -> None:
+    bound = residency_bound(skipping(16), with_fast_npu(400), {})
     assert bound is not None
     assert {each.unit for each in bound.bindings} == {"dma"}
     assert bound.cycles * 0.99 <= sum(each.cycles for each in bound.bindings) <= bound.cycles * 1.01
@@ -129,11 +129,11 @@ def test_who_binds_where_adds_up() -> None:
     assert "npu" in {each.unit for each in slow.bindings}
 
 
-def test_where_no_plan_fits_the_bound_says_nothing() -> None:
-    """c reads three rows of b, 192 B, makes a byte of each of 4 columns, and has 144 B of weights each."""
-    bound = residency_bound(skipping(16), quick(192 + 4 + 144 - 1), {})
+def test_the_bound_is_zero_where_no_plan_fits() -> None:
+    """c reads three rows of b, 192 B, makes 4 B of one channel of a row, and has 144 B of weights for it."""
+    bound = residency_bound(skipping(16), with_fast_npu(192 + 4 + 144 - 1), {})
     assert bound is not None
     assert bound.cycles == 0
-    fits = residency_bound(skipping(16), quick(192 + 4 + 144), {})
+    fits = residency_bound(skipping(16), with_fast_npu(192 + 4 + 144), {})
     assert fits is not None
     assert fits.cycles > 0

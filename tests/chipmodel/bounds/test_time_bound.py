@@ -1,4 +1,4 @@
-"""The bound on cycles: by hand, and never above what any plan takes."""
+"""The lower bound on cycles: by hand, and never above the cycles of a plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workloads.build.random_programs import TreeShape, random_program
 
 
 def fast_dma(chip: Chip) -> Chip:
-    """Transfers cost next to nothing, so that the compute bound decides."""
+    """A chip whose transfers take next to no time, so that the compute bound is the largest."""
     if not isinstance(chip.dma, Dma):
         return replace(chip, dma=replace(chip.dma, setup_cycles=0))
     load, store = (replace(way, setup_cycles=0) for way in (chip.dma.load, chip.dma.store))
@@ -64,8 +64,8 @@ def gated() -> Program:
     ],
 )
 def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, loads: int) -> None:
-    """Set-ups are 10 cycles for a load and 5 for a store. Where two transfers are in service at once, of
-    all of them only one is sure, and that may be the smaller."""
+    """Set-ups are 10 cycles for a load and 5 for a store. With two channels set-ups may overlap data, so that
+    only one is certain, which may be the smaller."""
     path = {"gate": arm, "loop": str(iterations)}
     after = iterations * 8 + (8 if arm == "right" else 0)  # what runs when the last weights are there
     assert lower_bound_cycles(gated(), PLAIN, path) == max(computed, loaded + 10 * loads + max(8 + 5, after))
@@ -75,7 +75,7 @@ def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, l
     assert lower_bound_cycles(gated(), fast, path) == computed
 
 
-def test_a_weight_counts_once_and_a_gathered_table_by_what_is_read() -> None:
+def test_a_weight_counts_once_and_a_gathered_table_by_its_gathered_bytes() -> None:
     builder = ProgramBuilder("shared")
     x = builder.input("x", (1, 4))
     shared = [builder.weight("shared", 100)]
@@ -84,11 +84,11 @@ def test_a_weight_counts_once_and_a_gathered_table_by_what_is_read() -> None:
     table = builder.weight("table", 10_000)
     work = next(ops(builder.build().body)).work
     builder.emit("embedding", "e", work, [b], [(1, 4)], weights=[table], gathers=True)
-    # b, which needs nothing more, and e take 16 MACs each; a cannot end before its weights are there.
+    # b and e take 16 MACs each after a, which cannot end before its weights have been loaded.
     assert lower_bound_cycles(builder.build(), PLAIN, {}) == (4 + 10) + (100 + 10) + 2 * 16
 
 
-def test_what_no_iteration_runs_is_neither_computed_nor_loaded() -> None:
+def test_a_loop_of_no_iterations_neither_computes_nor_loads() -> None:
     builder = ProgramBuilder("no-iterations")
     x = builder.input("x", (1, 16))
     with builder.block() as body:
@@ -98,7 +98,7 @@ def test_what_no_iteration_runs_is_neither_computed_nor_loaded() -> None:
     assert lower_bound_cycles(builder.build(), PLAIN, {"loop": "1"}) > 128
 
 
-def test_the_users_own_cycles_are_the_bound_even_none() -> None:
+def test_cycles_that_the_user_states_are_the_bound_even_zero() -> None:
     builder = ProgramBuilder("own")
     builder.dense("d", builder.input("x", (1, 16)), 8)
     builder.override(cycles=0)
@@ -151,7 +151,7 @@ def single_ops(draw: st.DrawFn) -> Op:
 
 @settings(max_examples=400)
 @given(single_ops(), st.data())
-def test_no_cut_computes_in_fewer_cycles(op: Op, data: st.DataObject) -> None:
+def test_no_tiling_computes_in_fewer_cycles(op: Op, data: st.DataObject) -> None:
     tiling = Tiling(
         data.draw(st.integers(1, op.work.rows)),
         data.draw(st.integers(1, op.work.channels)),
@@ -169,7 +169,7 @@ def test_the_bound_of_one_plain_op_is_its_cycles() -> None:
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 @pytest.mark.parametrize("size", [256, 512, 1024, 8192])
-def test_rows_that_strides_jump_over_need_not_be_loaded(streamer: str, size: int) -> None:
+def test_rows_that_strides_skip_need_not_be_loaded(streamer: str, size: int) -> None:
     """Of 64 rows, 1x1 windows 8 apart read 8; stripes load no more than those. The pool of 4 x 4 outputs
     by 4 elements each comes after all of the weights."""
     builder = ProgramBuilder("jumps")
@@ -185,7 +185,7 @@ def test_rows_that_strides_jump_over_need_not_be_loaded(streamer: str, size: int
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
-    """Tight only where transfers are free of set-up, so half of the chips are made so."""
+    """The bound is tight only for transfers without set-up, so half of the chips have none."""
     planned = 0
     for seed in range(90):
         random = Random(seed)

@@ -1,4 +1,4 @@
-"""The window bound by hand, against every order of loads, and monotone where physics is."""
+"""The window bound by hand, against every order of loads, and monotone in the capacity."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bounds.program_windows import windows_of
-from chipmodel.bounds.windows import Item, Stretch, Visit, window_bound
+from chipmodel.bounds.program_windows import window_time_bound
+from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound
 from chipmodel.chip.chip import Channels
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
@@ -21,59 +21,59 @@ from tests.chipmodel.machine.test_simulate import PLAIN
 from workloads.build.builder import ProgramBuilder
 
 
-def weights(op: int, size: int, cycles: int) -> Item:
-    return Item(op, size, Fraction(cycles))
+def weights(op: int, size: int, cycles: int) -> ReadData:
+    return ReadData(op, size, Fraction(cycles))
 
 
-def chain(*ops: tuple[int, int]) -> list[Visit]:
+def chain(*ops: tuple[int, int]) -> list[OpRun]:
     """Ops of (compute cycles, weight bytes); a byte takes a cycle to load."""
     return [
-        Visit(f"op{i}", compute, (weights(i, size, size),) if size else ())
+        OpRun(f"op{i}", compute, (weights(i, size, size),) if size else ())
         for i, (compute, size) in enumerate(ops)
     ]
 
 
-def test_nothing_is_there_at_first() -> None:
+def test_shared_memory_is_empty_at_first() -> None:
     assert window_bound(chain((5, 100)), 1000).cycles == 100
     assert window_bound(chain((50, 100), (50, 0)), 1000).cycles == 100 + 50
 
 
-def test_what_memory_cannot_hold_is_loaded_after_the_op_before_has_begun() -> None:
+def test_data_beyond_the_capacity_are_loaded_after_the_op_before_has_begun() -> None:
     """While op 0 computes for 1,000 cycles, 300 bytes can be loaded ahead of the 500 that follow."""
-    visits = chain((1000, 0), (10, 200), (10, 300))
-    assert window_bound(visits, 10_000).cycles == 1020
-    bound = window_bound(visits, 300)
+    runs = chain((1000, 0), (10, 200), (10, 300))
+    assert window_bound(runs, 10_000).cycles == 1020
+    bound = window_bound(runs, 300)
     assert bound.cycles == 1000 + 500 - 300
-    assert bound.stretches == (Stretch("npu", 0, 1, 1000), Stretch("dma", 1, 3, 200))
+    assert bound.segments == (BoundSegment("npu", 0, 1, 1000), BoundSegment("dma", 1, 3, 200))
 
 
-def test_the_knapsack_keeps_what_is_dearest_to_load() -> None:
-    """Small blocks pay a set-up each, so they are what a plan would hold."""
+def test_the_knapsack_keeps_the_data_with_the_most_cycles_a_byte() -> None:
+    """Small blocks have a set-up each, so a plan would keep them."""
     dear, cheap = weights(1, 10, 110), weights(2, 100, 200)
-    visits = [Visit("a", 500, ()), Visit("b", 0, (dear,)), Visit("c", 0, (cheap,))]
-    assert window_bound(visits, 10).cycles == 500 + 200
-    assert window_bound(visits, 60).cycles == 500 + 100
+    runs = [OpRun("a", 500, ()), OpRun("b", 0, (dear,)), OpRun("c", 0, (cheap,))]
+    assert window_bound(runs, 10).cycles == 500 + 200
+    assert window_bound(runs, 60).cycles == 500 + 100
 
 
 def test_windows_that_do_not_overlap_add_up() -> None:
     """Each of the two pairs of large blocks has to be loaded, all but 100 bytes, between long ops."""
-    visits = chain((1000, 0), (1, 400), (1000, 0), (1, 400), (1000, 0))
-    assert window_bound(visits, 100).cycles == 3 * 1000 + 2 * 300
+    runs = chain((1000, 0), (1, 400), (1000, 0), (1, 400), (1000, 0))
+    assert window_bound(runs, 100).cycles == 3 * 1000 + 2 * 300
 
 
-def test_a_tensor_that_left_comes_back_or_takes_room() -> None:
-    visits = [
-        Visit("make", 100, ()),
-        Visit("busy", 1000, ()),
-        Visit("use", 10, (Item("t", 80, Fraction(80), made=0), weights(9, 100, 100))),
+def test_a_tensor_comes_back_from_psram_or_takes_memory() -> None:
+    runs = [
+        OpRun("make", 100, ()),
+        OpRun("busy", 1000, ()),
+        OpRun("use", 10, (ReadData("t", 80, Fraction(80), made=0), weights(9, 100, 100))),
     ]
-    assert window_bound(visits, 100).cycles == 100 + 1000 + 80
-    assert window_bound(visits, 180).cycles == 1110
+    assert window_bound(runs, 100).cycles == 100 + 1000 + 80
+    assert window_bound(runs, 180).cycles == 1110
 
 
-def test_outputs_are_stored_at_last() -> None:
-    visits = [Visit("a", 10, (weights(0, 50, 50),), Fraction(30))]
-    assert window_bound(visits, 1000).cycles == 80
+def test_outputs_are_stored_at_the_end() -> None:
+    runs = [OpRun("a", 10, (weights(0, 50, 50),), Fraction(30))]
+    assert window_bound(runs, 1000).cycles == 80
 
 
 def best_of_all_plans(ops: Sequence[tuple[int, int]], capacity: int) -> int | None:
@@ -94,7 +94,7 @@ def _run(ops: Sequence[tuple[int, int]], capacity: int, order: Sequence[int]) ->
     for index, (compute, size) in enumerate(ops):
         begin = ends[-1] if ends else 0
         while True:
-            # Load ahead while the next block fits beside those that are not used up.
+            # Load ahead while the next block fits next to those that are still needed.
             held = sum(ops[i][1] for i in loaded if i >= index)
             if not queue or held + ops[queue[0]][1] > capacity:
                 break
@@ -123,18 +123,18 @@ def test_no_order_of_loads_is_faster(ops: list[tuple[int, int]], capacity: int) 
     st.integers(0, 300),
     st.integers(0, 300),
 )
-def test_more_memory_never_raises_it(ops: list[tuple[int, int]], capacity: int, more: int) -> None:
-    visits = chain(*ops)
-    bound = window_bound(visits, capacity)
-    assert window_bound(visits, capacity + more).cycles <= bound.cycles
-    assert sum(s.cycles for s in bound.stretches) <= bound.cycles <= sum(map(sum, ops))
+def test_more_memory_never_raises_the_bound(ops: list[tuple[int, int]], capacity: int, more: int) -> None:
+    runs = chain(*ops)
+    bound = window_bound(runs, capacity)
+    assert window_bound(runs, capacity + more).cycles <= bound.cycles
+    assert sum(s.cycles for s in bound.segments) <= bound.cycles <= sum(map(sum, ops))
     assert bound.cycles >= max(sum(c for c, _ in ops), sum(size for _, size in ops))
 
 
 @pytest.mark.parametrize("name", preset_names())
 @pytest.mark.parametrize("direction", ["load", "store"])
 def test_each_transfer_costs_its_set_up_and_its_bytes_at_least(name: str, direction: Direction) -> None:
-    """So every block that is loaded by itself pays a set-up."""
+    """So every block that is loaded on its own takes the cycles of a set-up."""
     chip = load_chip(name, ())
     once, each = least_cost(chip, direction)
     for size in [*range(1, 200), 255, 256, 257, 1000, 1023, 1024, 1025, 4095, 4096, 65_537, 1_000_003]:
@@ -146,8 +146,8 @@ def test_only_one_channel_pays_every_set_up() -> None:
     x = net.dense("a", net.input("x", (1, 16)), 8)
     net.output(net.dense("b", x, 8))
     program = net.build()
-    one = windows_of(program, PLAIN, {})
-    two = windows_of(program, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))), {})
+    one = window_time_bound(program, PLAIN, {})
+    two = window_time_bound(program, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))), {})
     assert one is not None
     assert two is not None
     assert one.cycles - two.cycles == 3 * 10 + 5

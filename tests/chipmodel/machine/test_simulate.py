@@ -129,7 +129,7 @@ def test_a_whole_network_by_hand() -> None:
     assert result.trace.stalls("npu") == {"input": 26, "weights": 170, "output": 13}
 
 
-def test_the_same_transfer_costs_what_its_direction_and_size_say() -> None:
+def test_the_cycles_of_a_transfer_depend_on_direction_and_size() -> None:
     commands = (start("a", 3), start("a", 3, "store"), start("a", 4), start("a", 3))
     busy = [e.cycles for e in simulate(commands, PLAIN).of("dma")]
     assert busy == [13, 8, 14, 13]

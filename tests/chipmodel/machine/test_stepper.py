@@ -47,7 +47,7 @@ def test_the_same_step_twice_is_two_events() -> None:
     assert [(e.start, e.stop) for e in trace.of("npu")] == [(0, 3), (3, 6)]
 
 
-class _RandomCommands:
+class _CommandGenerator:
     """Random commands, in which only transfers that were started are waited for."""
 
     def __init__(self, random: Random) -> None:
@@ -82,7 +82,7 @@ class _RandomCommands:
 @given(st.integers(0, 1 << 32))
 def test_both_simulators_give_the_same_trace(seed: int) -> None:
     random = Random(seed)
-    commands, chip = _RandomCommands(random).block(2, []), tiny_chip(random)
+    commands, chip = _CommandGenerator(random).block(2, []), tiny_chip(random)
     choices = {
         c.name: str(random.randint(0, 3)) if isinstance(c, Repeat) else random.choice(c.arms).name
         for c in commands

@@ -1,4 +1,4 @@
-"""Exact answers over all paths equal the enumeration of every path, each simulated by itself."""
+"""The exact analysis of all paths equals their enumeration, each path simulated on its own."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ from chipmodel.model.commands import Branch, BranchArm, Command, DmaStart, Locat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Program
 from chipmodel.model.schedule import Direction, Part
-from chipmodel.paths.exact import Budget, Spent, TooManyStates, Walker, Ways
-from chipmodel.paths.taken import Again, Decided, Then, decisions
-from chipmodel.paths.tree import Block, count_paths, weighed
+from chipmodel.paths.decisions import ConcatenatedDecisions, Decision, RepeatedDecisions, by_name
+from chipmodel.paths.exact import (
+    AnalysisBudget,
+    AnalysisTooCostly,
+    ExactAnalysis,
+    PartTotals,
+    PathSet,
+)
+from chipmodel.paths.tree import CommandBlock, count_paths, weighted_tree
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
@@ -33,33 +39,34 @@ PLENTY = 10**6
 BATCHES = 6
 BATCH = 30
 KINDS = ("banks", "channels", "refresh", "cpu", "spread", "again")
-"""Of random cases: what the chip has, whether paths differ, and whether iterations decide differently."""
+"""Of random cases: features of the chip, ``spread``: whether cycles differ between paths, and ``again``:
+whether iterations of a loop decide differently."""
 
 
-def walked(tree: Block, chip: Chip) -> Ways:
-    return Walker(chip, Budget(PLENTY, PLENTY)).all(tree)
+def walked(tree: CommandBlock, chip: Chip) -> PathSet:
+    return ExactAnalysis(chip, AnalysisBudget(PLENTY, PLENTY)).all_paths(tree)
 
 
-def agrees(commands: tuple[Command, ...], tree: Block, chip: Chip) -> Counter[str]:
-    """Demand that every figure equals the enumeration's, and say which kinds of chip it was."""
-    ways = walked(tree, chip)
-    (end,) = ways.ends.values()
+def agrees(commands: tuple[Command, ...], tree: CommandBlock, chip: Chip) -> Counter[str]:
+    """Assert that every number equals the enumeration's; return which of ``KINDS`` the case is."""
+    found = walked(tree, chip)
+    (end,) = found.ends.values()
     paths = [*every_path(tree)]
     cycles = [path.cycles(chip) for path in paths]
     assert len(paths) == count_paths(tree)
-    assert sum(path.probability for path in paths) == end.weight == 1
+    assert sum(path.probability for path in paths) == end.probability == 1
     assert end.least == min(cycles)
     assert end.most == max(cycles)
     assert end.cycles == sum(p.probability * c for p, c in zip(paths, cycles, strict=True))
     for total, taken in ((end.least, end.quickest), (end.most, end.slowest)):
-        assert simulate(unrolled(commands, decisions(taken)), chip).cycles == total
+        assert simulate(unrolled(commands, by_name(taken)), chip).cycles == total
     runs: defaultdict[str, Fraction] = defaultdict(Fraction)
     for path in paths:
         for name, choice in path.decided:
             runs[f"{name} {choice}"] += path.probability
-    for (name, arm), spent in ways.spent.items():
-        assert arm is None or spent.runs == runs[f"{name} {arm}"]
-        assert spent.least * spent.runs <= spent.cycles <= spent.most * spent.runs
+    for (name, arm), totals in found.parts.items():
+        assert arm is None or totals.runs == runs[f"{name} {arm}"]
+        assert totals.least * totals.runs <= totals.cycles <= totals.most * totals.runs
     phase = chip.psram.collision == "phase"
     return Counter(
         tried=1,
@@ -73,7 +80,7 @@ def agrees(commands: tuple[Command, ...], tree: Block, chip: Chip) -> Counter[st
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_random_commands_with_transfers_across_every_border(batch: int) -> None:
+def test_random_commands_with_transfers_in_flight_between_segments(batch: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         random = Random(seed)
@@ -83,7 +90,7 @@ def test_random_commands_with_transfers_across_every_border(batch: int) -> None:
         commands = random_commands(random, chip.shared_memory.bytes, random.randint(4, 30))
         if seed % 2:
             commands = (*commands, Repeat("outer", 2, commands))
-        tree = weighed(commands, random_chances(commands, random), {})
+        tree = weighted_tree(commands, random_chances(commands, random), {})
         if 2 <= count_paths(tree) <= 24:
             seen += agrees(commands, tree, chip)
     assert min(seen[kind] for kind in KINDS) > 2, seen
@@ -115,13 +122,13 @@ def nearly_equal_states(random: Random, memory: int) -> tuple[Command, ...]:
     return tuple(commands)
 
 
-def test_states_that_differ_by_little_are_not_taken_for_one() -> None:
+def test_nearly_equal_states_are_not_joined() -> None:
     seen: Counter[str] = Counter()
     for seed in range(60):
         random = Random(seed)
         chip = tiny_chip(random)
         commands = nearly_equal_states(random, chip.shared_memory.bytes)
-        seen += agrees(commands, weighed(commands, random_chances(commands, random), {}), chip)
+        seen += agrees(commands, weighted_tree(commands, random_chances(commands, random), {}), chip)
     assert min(seen[kind] for kind in KINDS[:-1]) > 2, seen
 
 
@@ -129,7 +136,7 @@ def test_a_transfer_of_another_name_is_another_state() -> None:
     known = tuple(c for name in "ab" for c in (start(name, 20), wait(name)))
     arms = BranchArm("a", (start("a", 20),)), BranchArm("b", (start("b", 20),))
     commands = (*known, Branch("g", arms), wait("a"), compute("c", 9))
-    (end,) = walked(weighed(commands, Chances(), {}), PLAIN).ends.values()
+    (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()
     assert (end.least, end.most) == (60 + 30, 60 + 30 + 9)
 
 
@@ -156,7 +163,7 @@ def _likely(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
     return tuple(result)
 
 
-def test_random_programs_up_to_four_deep() -> None:
+def test_random_programs_nested_up_to_four_deep() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
         random = Random(seed)
@@ -170,7 +177,7 @@ def test_random_programs_up_to_four_deep() -> None:
             ).commands
         except DoesNotFit:
             continue
-        tree = weighed(commands, chances_of(program), {})
+        tree = weighted_tree(commands, chances_of(program), {})
         if 2 <= count_paths(tree) <= 24:
             seen += agrees(commands, tree, chip)
         if seen["tried"] == 40:
@@ -183,7 +190,7 @@ def test_the_stepper_agrees() -> None:
         random = Random(seed)
         chip = tiny_chip(random)
         commands = random_commands(random, chip.shared_memory.bytes, 12)
-        tree = weighed(commands, random_chances(commands, random), {})
+        tree = weighted_tree(commands, random_chances(commands, random), {})
         if count_paths(tree) > 8:
             continue
         (end,) = walked(tree, chip).ends.values()
@@ -203,74 +210,78 @@ def test_by_hand() -> None:
         {"g": {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}},
         {"l": ((3, Fraction(1, 3)), (0, Fraction(1, 6)), (1, Fraction(1, 2)))},
     )
-    ways = walked(weighed(commands, chances, {}), PLAIN)
-    (end,) = ways.ends.values()
+    paths = walked(weighted_tree(commands, chances, {}), PLAIN)
+    (end,) = paths.ends.values()
     assert (end.least, end.most) == (5 + 4, 5 + 30 + 21)
     assert end.cycles == 5 + Fraction(30 + 12, 4) + 7 * Fraction(3, 2)
-    assert decisions(end.quickest) == {"g": (("fast", 1),), "l": (("0", 1),)}
-    assert decisions(end.slowest) == {"g": (("slow", 1),), "l": (("3", 1),)}
-    assert ways.spent["g", "slow"] == Spent(Fraction(1, 4), Fraction(30, 4), 30, 30)
-    assert ways.spent["l", None] == Spent(Fraction(3, 2), Fraction(21, 2), 7, 7)
+    assert by_name(end.quickest) == {"g": (("fast", 1),), "l": (("0", 1),)}
+    assert by_name(end.slowest) == {"g": (("slow", 1),), "l": (("3", 1),)}
+    assert paths.parts["g", "slow"] == PartTotals(Fraction(1, 4), Fraction(30, 4), 30, 30)
+    assert paths.parts["l", None] == PartTotals(Fraction(3, 2), Fraction(21, 2), 7, 7)
 
 
-def test_what_the_dma_engine_has_left_to_do_counts_at_the_end() -> None:
+def test_transfers_in_flight_at_the_end_count() -> None:
     late = Branch("g", (BranchArm("store", (start("y", 1, "store"),)), BranchArm("none", ())))
-    (end,) = walked(weighed((compute("c", 3), late), Chances(), {}), PLAIN).ends.values()
+    (end,) = walked(weighted_tree((compute("c", 3), late), Chances(), {}), PLAIN).ends.values()
     assert (end.least, end.most) == (3, simulate((compute("c", 3), start("y", 1, "store")), PLAIN).cycles)
 
 
-def test_each_iteration_decides_anew() -> None:
+def test_each_iteration_decides_again() -> None:
     commands = (Repeat("l", 2, (gate("g"),)),)
-    (end,) = walked(weighed(commands, Chances(), {}), PLAIN).ends.values()
-    assert count_paths(weighed(commands, Chances(), {})) == 4
+    (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()
+    assert count_paths(weighted_tree(commands, Chances(), {})) == 4
     assert end.cycles == 34
-    # a ends at 19: a fast first iteration waits for it, and the second one takes 4 behind it.
-    behind = (start("a", 9), Repeat("l", 2, (gate("g"), wait("a"))))
-    (end,) = walked(weighed(behind, Chances(), {}), PLAIN).ends.values()
+    # a ends at 19: a fast first iteration waits for it, and the second one takes 4 after it.
+    loaded = (start("a", 9), Repeat("l", 2, (gate("g"), wait("a"))))
+    (end,) = walked(weighted_tree(loaded, Chances(), {}), PLAIN).ends.values()
     assert (end.least, end.most) == (19 + 4, 30 + 30)
 
 
 def test_work_grows_with_the_tree_and_not_with_its_paths() -> None:
     def used(gates: int, iterations: int) -> int:
         body = tuple(c for n in range(gates) for c in (start(f"w{n}", 9), wait(f"w{n}"), gate(f"g{n}")))
-        walker = Walker(PLAIN, Budget(PLENTY, PLENTY))
-        walker.all(weighed((Repeat("l", iterations, body),), Chances(), {}))
-        return PLENTY - walker.budget.passes
+        analysis = ExactAnalysis(PLAIN, AnalysisBudget(PLENTY, PLENTY))
+        analysis.all_paths(weighted_tree((Repeat("l", iterations, body),), Chances(), {}))
+        return PLENTY - analysis.budget.passes
 
     assert used(10, 2) == 10 * used(1, 2)
     assert used(10, 1_000_000) == used(10, 2)
 
 
-def test_a_long_loop_is_a_multiplication() -> None:
+def test_a_long_loop_costs_one_iteration_of_analysis() -> None:
     commands = (Repeat("l", 1_000_000, (gate("g"),)),)
-    (end,) = walked(weighed(commands, Chances(), {}), PLAIN).ends.values()
+    (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()
     assert end.cycles == 17_000_000
     assert (end.least, end.most) == (4_000_000, 30_000_000)
-    assert decisions(end.slowest) == {"l": (("1000000", 1),), "g": (("slow", 1_000_000),)}
+    assert by_name(end.slowest) == {"l": (("1000000", 1),), "g": (("slow", 1_000_000),)}
 
 
-def test_too_many_states_are_refused() -> None:
-    tree = weighed((compute("c", 5), gate("g")), Chances(), {})
-    with pytest.raises(TooManyStates):
-        Walker(PLAIN, Budget(2, PLENTY)).all(tree)
-    with pytest.raises(TooManyStates):
-        Walker(PLAIN, Budget(PLENTY, 2)).all(tree)
+def test_analysis_beyond_its_budget_is_refused() -> None:
+    tree = weighted_tree((compute("c", 5), gate("g")), Chances(), {})
+    with pytest.raises(AnalysisTooCostly):
+        ExactAnalysis(PLAIN, AnalysisBudget(2, PLENTY)).all_paths(tree)
+    with pytest.raises(AnalysisTooCostly):
+        ExactAnalysis(PLAIN, AnalysisBudget(PLENTY, 2)).all_paths(tree)
 
 
 def test_a_fixed_decision_is_certain_and_an_arm_of_no_probability_never_runs() -> None:
-    tree = weighed((gate("g"), gate("h")), Chances({"h": {"slow": Fraction(0), "fast": Fraction(1)}}), {})
+    tree = weighted_tree(
+        (gate("g"), gate("h")), Chances({"h": {"slow": Fraction(0), "fast": Fraction(1)}}), {}
+    )
     assert count_paths(tree) == 2
-    (end,) = walked(weighed((gate("g"),), Chances(), {"g": "slow"}), PLAIN).ends.values()
+    (end,) = walked(weighted_tree((gate("g"),), Chances(), {"g": "slow"}), PLAIN).ends.values()
     assert end.least == end.most == end.cycles == 30
 
 
-def test_runs_of_decisions() -> None:
-    iteration = Then(Decided("a", "x"), Then(Decided("b", "p"), Decided("b", "q")))
-    assert decisions(Then(Again(iteration, 3), Decided("a", "x"))) == {
+def test_decisions_by_name_are_runs_of_equal_choices() -> None:
+    iteration = ConcatenatedDecisions(
+        Decision("a", "x"), ConcatenatedDecisions(Decision("b", "p"), Decision("b", "q"))
+    )
+    assert by_name(ConcatenatedDecisions(RepeatedDecisions(iteration, 3), Decision("a", "x"))) == {
         "a": (("x", 4),),
         "b": (("p", 1), ("q", 1)) * 3,
     }
-    assert decisions(None) == {}
+    assert by_name(None) == {}
 
 
 def test_arms_without_a_probability_share_what_is_left() -> None:

@@ -1,4 +1,4 @@
-"""The whole answer: exact or sampled, the parts' shares, several cores, and the bound of the worst path."""
+"""The complete answer: exact or sampled, costs of arms, several cores, and the worst path's lower bound."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
 from chipmodel.model.path_costs import MAX_COUNT, Paths
-from chipmodel.paths.run import Effort, weigh_paths, with_paths
-from chipmodel.paths.tree import weighed
+from chipmodel.paths.run import PathEffort, analyse_paths, with_paths
+from chipmodel.paths.tree import weighted_tree
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
@@ -27,13 +27,13 @@ COMMANDS: tuple[Command, ...] = (compute("c", 5), LOOP)
 QUARTER = Chances({"g": {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}})
 
 
-def weigh(commands: tuple[Command, ...], effort: Effort | None = None, **choices: str) -> Paths:
-    paths = weigh_paths([commands], PLAIN, QUARTER, choices, effort or Effort())
+def weigh(commands: tuple[Command, ...], effort: PathEffort | None = None, **choices: str) -> Paths:
+    paths = analyse_paths([commands], PLAIN, QUARTER, choices, effort or PathEffort())
     assert paths is not None
     return paths
 
 
-def test_exact() -> None:
+def test_exact_costs_by_hand() -> None:
     paths = weigh(COMMANDS)
     assert paths.method == "exact"
     assert paths.expected == 64
@@ -48,7 +48,7 @@ def test_exact() -> None:
     }
 
 
-def test_what_is_fixed_is_not_weighed() -> None:
+def test_fixed_decisions_are_certain() -> None:
     paths = weigh(COMMANDS, g="slow", l="003")
     assert paths.best == paths.worst
     assert paths.count == 1
@@ -58,8 +58,8 @@ def test_what_is_fixed_is_not_weighed() -> None:
         weigh(COMMANDS, nothing="1")
 
 
-def test_iterations_that_decide_differently_are_no_choice() -> None:
-    # While a is in flight the slow arm costs nothing; behind it, it does.
+def test_iterations_that_decide_differently_have_no_choices() -> None:
+    # While a is in flight the slow arm adds no cycles; after it, it does.
     commands = (start("a", 30), Repeat("l", 2, (GATE,)), wait("a"))
     paths = weigh(commands)
     assert paths.worst.choices == {"l": "2", "g": "slow"}
@@ -68,51 +68,51 @@ def test_iterations_that_decide_differently_are_no_choice() -> None:
     assert mixed.choices is None
 
 
-def test_beyond_the_effort_paths_are_sampled() -> None:
+def test_paths_are_sampled_where_the_exact_analysis_is_too_costly() -> None:
     exact = weigh(COMMANDS)
-    paths = weigh(COMMANDS, Effort(joins=1, samples=400, seed=5))
+    paths = weigh(COMMANDS, PathEffort(joins=1, samples=400, seed=5))
     assert paths.method == "sampled"
     assert paths.sample is not None
     assert (paths.sample.size, paths.sample.seed) == (400, 5)
     assert paths.sample.low < exact.expected < paths.sample.high
     assert (paths.best.cycles, paths.worst.cycles) == (exact.best.cycles, exact.worst.cycles)
-    assert paths == weigh(COMMANDS, Effort(joins=1, samples=400, seed=5))
+    assert paths == weigh(COMMANDS, PathEffort(joins=1, samples=400, seed=5))
     for part, known in zip(paths.parts, exact.parts, strict=True):
         assert (part.least, part.most, part.each) == (known.least, known.most, known.each) or part.arm is None
         assert float(part.runs) == pytest.approx(float(known.runs), rel=0.2)
 
 
-def test_a_sample_of_nobodys_choice_is_as_large_as_the_work_allows() -> None:
-    def size(effort: Effort) -> int:
+def test_the_default_sample_is_as_large_as_the_work_allows() -> None:
+    def size(effort: PathEffort) -> int:
         sample = weigh(COMMANDS, effort).sample
         assert sample is not None
         return sample.size
 
-    assert size(Effort(passes=0)) == 16
-    assert size(Effort(joins=1)) == 1000
-    assert 16 < size(Effort(joins=1, passes=300)) < 1000
+    assert size(PathEffort(passes=0)) == 16
+    assert size(PathEffort(joins=1)) == 1000
+    assert 16 < size(PathEffort(joins=1, passes=300)) < 1000
 
 
 def test_no_paths_without_a_decision() -> None:
-    assert weigh_paths([(compute("c", 5),)], PLAIN, Chances()) is None
+    assert analyse_paths([(compute("c", 5),)], PLAIN, Chances()) is None
 
 
 def test_paths_are_counted_up_to_a_limit() -> None:
     assert weigh((Repeat("l", 1000, (GATE,)),)).count == MAX_COUNT
 
 
-@pytest.mark.parametrize(("effort", "method"), [(Effort(), "exact"), (Effort(samples=60), "sampled")])
-def test_several_cores_are_simulated_path_by_path(effort: Effort, method: str) -> None:
+@pytest.mark.parametrize(("effort", "method"), [(PathEffort(), "exact"), (PathEffort(samples=60), "sampled")])
+def test_several_cores_are_simulated_path_by_path(effort: PathEffort, method: str) -> None:
     second = Branch("h", (BranchArm("more", (start("b", 40), wait("b"))), BranchArm("none", ())))
     iterations = 2 if method == "exact" else 7
     cores = [(start("a", 20), Repeat("l", iterations, (GATE,)), wait("a")), (compute("d", 3), second)]
-    trees = [weighed(commands, QUARTER, {}) for commands in cores]
+    trees = [weighted_tree(commands, QUARTER, {}) for commands in cores]
     every = [
         (one.probability * two.probability, simulate_cores([one.commands, two.commands], PLAIN).cycles)
         for one in every_path(trees[0])
         for two in every_path(trees[1])
     ]
-    paths = weigh_paths(cores, PLAIN, QUARTER, {}, effort)
+    paths = analyse_paths(cores, PLAIN, QUARTER, {}, effort)
     assert paths is not None
     assert paths.method == method
     assert paths.count == len(every)

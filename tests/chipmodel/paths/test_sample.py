@@ -1,4 +1,4 @@
-"""Sampled paths: what the simulator gives, the interval's coverage, and Student's t."""
+"""Sampled paths: their cycles, the coverage of the confidence interval, and Student's t."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Repeat
-from chipmodel.paths.exact import Budget, Walker
-from chipmodel.paths.sample import Sampler, Seen, drawn, student
-from chipmodel.paths.taken import decisions
-from chipmodel.paths.tree import count_paths, weighed
+from chipmodel.paths.decisions import by_name
+from chipmodel.paths.exact import AnalysisBudget, ExactAnalysis
+from chipmodel.paths.sample import PathSampler, SampleStatistics, draw_index, student
+from chipmodel.paths.tree import count_paths, weighted_tree
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import random_chances, unrolled
 from tests.random_commands import random_commands
@@ -28,40 +28,40 @@ def test_quantiles_of_student(degrees: int, value: float) -> None:
 
 
 def test_an_interval_by_hand() -> None:
-    seen = Seen()
+    statistics = SampleStatistics()
     for cycles in range(1, 17):
-        seen.add(cycles, None)
+        statistics.add(cycles, None)
     # Mean 8.5, variance 68 / 3, so the standard error is sqrt(68 / 48) = 1.190238.
-    low, high = seen.interval()
-    assert seen.mean == Fraction(17, 2)
+    low, high = statistics.interval()
+    assert statistics.mean == Fraction(17, 2)
     assert low == pytest.approx(8.5 - 2.1314 * 1.190238, abs=1e-3)
     assert high == pytest.approx(8.5 + 2.1314 * 1.190238, abs=1e-3)
 
 
-def test_numbers_are_drawn_as_likely_as_they_are() -> None:
+def test_indices_are_drawn_with_their_probabilities() -> None:
     random = Random(1)
     chances = (Fraction(1, 6), Fraction(1, 2), Fraction(1, 3))
-    counts = Counter(drawn(chances, random) for _ in range(6000))
+    counts = Counter(draw_index(chances, random) for _ in range(6000))
     assert [round(counts[n] / 1000) for n in range(3)] == [1, 3, 2]
-    assert {drawn((Fraction(1),), random) for _ in range(9)} == {0}
+    assert {draw_index((Fraction(1),), random) for _ in range(9)} == {0}
 
 
-def test_sampled_paths_take_what_the_simulator_says() -> None:
+def test_sampled_paths_take_the_cycles_of_the_simulator() -> None:
     tried = 0
     for seed in range(120):
         random = Random(seed)
         chip = tiny_chip(random)
         commands = random_commands(random, chip.shared_memory.bytes, random.randint(4, 30))
-        tree = weighed(commands, random_chances(commands, random), {})
+        tree = weighted_tree(commands, random_chances(commands, random), {})
         if count_paths(tree) < 3:
             continue
         tried += 1
-        sampler = Sampler(tree, chip, seed)
+        sampler = PathSampler(tree, chip, seed)
         for _ in range(3):
             sampler.sample()
-        for found in (sampler.seen.least, sampler.seen.most):
+        for found in (sampler.statistics.least, sampler.statistics.most):
             assert found is not None
-            assert simulate(unrolled(commands, decisions(found[1])), chip).cycles == found[0]
+            assert simulate(unrolled(commands, by_name(found[1])), chip).cycles == found[0]
     assert tried > 20
 
 
@@ -71,32 +71,32 @@ def test_the_interval_holds_the_mean_in_about_95_of_100_samples() -> None:
     commands = (start("a", 30), Repeat("l", 4, body), Branch("last", arms), wait("a"))
     chances = Chances({"g": {"slow": Fraction(1, 3), "fast": Fraction(2, 3)}}, {})
     chances = Chances(chances.arms, {"l": ((1, Fraction(1, 5)), (4, Fraction(4, 5)))})
-    tree = weighed(commands, chances, {})
-    (end,) = Walker(PLAIN, Budget(10**6, 10**6)).all(tree).ends.values()
+    tree = weighted_tree(commands, chances, {})
+    (end,) = ExactAnalysis(PLAIN, AnalysisBudget(10**6, 10**6)).all_paths(tree).ends.values()
     held = 0
     for seed in range(300):
-        sampler = Sampler(tree, PLAIN, seed)
+        sampler = PathSampler(tree, PLAIN, seed)
         for _ in range(40):
             sampler.sample()
-        low, high = sampler.seen.interval()
+        low, high = sampler.statistics.interval()
         held += low <= end.cycles <= high
     # Of 300, 285 on average with a standard deviation of 3.8; a wrong quantile or spread is far outside.
     assert 270 <= held <= 298
 
 
 def test_the_same_seed_draws_the_same_paths() -> None:
-    tree = weighed(
+    tree = weighted_tree(
         (Repeat("l", 9, (Branch("g", (BranchArm("a", (compute("c", 4),)), BranchArm("b", ()))),)),),
         Chances(),
         {},
     )
 
     def means(seed: int) -> list[Fraction]:
-        sampler = Sampler(tree, PLAIN, seed)
+        sampler = PathSampler(tree, PLAIN, seed)
         found: list[Fraction] = []
         for _ in range(20):
             sampler.sample()
-            found.append(sampler.seen.mean)
+            found.append(sampler.statistics.mean)
         return found
 
     assert means(1) == means(1)

@@ -55,7 +55,7 @@ def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPat
     def hasty(problem: Problem, nesting: Section, packer: str, merge: str, limits: Limits) -> Solved:
         return merge_arms(problem, nesting, "naive", merge)
 
-    first = plan(PlanRequest(asked("exact")))
+    first = plan(asked("exact"))
     doubted = replace(first, solved=replace(first.solved, status="feasible", lower_bound=1))
     monkeypatch.setattr("chipmodel.pipeline.smallest_peak.merge_arms", hasty)
     found = with_smallest_peak(doubted, asked("exact"), LIMITS).solved

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import DmaStart, Located
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part, Schedule, Transfer
 from chipmodel.model.work import WHOLE, Share
@@ -17,21 +16,10 @@ from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
+from tests.chipmodel.verify.test_memory_state import covered, share
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-
-
-def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
-    return Share(Interval(*rows), of_rows, Interval(*channels), of)
-
-
-def covered(*shares: Share) -> Coverage:
-    coverage = EMPTY
-    for each in shares:
-        coverage = coverage.add(each)
-    return coverage
 
 
 def test_rows_are_held_by_the_shares_that_they_lie_in() -> None:

@@ -26,7 +26,7 @@ from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
-def share(rows: tuple[int, int], of_rows: int, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
+def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
 
 

@@ -23,7 +23,7 @@ def random_plan(problem: Problem, random: Random) -> Plan:
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 250))
-def test_it_equals_check_on_random_plans(first: int) -> None:
+def test_the_sweep_equals_check_on_random_plans(first: int) -> None:
     faulty = 0
     for seed in range(first, first + 250):
         problem = random_problem(seed, 12)

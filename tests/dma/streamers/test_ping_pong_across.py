@@ -19,7 +19,7 @@ from chipmodel.model.nesting import waits_after
 from chipmodel.model.program import Loop, Op, Program
 from chipmodel.model.schedule import Part, steps
 from chipmodel.passes.liveness import scopes
-from chipmodel.paths.run import Effort, weigh_paths
+from chipmodel.paths.run import PathEffort, analyse_paths
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
@@ -216,7 +216,7 @@ def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str
         PathTransfer(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes))
         for t in made.schedule.transfers
     )
-    paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
+    paths = analyse_paths([made.commands], LUNA_LIKE, chances_of(program), effort=PathEffort(passes=400_000))
     if paths is None:
         assert said == simulate(made.commands, LUNA_LIKE).cycles
     elif paths.method == "exact":
@@ -230,7 +230,9 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
     mean: list[Fraction] = []
     for streamer in ("ping-pong", NAME):
         made = plan(PlanRequest(program, LUNA_LIKE, "large-first", streamer))
-        paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
+        paths = analyse_paths(
+            [made.commands], LUNA_LIKE, chances_of(program), effort=PathEffort(passes=400_000)
+        )
         if paths is None or paths.method != "exact":
             return
         mean.append(paths.expected)

@@ -1,8 +1,9 @@
 """The stripes of an op that take the least time: rows by output channels, order, and one or two buffers.
 
 ``dma.residency.tiling.striped`` moves the fewest bytes for given weight slices; here slices and stripes are
-chosen together, counting halo rows, weights that are loaded again for every stripe, set-ups and the cycles that
-the NPU loses with small tiles. The forecast is for the op alone: its loads and stores, and its computing.
+chosen together, counting halo rows, weights that are loaded again for every stripe, set-ups and the cycles
+that the NPU loses with small tiles. The forecast is for the op alone: its loads and stores, and its
+computing.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ class TilingForecast:
 
     @property
     def cycles(self) -> int:
-        """From the first load to the last store; transfers overlap with computing only with two buffers each."""
+        """From the first load to the last store; transfers overlap with computing only with two buffers
+        each."""
         if self.tiling.depth == 1:
             return self.npu + self.dma
         return max(self.npu + self.ends, self.dma)
 
 
 def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> TilingForecast | None:
-    """The tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept`` operands,
-    which lie whole in SharedMemory; None where not even one row by one channel fits.
+    """The tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept``
+    operands, which lie whole in SharedMemory; None where not even one row by one channel fits.
 
     Half of the DMA cycles count in addition, for what they delay in neighbouring ops.
     """

@@ -81,8 +81,8 @@ class _Decisions:
 
 
 def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:
-    """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off everything.
-    Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
+    """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
+    everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     table = ResidencyTable(program)
     stripes = {op.name: least_stripe(program, op) for op in table.ops}
     decisions = table.initial_decisions()
@@ -100,7 +100,8 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
 
 
 class ResidencyTable:
-    """The constant data of a decision (ops in order, scopes, each tensor's touches), and segments from decisions."""
+    """The constant data of a decision (ops in order, scopes, each tensor's touches), and segments from
+    decisions."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -209,8 +210,8 @@ class ResidencyTable:
     def _preloaded(
         self, root: str, touches: list[Touch], decisions: _Decisions, stores: tuple[int, ...]
     ) -> tuple[Segment, ...]:
-        """An input that several straight runs read is loaded before the first of them, at an op that every path
-        runs; if there is none, wherever it is read."""
+        """An input that several straight runs read is loaded before the first of them, at an op that every
+        path runs; if there is none, wherever it is read."""
         early = self.early(touches)
         if early is None:
             return self._homed(root, touches, decisions)
@@ -237,15 +238,15 @@ class ResidencyTable:
         return decisions
 
     def _home(self, decisions: _Decisions, root: str) -> None:
-        """Put ``root`` in Psram for good. Ops that move one slice of it at a time are striped, as they need no
-        more of it."""
+        """Put ``root`` in Psram for good. Ops that move one slice of it at a time are striped, as they need
+        no more of it."""
         decisions.homed.add(root)
         decisions.holes.pop(root, None)
         decisions.striped |= self.slicers.get(root, set())
 
     def overwrites(self) -> dict[str, str]:
-        """Each output with the input whose memory it takes. An input of the program that is loaded wherever it
-        is read has no single memory to give."""
+        """Each output with the input whose memory it takes. An input of the program that is loaded wherever
+        it is read has no single memory to give."""
         overwrites = _overwrites(self.program)
         storage, _ = storages(self.program, overwrites, {})
         for name in self.program.inputs:

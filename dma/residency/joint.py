@@ -1,8 +1,9 @@
 """What stays in SharedMemory, decided for all ops at once, together with the loads of weights.
 
-A mixed-integer program (``solvers.residency.milp``) decides where ``dma.residency.state_search`` searches step
-by step: it counts what a tensor that leaves costs the weights, and what the DMA engine loads while the NPU
-computes. Its answer is a state of two memory tiers, as the search's, and becomes segments in the same way.
+A mixed-integer program (``solvers.residency.milp``) decides where ``dma.residency.state_search`` searches
+step by step: it counts what a tensor that leaves costs the weights, and what the DMA engine loads while the
+NPU computes. Its answer is a state of two memory tiers, as the search's, and becomes segments in the same
+way.
 
 Source: chipmodel.
 """
@@ -80,7 +81,8 @@ def _staying(tiers: ChipTierProblem, question: ResidencyProblem, found: Residenc
 
 
 class _JointProblem:
-    """The question for the mixed-integer program: the blocks of the tier problem as items, and the weights."""
+    """The question for the mixed-integer program: the blocks of the tier problem as items, and the
+    weights."""
 
     def __init__(self, tiers: ChipTierProblem) -> None:
         self.tiers = tiers

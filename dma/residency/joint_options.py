@@ -1,7 +1,7 @@
 """Options to run an op with some of its tensors passing in stripes, for the joint decision.
 
-Each is a tiling of ``dma.residency.best_cuts``: its bytes, the transfers that it adds and the cycles that the NPU
-loses. Ops whose tensors take little memory have no options: nothing is gained by moving these to Psram.
+Each is a tiling of ``dma.residency.best_cuts``: its bytes, the transfers that it adds and the cycles that the
+NPU loses. Ops whose tensors take little memory have no options: nothing is gained by moving these to Psram.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def _passing(
 
 
 def _sliced(tiers: ChipTierProblem, items: Sequence[Item], step: int, op: Op) -> Iterator[Option]:
-    """Options with all tensors in SharedMemory and weights in slices, two at once, with the NPU's lost cycles."""
+    """Options with all tensors in SharedMemory and weights in slices, two at once, with the NPU's lost
+    cycles."""
     whole = op_cycles(tiers.chip.npu, op, op.work.rows, op.work.channels)
     least = _passing_weights(items, step)
     granule = tiers.chip.npu.array[1]
@@ -107,7 +108,8 @@ def _passing_weights(items: Sequence[Item], step: int) -> int:
 
 
 def _best(found: list[TilingForecast]) -> list[TilingForecast]:
-    """The tilings that no other beats in both bytes and cycles, at most ``MAX_OPTIONS_PER_SET``, evenly chosen."""
+    """The tilings that no other beats in both bytes and cycles, at most ``MAX_OPTIONS_PER_SET``, evenly
+    chosen."""
     found.sort(key=lambda cut: (cut.bytes, cut.cycles + cut.dma // 2))
     front: list[TilingForecast] = []
     for cut in found:

@@ -72,14 +72,15 @@ class ChipTierProblem:
         self.problem = self._problem()
 
     def found(self) -> Found:
-        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default limit."""
+        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default
+        limit."""
         return min((search(self.problem, segment=k) for k in SEGMENT_LENGTHS), key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
 
     def _always_in_psram(self, homed: set[str]) -> set[str]:
-        """``homed`` and the inputs that several straight runs read and that no op on every path could load before
-        them."""
+        """``homed`` and the inputs that several straight runs read and that no op on every path could load
+        before them."""
         touches = self.table.touches
         late = {
             name
@@ -102,8 +103,8 @@ class ChipTierProblem:
         return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
-        """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory, as
-        their segments are built differently."""
+        """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
+        as their segments are built differently."""
         if new not in self.index or old not in self.index or {new, old} & self.homed:
             return False
         alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)

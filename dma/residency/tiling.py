@@ -104,8 +104,8 @@ def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
 def striped(
     program: Program, op: Op, room: int, channels: int, double: bool, kept: frozenset[str] = NONE_KEPT
 ) -> Tiling | None:
-    """The stripes of ``op`` within ``room`` bytes that load the fewest bytes, or None where not even one row by
-    one channel fits.
+    """The stripes of ``op`` within ``room`` bytes that load the fewest bytes, or None where not even one row
+    by one channel fits.
 
     With double buffers transfers overlap with computing, so single ones must save half of the bytes to win
     (assumed).
@@ -142,8 +142,8 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, k
 
 
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
-    """The cheaper order: all stripes for each slice, which loads the inputs again, or all slices for each stripe,
-    which loads the weights again."""
+    """The cheaper order: all stripes for each slice, which loads the inputs again, or all slices for each
+    stripe, which loads the weights again."""
     by_rows = Tiling(rows, channels, True, False, depth)
     if isinstance(op.work, Recurrent) and channels < op.work.channels:
         return replace(by_rows, rows=1)
@@ -177,8 +177,8 @@ def _fetched(program: Program, op: Op, name: str) -> int:
 
 
 def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
-    """A few tiles that include the largest: a halo is widest away from the image's edges, and from there on the
-    tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
+    """A few tiles that include the largest: a halo is widest away from the image's edges, and from there on
+    the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     total, size = op.work.rows, tiling.rows
     count = _pieces(total, size)
     chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})

@@ -15,7 +15,7 @@ import pytest
 
 from chipmodel.chip.psram_device import Collision, Device, Protocol, latency_clocks
 from chipmodel.chip.psram_parts import device_named
-from dma.timing.bursts import Burst, bursts_of, transfer_clocks
+from dma.timing.bursts import Burst, PsramTransfer
 from dma.timing.refresh import hidden, refresh_clocks
 from dma.timing.split import burst_limit, wall
 from tests.paths import ROOT
@@ -246,8 +246,8 @@ def expected_outcome(build: Build, transfer: Transfer, accepted: int, data: byte
         build.collision,
         start,
     )
-    cost = transfer_clocks(*walk)
-    return Outcome(accepted, start + cost.clocks, tuple(bursts_of(*walk)), cost.pulses, data)
+    cost = PsramTransfer(*walk).totals()
+    return Outcome(accepted, start + cost.clocks, tuple(PsramTransfer(*walk).bursts()), cost.pulses, data)
 
 
 def differences(build: Build, rtl: Path, folder: Path, count: int) -> list[str]:
@@ -304,7 +304,9 @@ def test_the_transfers_meet_every_rule(name: str, write: bool) -> None:
     build = BUILDS[name]
     device = build.device
     transfers = [t for t in random_transfers(build.random(), device, TRANSFERS) if t.write == write]
-    walks = [list(bursts_of(device, t.psram, t.bytes, write, build.max_burst)) for t in transfers]
+    walks = [
+        list(PsramTransfer(device, t.psram, t.bytes, write, build.max_burst).bursts()) for t in transfers
+    ]
     limit, edge = burst_limit(device, write, build.max_burst), wall(device, write)
     if edge is None or (limit or edge) < edge:
         assert any(burst.bytes == limit for walk in walks for burst in walk)
@@ -322,7 +324,7 @@ def test_some_bursts_meet_a_refresh(name: str, tmp_path: Path) -> None:
     run = simulate(build, RTL, tmp_path, transfers, bytes(WINDOW_BYTES), bytes(SRAM_BYTES))
     walks = [(t, o.bursts[0].start) for t, o in zip(transfers, run.outcomes, strict=True) if o.bursts]
     costs = [
-        transfer_clocks(build.device, t.psram, t.bytes, t.write, build.max_burst, "phase", start)
+        PsramTransfer(build.device, t.psram, t.bytes, t.write, build.max_burst, "phase", start).totals()
         for t, start in walks
     ]
     assert 0 < sum(cost.collided for cost in costs) < sum(cost.bursts for cost in costs)

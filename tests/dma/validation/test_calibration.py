@@ -92,5 +92,5 @@ def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -
     ("name", "chip"), [("rtl_axi_cdma", None), ("luna_vector", None), ("luna_matmul", "gap9")]
 )
 def test_a_table_without_free_constants_is_refused(name: str, chip: str | None) -> None:
-    with pytest.raises(BadInput, match="leaves nothing to fit"):
+    with pytest.raises(BadInput, match="has no constants to fit"):
         calibrate(table(name), chip)

@@ -239,7 +239,7 @@ BROKEN = {
     "the nearest kind": ("rows,inner,cols,cycles\n1,1,1,1\n", "as luna_matmul it lacks bits"),
     "a header below a blank line": ("\na\n1\n", "t.csv:2:1: no kind"),
     "nothing measured": ("op,elements\nadd,1\n", "luna_vector without the measured column 'cycles'"),
-    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' stands twice"),
+    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' appears twice"),
     "few cells": (f"{VECTOR}\nadd,1\n", "t.csv:2:5: the row has 2 cells, the header 3"),
     "many cells": (f"{VECTOR}\nadd,1,2,3\n", "t.csv:2:9: the row has 4 cells, the header 3"),
     "a word for a number": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is no number"),
@@ -324,7 +324,7 @@ def test_the_presets_numbers_count_where_no_column_says_otherwise(
     assert [r.predicted for r in changed.rows] != [r.predicted for r in usual.rows]
     assert [r.answers for r in same.rows] == [r.answers for r in usual.rows]
     assert (len(changed.notes), len(same.notes)) == (0, 1)
-    assert f"{ignored.replace('=', ' = ')} does not count: the table has the column" in same.notes[0]
+    assert f"{ignored.replace('=', ' = ')} is not used: the table has the column" in same.notes[0]
 
 
 @pytest.mark.parametrize("name", RTL)

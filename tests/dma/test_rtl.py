@@ -54,7 +54,7 @@ LANES: dict[Protocol, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One compilation: a device, what the controller adds to it, and what its refreshes do."""
+    """One compilation: a device, the controller's limits, and the effect of its refreshes."""
 
     device: Device
     max_burst: int | None = None
@@ -251,7 +251,7 @@ def expected_outcome(build: Build, transfer: Transfer, accepted: int, data: byte
 
 
 def differences(build: Build, rtl: Path, folder: Path, count: int) -> list[str]:
-    """What the RTL does otherwise than the model, on ``count`` random transfers."""
+    """Differences between RTL and model on ``count`` random transfers."""
     random = build.random()
     transfers = random_transfers(random, build.device, count)
     psram, sram = bytearray(random.randbytes(WINDOW_BYTES)), bytearray(random.randbytes(SRAM_BYTES))
@@ -283,7 +283,7 @@ def _move(transfer: Transfer, psram: bytearray, sram: bytearray) -> bytes:
 
 
 def _late(transfers: list[Transfer], outcomes: list[Outcome]) -> list[str]:
-    """A descriptor is accepted as soon as it is there and the one before is done."""
+    """A descriptor is accepted once it has arrived and the previous one is done."""
     times = zip(transfers[1:], outcomes, outcomes[1:], strict=False)
     return [
         f"{transfer} is accepted at {own.accepted}, the one before was done at {before.done}"
@@ -299,8 +299,9 @@ def test_the_rtl_is_the_model_to_the_clock(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [False, True], ids=["reads", "writes"])
 @pytest.mark.parametrize("name", BUILDS)
-def test_the_transfers_meet_every_rule(name: str, write: bool) -> None:
-    """Bursts of the greatest length, bursts that a wall ends, odd addresses and sizes, empty transfers."""
+def test_the_transfers_cover_every_rule(name: str, write: bool) -> None:
+    """Bursts of the greatest length, bursts ended by a page or boundary, odd addresses and sizes, empty
+    transfers."""
     build = BUILDS[name]
     device = build.device
     transfers = [t for t in random_transfers(build.random(), device, TRANSFERS) if t.write == write]
@@ -318,7 +319,7 @@ def test_the_transfers_meet_every_rule(name: str, write: bool) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in BUILDS if BUILDS[name].collision == "phase"])
-def test_some_bursts_meet_a_refresh(name: str, tmp_path: Path) -> None:
+def test_some_bursts_collide_with_a_refresh(name: str, tmp_path: Path) -> None:
     build = BUILDS[name]
     transfers = random_transfers(build.random(), build.device, TRANSFERS // 4)
     run = simulate(build, RTL, tmp_path, transfers, bytes(WINDOW_BYTES), bytes(SRAM_BYTES))

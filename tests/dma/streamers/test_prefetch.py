@@ -1,4 +1,4 @@
-"""``prefetch-k``, ``prefetch-greedy``, and the race of streamers behind them."""
+"""``prefetch-k``, ``prefetch-greedy``, and the race of their candidates."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_two_buffers_are_ping_pong(seed: int) -> None:
     assert replace(two, streamer="ping-pong") == stream(program, LUNA_LIKE, "ping-pong", 700)
 
 
-def test_one_long_compute_in_front_of_many_loads_decides_for_many_buffers() -> None:
+def test_one_long_compute_before_many_loads_favours_many_buffers() -> None:
     program = chain([6 * LOAD_8K, *[10] * 5])
     assert len({buffer for _, buffer in loads(stream(program, ROOMY, "prefetch-k", 1 << 20))}) == 6
 
 
 @pytest.mark.parametrize("setting", ["", "0", "65", "-1", "3.0", "two", "²"])
-def test_a_number_of_buffers_that_is_none(setting: str) -> None:
+def test_an_invalid_number_of_buffers_is_refused(setting: str) -> None:
     with pytest.raises(BadInput) as refusal:
         streamer_named(f"prefetch-k:{setting}")
     assert refusal.value.hint == "1 to 64 buffers, as in prefetch-k:3"
@@ -93,7 +93,7 @@ def cases(seed: int) -> Program:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([300, 500, 900]))
-def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: int, size: int) -> None:
+def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: int, size: int) -> None:
     program, chip = cases(seed), with_memory(LUNA_LIKE, size // 16 * 16)
     forecasts = ScheduleForecast(program, chip)
     for streamer in ("prefetch-k", "prefetch-greedy", "resident-knapsack"):

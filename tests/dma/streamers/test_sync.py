@@ -1,4 +1,4 @@
-"""``sync``: everything at its own step; nothing hidden; a faster Psram never hurts."""
+"""``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_store_waits_for_the_last_slice() -> None:
     assert positions["store a"] == (last, last)
 
 
-def test_no_dma_cycle_is_beside_a_compute() -> None:
+def test_no_dma_cycle_overlaps_with_a_compute() -> None:
     for seed in range(30):
         random = Random(seed)
         program, chip = random_program(seed, Shape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)

@@ -13,7 +13,7 @@ from dma.streamers.weight_region import StraightRun, WeightSlice, earliest, fore
 
 
 def random_run(random: Random, fixed: int) -> StraightRun:
-    """Up to 7 steps and 4 slices; rooms from too small for two slices to all of them."""
+    """Up to 7 steps and 4 slices; memory from too little for two slices to enough for all."""
     first, count = random.randint(0, 2), random.randint(1, 7)
     last = first + count - 1
     readers = sorted(random.sample(range(first, last + 1), random.randint(1, min(4, count))))
@@ -41,7 +41,7 @@ def live(run: StraightRun, positions: Sequence[int]) -> list[int]:
 
 
 def fits(run: StraightRun, positions: Sequence[int]) -> bool:
-    """Whether no load takes room that is not there; what a step itself reads it must have."""
+    """Whether every load has room; what a step itself reads always counts as having it."""
     for step, (taken, room) in enumerate(zip(live(run, positions), run.room, strict=True)):
         here = step + run.first
         own = sum(s.bytes for s in run.slices if s.first <= here <= s.last)
@@ -59,7 +59,7 @@ def all_positions(run: StraightRun) -> Iterator[tuple[int, ...]]:
 
 
 def arrivals(run: StraightRun, timing: RunForecast) -> list[tuple[int, int]]:
-    """When each slice has arrived, and when its step comes to wait for it."""
+    """When each slice has arrived, and when its step begins to wait for it."""
     count = len(run.fixed)
     return list(zip(timing.ends[count:], timing.reached[count:], strict=True))
 
@@ -96,7 +96,7 @@ def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> Non
     assert tight > 150
 
 
-def test_other_transfers_are_counted_and_never_make_it_slower() -> None:
+def test_other_transfers_are_counted_and_no_heuristic_is_faster() -> None:
     """Beside tensors and stripes a way that we do not try may be quicker, but ours is no slower than
     loading everything as early as possible, or one slice ahead."""
     later = best = 0

@@ -1,4 +1,4 @@
-"""Transfers into bursts: the closed form against a walk word by word, and the rules on every burst."""
+"""Bursts of transfers: the closed form against a walk word by word, and the rules on every burst."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def walked(
 
 
 @given(transfers())
-def test_bursts_are_those_of_the_walk(transfer: tuple[Device, int, int, bool, int | None]) -> None:
+def test_bursts_equal_a_walk_byte_by_byte(transfer: tuple[Device, int, int, bool, int | None]) -> None:
     device, address, size, write, max_burst = transfer
     found = [(b.address, b.bytes) for b in PsramTransfer(device, address, size, write, max_burst).bursts()]
     assert found == list(walked(device, address, size, write, max_burst))
 
 
 def refreshed(device: Device, bursts: list[Burst]) -> list[bool]:
-    """Which bursts meet a refresh, every refresh placed by itself on the finished time line."""
+    """The bursts that collide with a refresh, each refresh placed on the finished time line."""
     assert device.refresh is not None
     interval = device.refresh.interval_us * device.clock_mhz
     busy = device.refresh.busy_ns * device.clock_mhz / 1000
@@ -119,7 +119,7 @@ def test_collisions_by_phase_are_those_of_each_refresh(size: int, start: int, ma
     assert cost.collided == sum(lengthened)
 
 
-def test_collisions_really_happen_and_lie_between_none_and_worst() -> None:
+def test_collisions_happen_and_cost_between_none_and_worst() -> None:
     device = replace(device_named("S27KS0642"), latency_mode="variable")
     none, phase, expected, worst = (
         PsramTransfer(device, 0, 1 << 20, max_burst=256, collision=c).totals()
@@ -141,7 +141,7 @@ def test_fixed_latency_hides_refreshes() -> None:
 
 @pytest.mark.parametrize("collision", ["none", "expected", "phase"])
 @pytest.mark.parametrize("name", ["S27KS0642", "APS256XXN-x8"])
-def test_no_walk_through_a_long_transfer(name: str, collision: Collision) -> None:
+def test_a_long_transfer_takes_no_walk(name: str, collision: Collision) -> None:
     """A terabyte: ten billion bursts, which no walk would finish."""
     device = replace(device_named(name), latency_mode="variable")
     short = PsramTransfer(device, 0, 1 << 22, max_burst=96, collision=collision).totals()
@@ -169,7 +169,7 @@ def test_pages_stop_reads_and_writes_unless_crossing_is_on() -> None:
 
 
 def test_ce_low_leaves_room_for_a_refresh() -> None:
-    """A variable latency may double on any burst, so the split counts with the doubled one."""
+    """A variable latency may double on any burst, so the split assumes the doubled one."""
     device = replace(device_named("APS256XXN-x16"), crossing="always", page_bytes=1 << 20)
     bursts = list(PsramTransfer(device, 0, 1 << 16, collision="worst").bursts())
     assert max(b.low for b in bursts) == device.ce_low_limit == 400

@@ -18,9 +18,10 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import left_to_move
-from dma.residency.greedy import Reserve, Residency, absorbed, decide
+from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint_options import stripe_options
 from dma.residency.state_search import PSRAM, ChipTierProblem
+from dma.residency.storages import absorbed
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency

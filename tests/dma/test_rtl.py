@@ -175,7 +175,7 @@ def random_transfers(random: Random, device: Device, count: int) -> list[Transfe
         size = random.randint(0, random.choices((0, 9, most // 8, most), (1, 4, 10, 3))[0])
         near_page = random.randrange(0, WINDOW_BYTES - most, 512) + random.randint(-4, 4)
         psram = max(0, random.choice((near_page, random.randint(0, WINDOW_BYTES - most))))
-        # Beside the memory's ends: an unused byte of the first or last word lies outside the transfer.
+        # Beyond the memory's ends: an unused byte of the first or last word lies outside the transfer.
         sram = random.randint(4, SRAM_BYTES - 4 - size)
         wait = random.choice((0, 0, random.randint(0, 300)))
         transfers.append(Transfer(wait, random.random() < 0.5, BASE + psram, sram, size))
@@ -265,7 +265,7 @@ def differences(build: Build, rtl: Path, folder: Path, count: int) -> list[str]:
         if outcome != expected:
             found.append(f"{transfer}: {outcome} instead of {expected}")
     if (run.psram, run.sram) != (bytes(psram), bytes(sram)):
-        found.append("bytes beside the destinations have changed")
+        found.append("bytes outside the destinations have changed")
     return found + _late(transfers, run.outcomes)
 
 
@@ -371,7 +371,7 @@ MUTANTS = {
         "assign tx_word = sram_read_word;",
         "assign tx_word = {sram_read_word[15:0], sram_read_word[31:16]};",
     ),
-    "bytes beside the transfer are written": (
+    "bytes outside the transfer are written": (
         "Xccela x8, reads cross pages",
         CONTROLLER,
         "first_keep <= {WORD_BYTES{1'b1}} << skip;",

@@ -242,10 +242,10 @@ def test_no_wait_after_a_fork_for_what_all_paths_waited_for(seed: int) -> None:
     transfer is carried around."""
     schedule = plan(cases(seed), LUNA_LIKE, "large-first", NAME).schedule
     root = scopes(schedule.body).section
-    stretch = scopes(schedule.body).stretch
+    run_of = scopes(schedule.body).stretch
     for transfer in schedule.transfers:
         for issue in transfer.issues:
-            if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:
+            if run_of[issue] == run_of[transfer.due] and issue <= transfer.due:
                 assert waits_after(root, issue, transfer.due) is None
             elif transfer.due < issue:
                 assert waits_after(root, issue, transfer.due) is not None

@@ -107,8 +107,8 @@ def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: 
         if made.solved.peak > chip.shared_memory.bytes:
             continue
         assert not verify(program, made.commands, chip)
-        for rival in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
-            other = plan(program, chip, "large-first", rival)
+        for name in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
+            other = plan(program, chip, "large-first", name)
             if len(other.attempts) == 1 and other.solved.peak <= chip.shared_memory.bytes:
                 assert cycles <= simulate(other.commands, chip).cycles
 

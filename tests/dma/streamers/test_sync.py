@@ -67,7 +67,8 @@ def test_no_dma_cycle_overlaps_with_a_compute() -> None:
 def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
     random = Random(seed)
     program, chip = random_program(seed, Shape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
-    # Its clocks may not meet: the phase costs up to a cycle, and the core must be the faster one.
+    # The edges of its clocks may not coincide: the phase costs up to a cycle, and the core must be the faster
+    # one.
     assume(not isinstance(chip.dma, HyperBusDma))
 
     def cycles(mhz: int) -> int:

@@ -46,7 +46,7 @@ from dma.schedule.streamer import (
 )
 
 MAX_STEPS = 200_000
-"""Steps of one schedule. Assumed: a program that needs more has too little memory to be worth simulating."""
+"""Steps of one schedule. Chosen: a program that needs more has too little memory to be worth simulating."""
 
 WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first

@@ -22,7 +22,7 @@ from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
 from dma.timing.transfer import transfer_cycles
 
 PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-"""Numbers of stripes, and of slices, that are tried. Assumed: fine steps up to 4, coarse ones beyond."""
+"""Numbers of stripes, and of slices, that are tried. Chosen: fine steps up to 4, coarse ones beyond."""
 
 
 @dataclass(frozen=True, slots=True)

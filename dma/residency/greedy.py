@@ -10,7 +10,6 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -18,8 +17,8 @@ from itertools import groupby
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
-from chipmodel.passes.in_place import places_in_concat
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
+from dma.residency import storages
 from dma.residency.tiling import least_stripe
 
 Reserve = Callable[[Op], int]
@@ -125,7 +124,7 @@ class ResidencyTable:
             self.conditions.setdefault(name, set()).add(position)
 
     def residency(self, decisions: _Decisions) -> Residency:
-        storage, within = storages(self.program, decisions.overwrites, decisions.absorbed)
+        storage, within = storages.storages(self.program, decisions.overwrites, decisions.absorbed)
         members: dict[str, list[str]] = {}
         for name, root in storage.items():
             members.setdefault(root, []).append(name)
@@ -228,7 +227,7 @@ class ResidencyTable:
     def initial_decisions(self) -> _Decisions:
         """Everything in SharedMemory, and everything in place that may be."""
         overwrites = self.overwrites()
-        decisions = _Decisions(overwrites, absorbed(self.program, overwrites))
+        decisions = _Decisions(overwrites, storages.absorbed(self.program, overwrites))
         for name in self.program.inputs:
             touches = self._merged([name])
             if name in self.slicers and (self.straight(touches) or self.early(touches) is None):
@@ -247,8 +246,8 @@ class ResidencyTable:
     def overwrites(self) -> dict[str, str]:
         """Each output with the input whose memory it takes. An input of the program that is loaded wherever
         it is read has no single memory to give."""
-        overwrites = _overwrites(self.program)
-        storage, _ = storages(self.program, overwrites, {})
+        overwrites = storages.overwrites(self.program)
+        storage, _ = storages.storages(self.program, overwrites, {})
         for name in self.program.inputs:
             members = [n for n, root in storage.items() if root == name]
             touches = self._merged(members)
@@ -342,49 +341,6 @@ class ResidencyTable:
             decisions.overwrites.pop(name, None)
             decisions.absorbed.pop(name, None)
         return len(members) > 1
-
-
-def _overwrites(program: Program) -> dict[str, str]:
-    """Each output with the input whose memory it takes. Both must be defined by a single op: what a loop
-    carries or several arms define may be written again while the other of the two is still needed."""
-    defined = Counter((*program.inputs, *(name for op in ops(program.body) for name in op.outputs)))
-    pairs = ((op.outputs[0], op.overwrites) for op in ops(program.body) if op.overwrites)
-    return {new: old for new, old in pairs if defined[new] == defined[old] == 1}
-
-
-def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
-    """Each input of a concat with the output that it may be made in. Tensors loaded from or stored to Psram
-    keep a memory of their own."""
-    fixed = {*program.inputs, *program.outputs}
-    storage, _ = storages(program, overwrites, {})
-    kept = {storage[name] for name in fixed}
-    pairs = ((name, op.outputs[0]) for op in ops(program.body) for name in op.absorbs)
-    return {name: whole for name, whole in pairs if storage[name] not in kept}
-
-
-def storages(
-    program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, int]]:
-    """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
-
-    def root(name: str) -> tuple[str, int]:
-        start = 0
-        while name in parents:
-            name, inside = parents[name]
-            start += inside
-        return name, start
-
-    parents = {new: (old, 0) for new, old in overwrites.items()}
-    for op in ops(program.body):
-        if not op.absorbs:
-            continue
-        places = places_in_concat(program, op)
-        for name in op.absorbs:
-            if absorbed.get(name) == op.outputs[0]:
-                parents[root(name)[0]] = (op.outputs[0], places[name])
-    found = {name: root(name) for name in program.tensors}
-    within = {name: start for name, (_, start) in found.items() if start}
-    return {name: whole for name, (whole, _) in found.items()}, within
 
 
 def _conditions(body: tuple[Node, ...], position: int) -> Iterable[tuple[int, str, str]]:

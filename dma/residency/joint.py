@@ -18,9 +18,10 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import left_to_move
-from dma.residency.greedy import Reserve, Residency, absorbed, decide
+from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint_options import stripe_options
 from dma.residency.state_search import PSRAM, ChipTierProblem
+from dma.residency.storages import absorbed
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency
@@ -35,19 +36,19 @@ from solvers.residency.problem import (
 from solvers.tiers.problem import TierState, TierStay
 
 DMA_CYCLE_COST = 0.1
-"""Cycles added to the objective for each DMA cycle, also for those that overlap with computing. Assumed: the
+"""Cycles added to the objective for each DMA cycle, also for those that overlap with computing. Chosen: the
 question has no steps in time, so in the real schedule some of these overlap less."""
 MAX_DETAILED_OPS = 160
 """Ops up to which every load may be issued anywhere before its op. A longer program is solved with
 ``LONG_PROGRAM_HORIZON``, or, if it has loops, by the state search: the repeated weights take the solver too
 long."""
 LONG_PROGRAM_HORIZON = 16
-"""Ops by which a load of a long program may come early in the question. Assumed."""
+"""Ops by which a load of a long program may come early in the question. Chosen."""
 MAX_OPS = 400
 """Ops of a program without loops up to which the mixed-integer program is solved, otherwise the state search
 decides. Chosen for the solver's time."""
 MIN_RESIDENT_SHARE = 0.001
-"""Share of an op's weights. Assumed: less than this is rounding, and nothing stays."""
+"""Share of an op's weights. Chosen: less than this is rounding, and nothing stays."""
 MAX_NODES = 500
 """Nodes of branch and bound: well under a second."""
 

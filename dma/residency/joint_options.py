@@ -18,11 +18,11 @@ from dma.timing.transfer import transfer_cycles
 from solvers.residency.problem import PassingOption, ResidencyItem
 
 SMALL_OP_DIVISOR = 8
-"""An op whose tensors together take less than budget / divisor bytes keeps them there. Assumed."""
+"""An op whose tensors together take less than budget / divisor bytes keeps them there. Chosen."""
 MAX_COMBINED_OPERANDS = 3
-"""Operands up to which every set of them may pass; of more, all or a single one. Assumed."""
+"""Operands up to which every set of them may pass; of more, all or a single one. Chosen."""
 MAX_OPTIONS_PER_SET = 6
-"""Tilings offered for each set of tensors that pass. Assumed."""
+"""Tilings offered for each set of tensors that pass. Chosen."""
 
 
 def stripe_options(tiers: ChipTierProblem, items: Sequence[ResidencyItem]) -> Iterator[PassingOption]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from chipmodel.model.program import Op
 from chipmodel.passes.liveness import Touch
-from dma.residency.greedy import Residency, Segment, storages
+from dma.residency.greedy import Residency, Segment
+from dma.residency.storages import storages
 from solvers.tiers.problem import TierState
 
 if TYPE_CHECKING:

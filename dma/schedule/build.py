@@ -46,18 +46,18 @@ from dma.schedule.streamer import (
 )
 
 MAX_STEPS = 200_000
-"""Steps of one schedule. Assumed: a program that needs more has too little memory to be worth simulating."""
+"""Steps of one schedule. Chosen: a program that needs more has too little memory to be worth simulating."""
 
 WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
 divisor that spills nothing is used, otherwise the one whose schedule moves the fewest bytes. Measured: a
-fixed 1/8 forced tensors out and took MobileNetV2 on ``stm32n6`` from 9.41 M to 17.36 M cycles
+fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M cycles instead of 9.41 M
 (docs/design-record.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """What a schedule is wanted for: at most ``budget`` bytes may be alive at once.
+    """A program to schedule on a chip with at most ``budget`` bytes alive at once.
 
     With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
     streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.

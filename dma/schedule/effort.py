@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 DEFAULT_GAP = 0.0005
-"""Share of the bound. Assumed: a forecast this near to the bound is not worth further candidates."""
+"""Share of the bound. Chosen: a forecast this near to the bound is not worth further candidates."""
 
 
 class SearchProgress(NamedTuple):

@@ -19,11 +19,11 @@ from dma.schedule.forecast import transfer_times
 from dma.schedule.streamer import MemoryBudget
 
 MAX_ATTEMPTS = 400
-"""Tilings that are tried for one schedule. Assumed."""
+"""Tilings that are tried for one schedule. Chosen."""
 SLICE_COUNTS = (*range(1, 13), *range(14, 26, 2), 28, 32, 40, 48, 64, 96, 128, 256, 512)
-"""Numbers of slices of a weight block that are tried. Assumed."""
+"""Numbers of slices of a weight block that are tried. Chosen."""
 COUNTS_EACH_SIDE = 4
-"""Slice counts tried to each side of the op's present one, of those that fit. Assumed."""
+"""Slice counts tried to each side of the op's present one, of those that fit. Chosen."""
 
 CutForecast = Callable[[Mapping[str, Tiling]], float | None]
 """The forecast in cycles with the given tilings of some ops; None where there is no schedule with them."""

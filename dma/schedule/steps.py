@@ -212,7 +212,9 @@ class _Emitter:
         else:
             size = part.share.bytes(self.program.tensors[part.name].bytes)
             buffer = f"{lane.name}.{lane.advance(part, size)}"
-            lane.need = self._need(direction, "stripe", part, size, buffer, op, lane.name)
+            here, name = self.next_step, lane.name
+            need = TransferNeed(direction, "stripe", part, size, buffer, here, here, op.name, name)
+            lane.need = self._add(need)
         return self._operand(lane)
 
     def _operand(self, lane: _Lane) -> Operand:
@@ -230,7 +232,9 @@ class _Emitter:
         else:
             lane.advance(part, 0)
             buffer = f"{op.name}.weights.{len(self.emission.needs)}"
-            lane.need = self._need("load", "weights", part, share.bytes(block), buffer, op, "weights")
+            here, size = self.next_step, share.bytes(block)
+            need = TransferNeed("load", "weights", part, size, buffer, here, here, op.name, "weights")
+            lane.need = self._add(need)
         return [self._operand(lane)]
 
     def tensor_needs(self) -> None:
@@ -261,13 +265,9 @@ class _Emitter:
                 TransferNeed("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
             )
 
-    def _need(
-        self, direction: Direction, kind: NeedKind, part: Part, size: int, buffer: str, op: Op, lane: str
-    ) -> int:
-        step = self.next_step
-        self.emission.needs.append(
-            TransferNeed(direction, kind, part, size, buffer, step, step, op.name, lane)
-        )
+    def _add(self, need: TransferNeed) -> int:
+        """The index of ``need`` in the emission."""
+        self.emission.needs.append(need)
         return len(self.emission.needs) - 1
 
     def _extend(self, index: int) -> None:
@@ -315,9 +315,9 @@ class _Lanes:
 
     def __init__(self, op: Op, depth: int) -> None:
         again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
-        ways = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
-        names = zip(op.inputs, ways, strict=True)
-        self.reads = [_Lane(f"{op.name}.{way}.{name}", depth) for name, way in names]
+        roles = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
+        names = zip(op.inputs, roles, strict=True)
+        self.reads = [_Lane(f"{op.name}.{role}.{name}", depth) for name, role in names]
         self.writes = {name: _Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
         self.weights = _Lane(f"{op.name}.weights", depth)
 

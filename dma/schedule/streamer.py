@@ -55,7 +55,8 @@ def queue_order(transfer: IssuedTransfer) -> tuple[int, int, Direction]:
     return transfer.issue, transfer.due, transfer.need.direction
 
 
-class WeightSlices(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WeightSlices:
     """How weights are cut: output channels of one slice by op, and bytes that an op keeps for slices."""
 
     channels: Mapping[str, int]

@@ -53,14 +53,14 @@ NAME = "exact"
 STATES_PER_RUN = 2_000
 """States that the search visits on each straight run of each candidate: about 0.1 s (measured)."""
 REFINED_STEPS_PER_STATE = 4
-"""Steps of schedules that ``dma.schedule.refine`` may try for each of those states. Assumed."""
+"""Steps of schedules that ``dma.schedule.refine`` may try for each of those states. Chosen."""
 RUN_GAP = 0.001
-"""Share of the bound. Assumed: a straight run this near to its bound is not searched further."""
+"""Share of the bound. Chosen: a straight run this near to its bound is not searched further."""
 MAX_STATES = 10**9
 """States that a user may ask for; more is a typing error."""
 MAX_SLICE_STEPS = 100_000
 """Slices times steps of a straight run that is searched; a longer one keeps the positions of
-``dma.streamers.weight_region``. Assumed."""
+``dma.streamers.weight_region``. Chosen."""
 WEIGHT_FLOOR_DIVISORS = (8, 64)
 """Weight floors that are tried, as ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS``."""
 SLICES_AT_ONCE = (4, 2, 8, 1)
@@ -68,14 +68,14 @@ SLICES_AT_ONCE = (4, 2, 8, 1)
 DECIDERS: tuple[Decider, ...] = ("joint", "tiers", "greedy")
 
 WIDER_SLICES_AT_ONCE = (1, 2, 3, 4, 6)
-"""Slice sizes compared for a block that does not fit whole: this many slices fit at once. Assumed."""
+"""Slice sizes compared for a block that does not fit whole: this many slices fit at once. Chosen."""
 REQUIRED_SPEEDUP = 0.9
-"""Share of the cycles: another slice size is taken if its estimate is below this. Assumed."""
+"""Share of the cycles: another slice size is taken if its estimate is below this. Chosen."""
 ALLOWED_SLOWDOWN = 1.001
-"""Share of the NPU's cycles: weights that stay are cut into slices if this takes no longer. Assumed."""
+"""Share of the NPU's cycles: weights that stay are cut into slices if this takes no longer. Chosen."""
 WHOLE_INPUT_DIVISOR = 4
 """An input's slice of one iteration is not cut into stripes where op and slice need at most this part of the
-memory left. Assumed."""
+memory left. Chosen."""
 
 
 def with_states(setting: str) -> StreamerPortfolio:

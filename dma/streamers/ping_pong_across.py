@@ -28,7 +28,7 @@ from chipmodel.model.nesting import in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.expected_forecast import PathForecast, path_transfers
+from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
 from dma.schedule.forecast import transfer_times
 from dma.schedule.probabilities import branch_probabilities, execution_counts
 from dma.schedule.steps import Emission
@@ -39,12 +39,10 @@ from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 SPARE_DIVISOR = 32
 """Budget / divisor bytes stay free of weights that ``ping-pong`` would not hold: packers need some memory.
-Assumed."""
+Chosen."""
 MAX_FORECAST_STEPS = 40_000
 """Steps that all forecasts may walk together; what has not been tried by then stays as in ``ping-pong``.
-Assumed."""
-LEAST_GAIN = 1e-9
-"""Share of the cycles: smaller gains are rounding errors of the forecast."""
+Chosen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ IssuePositions = tuple[int, ...]
 RunOrFork = Interval | Fork
 """A straight run, or a branch or loop with steps in it."""
 MAX_OPTIONS = 3
-"""Options tried for one Region. Assumed."""
+"""Options tried for one Region. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)

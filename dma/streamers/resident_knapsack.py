@@ -31,7 +31,7 @@ from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 NAME = "resident-knapsack"
 CAPACITY_GRAINS = 2048
-"""Sizes in a knapsack are rounded up to this part of its capacity. Assumed: fine enough, and bounds the
+"""Sizes in a knapsack are rounded up to this part of its capacity. Chosen: fine enough, and bounds the
 time."""
 
 

@@ -15,7 +15,7 @@ from math import ceil
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.expected_forecast import PathForecast, path_transfers
+from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, queue_order
@@ -24,15 +24,13 @@ from dma.streamers.region_entries import IssuePositions
 from dma.streamers.resident_knapsack import LoopResidency, ResidentSlice
 
 MAX_FORECAST_STEPS = 4_000
-"""Steps of all schedules that are forecast for one choice, together. Assumed."""
+"""Steps of all schedules that are forecast for one choice, together. Chosen."""
 MAX_SETS = 64
-"""Sets of slices that are forecast; up to six slices thus in every combination. Assumed."""
+"""Sets of slices that are forecast; up to six slices thus in every combination. Chosen."""
 BEST_SETS = 5
-"""Sets, the best ones, for each of which loads for the next iteration are tried. Assumed."""
+"""Sets, the best ones, for each of which loads for the next iteration are tried. Chosen."""
 WHOLE_SHARE = 0.99
-"""Where at least this share of an op's weights is to stay, all of them do. Assumed: covers rounding."""
-LEAST_GAIN = 1e-9
-"""Share of the cycles: smaller gains are rounding errors of the forecast."""
+"""Where at least this share of an op's weights is to stay, all of them do. Chosen: covers rounding."""
 
 SliceSet = frozenset[int]
 """Slices by their numbers."""

@@ -35,7 +35,7 @@ SLICES_AT_ONCE = 4
 """Slices of a cut block that fit at once. Two would do for the DMA engine, but packers find no plan for large
 buffers with overlapping lifetimes. Measured on ResNet-50 and MobileNetV2 (docs/design-record.md)."""
 MAX_JITTER_CYCLES = 10**12
-"""Core cycles. Assumed: more is a typing error."""
+"""Core cycles; more is a typing error."""
 
 
 def with_jitter(setting: str) -> Streamer:

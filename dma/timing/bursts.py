@@ -1,7 +1,7 @@
-"""A transfer becomes legal bursts, and these become Psram clocks.
+"""A transfer as legal bursts, and these as Psram clocks.
 
-``bursts_of`` lists every burst with its place in time, ``dma.timing.split.split`` says the same as a few runs
-of equal bursts, and ``transfer_clocks`` adds them up without walking: O(1) in the transfer's bytes.
+``PsramTransfer.bursts`` lists every burst with its start, ``dma.timing.split.split`` gives the same as a few
+runs of equal bursts, and ``PsramTransfer.totals`` adds those up: O(1) in the transfer's bytes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class TransferClocks:
-    """``bursts`` bursts hold the Psram for ``clocks`` clocks, each with its CE# high after it;
-    ``pulses`` are the clocks that the device really gets, ``collided`` the bursts that met a refresh."""
+class BurstTotals:
+    """Sums over the bursts of a transfer.
+
+    They hold the Psram for ``clocks`` clocks, each burst with its CE# high after it; ``pulses`` are the clock
+    pulses that the device receives, ``collided`` the bursts that collide with a refresh.
+    """
 
     bursts: int
     clocks: int
@@ -41,70 +44,66 @@ class TransferClocks:
     collided: int = 0
 
 
-def bursts_of(
-    device: Device,
-    address: int,
-    size: int,
-    write: bool = False,
-    max_burst: int | None = None,
-    collision: Collision = "none",
-    start: int = 0,
-) -> Iterator[Burst]:
-    """Every burst of the transfer, each as early as is legal, the first with CE# low at clock ``start``.
+@dataclass(frozen=True, slots=True)
+class PsramTransfer:
+    """A transfer of ``size`` bytes from or to ``address``, the first burst with CE# low at clock ``start``.
 
-    ``expected`` collisions are no property of a single burst: none is lengthened.
+    ``max_burst`` limits the bytes of a burst. ``collision`` is the user's choice of what a refresh does:
+    ``none``, every burst ``worst``, the ``expected`` share of them, or by ``phase``, with refreshes due on
+    multiples of their interval.
     """
-    skip = address % device.word_bytes
-    place, clock, gap = address - skip, start, PreviousBurst()
-    for moved in sizes(split(device, address, size, write, max_burst)):
-        hit = collides(device, write, collision, gap, clock)
-        low = ce_low_clocks(device, place, moved, write, hit)
-        yield Burst(place + skip, moved - skip, clock, low, write)
-        place, skip = place + moved, 0
-        gap = PreviousBurst(clock, clock + low)
-        clock += low + device.ce_high_min
+
+    device: Device
+    address: int
+    size: int
+    write: bool = False
+    max_burst: int | None = None
+    collision: Collision = "none"
+    start: int = 0
+
+    def bursts(self) -> Iterator[Burst]:
+        """Every burst, each as early as is legal. With ``expected`` collisions none is lengthened, as these
+        are no property of a single burst."""
+        device, write = self.device, self.write
+        skip = self.address % device.word_bytes
+        place, clock, before = self.address - skip, self.start, PreviousBurst()
+        for moved in sizes(self._groups()):
+            hit = collides(device, write, self.collision, before, clock)
+            low = ce_low_clocks(device, place, moved, write, hit)
+            yield Burst(place + skip, moved - skip, clock, low, write)
+            place, skip = place + moved, 0
+            before = PreviousBurst(clock, clock + low)
+            clock += low + device.ce_high_min
+
+    def totals(self) -> BurstTotals:
+        """The sums over all bursts."""
+        device, write, groups = self.device, self.write, self._groups()
+        plain = _sum(device, groups, write)
+        if self.collision == "none" or hidden(device, write):
+            return plain
+        hits = self._collided(groups, plain.bursts)
+        more = hits * (latency_clocks(device, write, True) - latency_clocks(device, write))
+        return BurstTotals(plain.bursts, plain.clocks + more, plain.pulses + more, hits)
+
+    def _groups(self) -> tuple[BurstGroup, ...]:
+        return split(self.device, self.address, self.size, self.write, self.max_burst)
+
+    def _collided(self, groups: tuple[BurstGroup, ...], bursts: int) -> int:
+        if self.collision == "worst":
+            return bursts
+        if self.collision == "phase":
+            return phased(self.device, groups, self.write, self.start)
+        return expected(self.device, bursts)
 
 
-def transfer_clocks(
-    device: Device,
-    address: int,
-    size: int,
-    write: bool = False,
-    max_burst: int | None = None,
-    collision: Collision = "none",
-    start: int = 0,
-) -> TransferClocks:
-    """What the bursts of a transfer cost together, the first with CE# low at clock ``start``.
-
-    ``collision`` is the user's choice of what a refresh does: ``none``, every burst ``worst``, the
-    ``expected`` share of them, or by ``phase``, refreshes falling due on multiples of their interval.
-    """
-    groups = split(device, address, size, write, max_burst)
-    plain = _sum(device, groups, write)
-    if collision == "none" or hidden(device, write):
-        return plain
-    hits = _hits(device, groups, write, collision, start, plain.bursts)
-    more = hits * (latency_clocks(device, write, True) - latency_clocks(device, write))
-    return TransferClocks(plain.bursts, plain.clocks + more, plain.pulses + more, hits)
-
-
-def _hits(
-    device: Device, groups: tuple[BurstGroup, ...], write: bool, collision: Collision, start: int, bursts: int
-) -> int:
-    if collision == "worst":
-        return bursts
-    return phased(device, groups, write, start) if collision == "phase" else expected(device, bursts)
-
-
-def _sum(device: Device, groups: tuple[BurstGroup, ...], write: bool) -> TransferClocks:
+def _sum(device: Device, groups: tuple[BurstGroup, ...], write: bool) -> BurstTotals:
     bursts = pulses = 0
     for group in groups:
         for run in group.runs:
             bursts += group.repeat * run.count
             pulses += group.repeat * run.count * burst_clocks(device, 0, run.bytes, write)
-    return TransferClocks(
-        bursts, pulses + bursts * (device.ce_setup_hold_clocks + device.ce_high_min), pulses
-    )
+    clocks = pulses + bursts * (device.ce_setup_hold_clocks + device.ce_high_min)
+    return BurstTotals(bursts, clocks, pulses)
 
 
 def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:

@@ -1,11 +1,11 @@
-"""alexforencich/verilog-axi: axi_cdma between two axi_ram ports, cycle for cycle.
+"""Cycles of axi_cdma (alexforencich/verilog-axi) between two axi_ram ports, exact to the cycle.
 
 Five stages pass the bursts on: the engine cuts the transfer into write commands and each of these into
 reads, the source streams the beats of one read after the other, the engine pairs them with the write
-command, the sink takes them, and answers. What the stages wait for is written down burst by burst
-(max-plus); with bursts of some length only ``8 + beats + reads - 1`` is left of it (hardware.md,
-"Public RTL"). A 4 KB page that finds the stages as an earlier one did takes as long as that one, so the
-time to find out does not grow with the bytes.
+command, the sink takes them, and answers. The times are computed burst by burst as maxima and sums of what
+the stages wait for; with long bursts this is ``8 + beats + reads - 1`` (hardware.md, "Public RTL"). A 4 KB
+page that begins with the stages in an earlier page's state takes as long as that one, so the time to compute
+this does not grow with the bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = 4096
 
 @dataclass(frozen=True, slots=True)
 class CopyCost:
-    """A copy: cycles from the descriptor's acceptance to its status, and the bursts of either side."""
+    """Cycles of a copy from the descriptor's acceptance to its status, and the bursts on either side."""
 
     cycles: int
     reads: int
@@ -48,7 +48,8 @@ class AxiCdma:
         return self.bus_bytes * self.max_burst_beats
 
     def copy(self, source: int, target: int, size: int) -> CopyCost:
-        """Copies ``size`` bytes. Raises BadInput unless both addresses are multiples of a beat."""
+        """The cost of copying ``size`` bytes. Raises BadInput unless both addresses are multiples of a
+        beat."""
         if size < 1 or source % self.bus_bytes or target % self.bus_bytes:
             raise BadInput(
                 f"a copy of {size} bytes from {source} to {target}",
@@ -67,8 +68,8 @@ class AxiCdma:
         return CopyCost(state.answered + 1, state.reads, state.writes)
 
     def settled(self) -> tuple[list[tuple[int, int]], Fraction]:
-        """Copies between the starts of two pages: (bytes, cycles) at the end of every burst until the
-        stages are where they were at an earlier page, and cycles a byte from there on."""
+        """A copy between the starts of two pages: (bytes, cycles) at the end of every burst until the stages
+        repeat the state of an earlier page, and cycles for each byte from there on."""
         state, size = _Stages(), 0
         seen: dict[tuple[int, ...], tuple[int, int]] = {}
         ends: list[tuple[int, int]] = []
@@ -97,7 +98,7 @@ def first_burst(address: int, size: int, burst_bytes: int, page: int = PAGE) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """In which cycle each stage did what it did last; the descriptor was accepted in cycle 0."""
+    """The cycle of each stage's last action; the descriptor was accepted in cycle 0."""
 
     requested: int = 0
     """The engine put the last read on the address channel."""
@@ -112,15 +113,15 @@ class _Stages:
     write_accepted: int = -1
     """The sink took that command."""
     written: int = -1
-    """The sink wrote its last beat (or could answer it, where the answer before was in the way)."""
+    """The sink wrote its last beat (or could answer it, where the previous answer was still waiting)."""
     answered: int = -2
     """The engine took the answer."""
     reads: int = 0
     writes: int = 0
 
     def after(self, reads: Iterator[int]) -> _Stages:
-        """The stages after one more write command, whose reads have so many beats."""
-        # The command register is free the cycle after the one before was taken up.
+        """The stages after one more write command, given the beats of each of its reads."""
+        # The command register is free the cycle after the previous command was taken.
         planned = max(self.requested, self.commanded) + 1
         commanded = max(planned, self.moved, self.write_accepted) + 1
         write_accepted = max(commanded, self.written) + 1
@@ -130,7 +131,7 @@ class _Stages:
             done += 1
             requested = max(requested, accepted) + 1
             accepted = max(requested, issued) + 1
-            # The source holds one beat, which the engine takes once it is done with the one before.
+            # The source holds one beat, which the engine takes once it has moved the previous one.
             first = max(accepted + 1, moved)
             start = max(first, moved, commanded) + 1
             moved = start + beats - 1
@@ -154,13 +155,13 @@ class _Stages:
         )
 
     def shape(self) -> tuple[int, ...]:
-        """What decides everything that follows: the distances between the stages."""
+        """The distances in time between the stages, on which everything that follows depends."""
         source = self.accepted, self.issued, self.moved, self.commanded
         sink = self.write_accepted, self.written, self.answered
         return tuple(time - self.requested for time in (*source, *sink))
 
     def later(self, first: _Stages, rounds: int) -> _Stages:
-        """This state after ``rounds`` more rounds like the one since ``first``."""
+        """This state after ``rounds`` more repetitions of what happened since ``first``."""
         shift = (self.requested - first.requested) * rounds
         return _Stages(
             self.requested + shift,
@@ -177,7 +178,7 @@ class _Stages:
 
 
 def _skip(seen: dict[tuple[int, ...], tuple[int, _Stages]], left: int, state: _Stages) -> tuple[int, _Stages]:
-    """Leaps over whole rounds of pages, but for the last, which the end of the transfer may cut."""
+    """Skip whole repetitions of pages, except the last, which the end of the transfer may cut."""
     shape = state.shape()
     if shape not in seen:
         seen[shape] = left, state

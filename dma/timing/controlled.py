@@ -1,8 +1,8 @@
-"""Transfers of chips whose DMA goes through a public controller: the code that ``chipmodel validate``
-holds to the RTL's own cycles, with a chip's numbers in it.
+"""Transfers of chips whose DMA goes through a public controller: the models that ``chipmodel validate``
+compares with the RTL's cycles, with a chip's numbers.
 
-A transfer begins at the start of a page on both sides. What no table says is assumed here: HyperBus
-writes take as long as reads; reads and words of one transfer follow one another without a pause but the
+A transfer begins at the start of a page on both sides. Not in the tables, and assumed here: HyperBus writes
+take as long as reads; reads and words of one transfer follow one another with no other pause than the
 controller's own; three bytes at the end of a transfer move as a word.
 """
 
@@ -24,7 +24,8 @@ from dma.timing.controllers import EfPsram, HyperBus
 
 @dataclass(frozen=True, slots=True)
 class BurstShape:
-    """What a transfer is made of: beats of ``beat_bytes``, ``burst_beats`` of which hold the Psram."""
+    """The parts of a transfer: beats of ``beat_bytes``, of which ``burst_beats`` are one burst on the
+    Psram."""
 
     beat_bytes: int
     burst_beats: int
@@ -89,28 +90,28 @@ def burst_shape(dma: Controlled) -> BurstShape:
 
 def controlled_slope(core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction) -> Fraction:
     """Core cycles that each byte of a long transfer adds."""
-    return _family(core_mhz, psram, dma, direction)[1]
+    return _cheapest(core_mhz, psram, dma, direction)[1]
 
 
 def controlled_least(
     core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction
 ) -> tuple[int, Fraction]:
-    """Cycles once and cycles a byte that transfers take at least, beside their set-ups."""
-    return _below(*_family(core_mhz, psram, dma, direction))
+    """A lower bound on transfers without their set-ups: cycles once, and cycles for each byte."""
+    return _below(*_cheapest(core_mhz, psram, dma, direction))
 
 
 Points = Iterable[tuple[int, Fraction | int]]
 
 
 @lru_cache(maxsize=256)
-def _family(
+def _cheapest(
     core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction
 ) -> tuple[Points, Fraction]:
-    """(bytes, cycles) of the transfers that are cheapest for their bytes, and cycles of each byte more:
-    no transfer takes less than the line through one of the points says."""
+    """(bytes, cycles) of the transfers that are cheapest for their bytes, and the cycles of each further
+    byte: no transfer takes less than the lowest line of that slope through one of the points."""
     match dma:
         case HyperBusDma():
-            return _hyperbus_family(hyperbus(core_mhz, psram.clock_mhz, dma), dma)
+            return _hyperbus_cheapest(hyperbus(core_mhz, psram.clock_mhz, dma), dma)
         case CdmaDma():
             return cdma(dma).settled()
         case EfPsramDma():
@@ -128,17 +129,20 @@ class _Access:
     direction: Direction
 
     def cycles(self, size: int) -> int:
-        """Core cycles of one; the controller knows 1, 2 and 4 bytes, so three are moved as four."""
+        """Core cycles of one access; the controller moves 1, 2 or 4 bytes, so three are moved as four."""
         write = self.direction == "store"
         mode: Protocol = self.dma.write_mode if write else self.dma.read_mode
         moved = 1 << (size - 1).bit_length()
         return ef_psram(self.dma).cycles(mode, moved, 0 if write else self.dma.wait_clocks)
 
 
-def _hyperbus_family(bus: HyperBus, dma: HyperBusDma) -> tuple[Points, Fraction]:
-    """A request's cycles rise with its words more slowly than the whole does, and jump at each further
-    CS# low: so they are least, beside their bytes, at the end of one, and of these of the first, the last
-    or the last but one, as from one to the next they change evenly."""
+def _hyperbus_cheapest(bus: HyperBus, dma: HyperBusDma) -> tuple[Points, Fraction]:
+    """The cheapest sizes of a request, and cycles of each further byte.
+
+    Within one CS# low a request's cycles rise with its words more slowly than a long transfer's, and they
+    jump at each further CS# low. So requests that end with a CS# low are the cheapest for their bytes; as
+    these change evenly from one to the next, the first, the last full one and the whole request are enough.
+    """
     words = dma.request_bytes // 2
     last = (words - 1) // dma.burst_words * dma.burst_words
     ends = {min(dma.burst_words, words), last or words, words}
@@ -147,8 +151,8 @@ def _hyperbus_family(bus: HyperBus, dma: HyperBusDma) -> tuple[Points, Fraction]
 
 
 def _below(points: Points, each: Fraction) -> tuple[int, Fraction]:
-    """Cycles once and a byte that are never above ``cycles + n * each`` of ``bytes + n`` at any of the
-    ``points``. Where that would be less than none once, all goes into the bytes."""
+    """Cycles once and cycles for each byte, never above ``cycles + n * each`` for ``bytes + n`` bytes from
+    any of the ``points``. Where the cycles once would be negative, they are 0 and each byte takes less."""
     once = min(cycles - size * each for size, cycles in points)
     if once >= 0:
         return floor(once), each
@@ -156,7 +160,7 @@ def _below(points: Points, each: Fraction) -> tuple[int, Fraction]:
 
 
 def _assert_legal(core_mhz: Fraction, psram: Psram, dma: Controlled) -> None:
-    """CE# is never low for too long nor high for too short; a chip file that says so is refused."""
+    """Assert that CE# is never low for too long or high for too short; chip files that say so are refused."""
     match dma:
         case HyperBusDma():
             low, high, mhz = dma.low_clocks, dma.high_clocks, psram.clock_mhz

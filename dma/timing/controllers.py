@@ -1,5 +1,5 @@
-"""Three public controllers, as mechanisms with parameters; each was simulated to the cycle elsewhere
-(hardware.md, "Public RTL") and is held to those figures in the tests.
+"""Public controllers, as mechanisms with parameters; the tests compare each with cycles of RTL simulations
+(hardware.md, "Public RTL").
 
 * ``HyperBus``: pulp-platform/hyperbus, AXI to HyperRAM, two clock domains;
 * ``EfPsram``: efabless/EF_PSRAM_CTRL, a serial clock at half the system clock;
@@ -20,7 +20,7 @@ from chipmodel.errors import BadInput
 
 ClockPhase = Literal["aligned", "middle"]
 ReadSeries = Sequence[tuple[int, int]]
-"""Reads that follow one another: how many, and the words of each."""
+"""Successive reads as pairs: how many, and the words of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class HyperBusRead:
 class HyperBus:
     """pulp-platform/hyperbus with a HyperRAM at ``latency_clocks * latency_multiple`` of latency.
 
-    A request passes the AXI queue and a register, then its toggle is seen on the first Psram clock
-    edge after it. ``fixed_clocks`` later, beside latency and data, a word is in the queue back, which
-    the system clock empties. One request is in flight at a time, so reads do not overlap.
+    A request passes the AXI queue and a register, then its toggle is seen on the first Psram clock edge after
+    it. After latency, data and ``fixed_clocks``, a word is in the crossing queue back, which the system clock
+    empties. One request is in flight at a time, so reads do not overlap.
     """
 
     sys: Clock
@@ -55,17 +55,17 @@ class HyperBus:
     turnaround_cycles: int = 6
     """The last word in the crossing queue to the toggle of the next request."""
     fixed_clocks: int = 9
-    """Psram clocks of a read beside latency and words: synchroniser of the request, three of
+    """Psram clocks of a read besides latency and words: synchroniser of the request, three of
     command-address, synchronisers of the data."""
     segment_clocks: int = 8
-    """The same of every further CS# low of one request, which passes no clock crossing."""
+    """The same for every further CS# low of one request, which passes no clock crossing."""
     ca_clocks: int = 2
-    """Clocks sent beside latency and words (command-address, which the latency count overlaps)."""
+    """Clocks sent besides latency and words (command-address, which the latency count overlaps)."""
     sampled_at: Fraction = Fraction(3, 4)
-    """Where in its clock a word is taken over: a quarter for CK's shift, half for the falling edge."""
+    """Where in its clock period a word is sampled: a quarter for CK's shift, half for the falling edge."""
     round_trip_us: Fraction = Fraction(2, 1000)
-    """CK out to data back. Assumed: anything from 1.51 to 2.5 ns makes the one clock more that the
-    tables show at 166 and 200 MHz against 100."""
+    """CK out to data back. Assumed: anything from 1.51 to 2.5 ns adds the clock that the tables show at 166
+    and 200 MHz but not at 100."""
     bus_bytes: int = 8
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class HyperBus:
 
     @property
     def capture_clocks(self) -> int:
-        """``fixed_clocks``, and one more where the round trip passes the end of its clock."""
+        """``fixed_clocks``, and one more where the round trip passes the end of its clock period."""
         return self.fixed_clocks + ceil(self.sampled_at + self.round_trip_us * self.ck.mhz) - 1
 
     def read(self, size: int, address: int = 0, phase: ClockPhase | None = None) -> HyperBusRead:
@@ -111,25 +111,25 @@ class HyperBus:
         return self._beat([run for run in runs if all(run)], self.usual_phase(size))
 
     def least_cycles(self, words: int) -> Fraction:
-        """Cycles that a read of ``words`` takes at least from its toggle to that of the next: both
-        clocks' edges only ever add to it."""
+        """Cycles that a read of ``words`` takes at least from its toggle to that of the next, without the
+        waits for clock edges."""
         clocks = self.capture_clocks + self._clocks(words)
         return rescaled(clocks, self.ck, self.sys) + self.turnaround_cycles
 
     @property
     def fringe_cycles(self) -> int:
-        """Cycles before the first toggle and after the last word, less the turnaround that nobody waits
-        for."""
+        """Cycles before the first toggle and after the last word, less the last turnaround, which delays
+        nothing."""
         return self.request_cycles + self.response_cycles - self.turnaround_cycles
 
     def usual_phase(self, size: int) -> ClockPhase:
-        """How a first request meets the Psram clock where nobody says it.
+        """The assumed phase of a first request against the Psram clock.
 
-        ``aligned``: its toggle falls on an edge and waits a whole clock for the next one. So it is, in
-        the tables, where the system clock is a multiple of the Psram clock and the reads follow one
-        another at a distance of whole Psram clocks. ``middle``: half way between the shortest and the
-        longest wait, at most one cycle off for most ratios; for ratios that drift, and for reads
-        narrower than the bus, which begin a series in the tables (assumed) and come at any phase.
+        ``aligned``: its toggle falls on an edge and waits a whole clock for the next one. That is so in the
+        tables where the system clock is a multiple of the Psram clock and the reads follow one another at a
+        distance of whole Psram clocks. ``middle``: half way between the shortest and the longest wait, at
+        most one cycle off for most ratios. It is used for other ratios of clocks, and for reads narrower than
+        the bus, which begin a series in the tables (assumed) and come at any phase.
         """
         whole = (self.sys.mhz / self.ck.mhz).denominator == 1
         return "aligned" if whole and size >= self.bus_bytes else "middle"
@@ -146,7 +146,8 @@ class HyperBus:
         return -(-(latest + self._last_beat(runs, self._shortest_wait())) // 2)
 
     def _shortest_wait(self) -> Fraction:
-        """The finest grid on which the edges of both clocks lie: a request waits at least that long."""
+        """The finest grid on which the edges of both clocks lie, in us: a request waits at least that
+        long."""
         sys, ck = 1 / self.sys.mhz, 1 / self.ck.mhz
         together = gcd(sys.numerator * ck.denominator, ck.numerator * sys.denominator)
         return Fraction(together, sys.denominator * ck.denominator)
@@ -160,8 +161,8 @@ class HyperBus:
         return self.request_cycles + toggle - self.turnaround_cycles + self.response_cycles
 
     def _next_toggle(self, left: int, words: int, wait: Fraction, toggle: int) -> int:
-        """The system edge of the toggle after ``left`` reads of ``words``, the first at ``toggle``. How a
-        toggle meets the Psram clock decides all that follows, so that whole rounds are leapt over."""
+        """The system edge of the toggle after ``left`` reads of ``words``, the first at ``toggle``. All that
+        follows depends on the toggle's phase in the Psram clock, so whole repetitions are skipped."""
         seen: dict[Fraction, tuple[int, int]] = {}
         while left:
             phase = rescaled(toggle, self.sys, self.ck) % 1

@@ -1,8 +1,8 @@
-"""What holds the Psram up between bursts: array refreshes, and the CPU's own accesses.
+"""What delays bursts on the Psram: array refreshes, and the CPU's own accesses.
 
-Both come round at fixed times. Each is looked at once, by the first burst that starts after it is due:
-a refresh that falls due while CE# is low is made when CE# has gone high, and lengthens the burst that it
-meets; the CPU's line goes first, and the burst waits for it.
+Both are due at fixed times, and each concerns the first burst that starts after it is due. A refresh that
+becomes due while CE# is low runs once CE# is high, and lengthens the burst that collides with it; the CPU's
+access to a line goes first, and the burst waits for it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ InterruptionCause = Literal["refresh", "cpu"]
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """Number ``k`` (from 1) is due at core cycle ``ceil(k * period)`` and busy for ``busy`` cycles.
+    """A periodic interruption: number ``k`` (from 1) is due at core cycle ``ceil(k * period)`` and takes
+    ``busy`` cycles.
 
-    ``cost`` holds, by the direction of the burst, the cycles that a burst which meets a refresh takes
-    longer; None where the burst waits to the end instead.
+    ``cost`` are the further cycles of a load and of a store burst that collides with it; None where the burst
+    waits for its end instead.
     """
 
     cause: InterruptionCause
@@ -45,7 +46,7 @@ class Interruption:
         return int(cycle / self.period)
 
     def delay(self, number: int, free: int, cycle: int, direction: Direction) -> int:
-        """Cycles that a burst waits which starts at ``cycle``, with the Psram free since ``free``."""
+        """Cycles of delay for a burst that starts at ``cycle``, with the Psram free since ``free``."""
         end = max(self.due(number), free) + self.busy
         if cycle >= end:
             return 0
@@ -53,7 +54,7 @@ class Interruption:
 
 
 def interruptions(chip: Chip) -> Iterator[Interruption]:
-    """All that interrupt the Psram of ``chip``."""
+    """All interruptions of the Psram of ``chip``."""
     core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
     device = chip.psram.device
     if (
@@ -74,7 +75,8 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
 
 
 def _cpu_cycles(chip: Chip) -> int:
-    """Core cycles of the CPU's line, a burst of its own; through a controller, as long as a load."""
+    """Core cycles of the CPU's access to a line, a burst of its own; through a controller, those of a
+    load."""
     core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
     line, dma, device = chip.cpu.line_bytes, chip.dma, chip.psram.device
     if isinstance(dma, Dma):

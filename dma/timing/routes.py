@@ -1,22 +1,22 @@
-"""The ways that data take on LUNA ARCS, each explained by what moves them (hardware.md, "DMA routes").
+"""The routes of data on LUNA ARCS, each explained by the units that move them (hardware.md, "DMA routes").
 
 A copy by the DMA costs its setup and then, for each burst of 8 beats of 4 bytes (a line of 32), 8 read
 beats, 8 write beats and 5 cycles between them, one after the other: 21 core cycles. What Psram adds:
 
-* psram->shared: a miss opens one Psram burst for the line asked for and for the controller's two
-  prefetch buffers of a line each, 18 + 3 * 16 + 8 = 74 clocks for three lines. The DMA copies beside
-  it, so the Psram sets the pace; the first word comes 18 clocks late.
+* psram->shared: a miss opens one Psram burst for the requested line and for the controller's two prefetch
+  buffers of a line each, 18 + 3 * 16 + 8 = 74 clocks for three lines. The DMA copies at the same time, so the
+  Psram sets the pace; the first word comes 18 clocks late.
 * shared->psram: the DMA sets the pace, and each line waits 3 Psram clocks at the clock crossing. The
   data of the last line (16 clocks) are in flight when the DMA is done.
 * npu<-psram: no prefetch; each line is a lone burst, 18 + 16 + 8 = 42 clocks, and the same 3 of the
   crossing.
 * flash->shared: the flash sets the pace, 4 bits a clock.
-* NPU within SharedMemory: 64-bit reads; for each round of the eight 128-bit banks two of them meet the
-  write behind them on a bank: 18 cycles for 128 bytes.
+* NPU within SharedMemory: 64-bit reads; for each round of the eight 128-bit banks two of them have a bank
+  conflict with the write that follows them: 18 cycles for 128 bytes.
 
-Transfers of up to 256 bytes are faster than that on the routes that touch Psram: the DMA then goes at
-its own pace and pays a single burst's overhead, the NPU pays no CE# high. By 1 KB the difference is
-gone. Why is not known; between the two the cycles are drawn as a straight line.
+Transfers of up to 256 bytes are faster than that on the routes that touch Psram: the DMA then works at its
+own pace with the overhead of a single burst, the NPU without CE# high. From 1 KB on there is no difference.
+The reason is not known; between the two sizes the cycles are interpolated linearly.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from chipmodel.chip.chip import BurstDma
 from chipmodel.chip.clocks import Clock, rescaled
 from chipmodel.chip.psram_device import Collision, Device, data_clocks, overhead_clocks
 from chipmodel.errors import BadInput
-from dma.timing.bursts import transfer_clocks
+from dma.timing.bursts import PsramTransfer
 from dma.timing.refresh import hit_share
 from dma.timing.split import burst_limit
 
 LinePace = Callable[[Fraction], Fraction]
-"""Core cycles by the lines that are moved, setup included."""
+"""Core cycles as a function of the lines moved, setup included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class CopyEngine:
 
     @property
     def line_cycles(self) -> int:
-        """Cycles of a burst, read and written; with ``overlap``, the next is read meanwhile."""
+        """Cycles of a burst, read and written; with ``overlap``, the next one is read while it is written."""
         return (1 if self.overlap else 2) * self.burst_beats + self.gap_cycles
 
 
 @dataclass(frozen=True, slots=True)
 class PsramPort:
-    """The controller between a bus of ``core`` and ``device``, which fetches ``line_bytes`` a miss and
-    fills ``prefetch_lines`` more behind it; ``crossing_clocks`` is the way between the two clocks."""
+    """The controller between a bus at clock ``core`` and ``device``: a miss loads ``line_bytes`` and then
+    ``prefetch_lines`` more lines; ``crossing_clocks`` are those between the two clock domains."""
 
     device: Device
     core: Clock
@@ -74,12 +74,12 @@ class PsramPort:
     collision: Collision = "none"
 
     def cycles(self, clocks: Fraction | int) -> Fraction:
-        """Core cycles of so many Psram clocks."""
+        """Core cycles of a number of Psram clocks."""
         return rescaled(clocks, self.device.clock, self.core)
 
     @property
     def opening(self) -> Fraction:
-        """Clocks of a read before its data, with what a refresh adds on average."""
+        """Clocks of a read before its data, including what a refresh adds on average."""
         plain, collided = (overhead_clocks(self.device, collided=hit) for hit in (False, True))
         if collided == plain:
             return Fraction(plain)
@@ -98,10 +98,10 @@ class PsramPort:
 
 @dataclass(frozen=True, slots=True)
 class TransferRoute:
-    """One way: how long it takes by its size.
+    """A route with its cycles by size.
 
-    ``settled`` is the pace of long transfers, ``head`` of those up to ``head_bytes``; between these and
-    ``settled_bytes`` the cycles rise evenly.
+    ``settled`` is the pace of long transfers, ``head`` that of those up to ``head_bytes``; between these and
+    ``settled_bytes`` the cycles are interpolated linearly.
     """
 
     name: str
@@ -112,15 +112,16 @@ class TransferRoute:
     settled_bytes: int = 1024
 
     def cycles(self, size: int) -> int:
-        """Core cycles from start to end of a transfer of ``size`` bytes. BadInput for less than one."""
+        """Core cycles from start to end of a transfer of ``size`` bytes. Raises BadInput for less than
+        one."""
         if size < 1:
             raise BadInput(f"a transfer of {size} bytes on '{self.name}'", hint="move at least one byte")
         return ceil(self._exact(Fraction(size, self.line_bytes)))
 
     def pace(self, size: int, setup_cycles: int) -> tuple[int, Fraction, Fraction]:
-        """A transfer of ``size`` bytes as whole cycles before it touches a line, cycles before the first
-        line beside those of each, and cycles a line: together ``cycles(size)``. Where its size is
-        not ``settled``, all lines share what comes after ``setup_cycles``."""
+        """A transfer of ``size`` bytes as whole cycles before the first line, a further fraction of a cycle,
+        and cycles for each line: together ``cycles(size)``. Below ``settled_bytes`` all lines share the
+        cycles after ``setup_cycles`` evenly."""
         lines = Fraction(size, self.line_bytes)
         if self.head is None or lines >= Fraction(self.settled_bytes, self.line_bytes):
             fixed = self.settled(Fraction(0))
@@ -136,9 +137,9 @@ class TransferRoute:
 
     @property
     def least_setup(self) -> Fraction:
-        """What a transfer of any size costs at least beyond ``per_byte`` for each of its bytes: the
-        cycles are straight between three sizes, so the least is at one of them. It may be negative
-        where short transfers are cheap."""
+        """A lower bound of a transfer's cycles beyond ``per_byte`` for each of its bytes. The cycles are
+        linear between three sizes, so the least is at one of them. Negative where short transfers are
+        cheap."""
         sizes = (1, self.head_bytes, self.settled_bytes) if self.head else (1,)
         return min(self._exact(Fraction(s, self.line_bytes)) - s * self.per_byte for s in sizes)
 
@@ -160,7 +161,7 @@ class TransferRoute:
 
 
 def line(fixed: Fraction | int, each: Fraction | int) -> LinePace:
-    """A pace of ``each`` cycles a line after ``fixed`` ones."""
+    """A pace of ``fixed`` cycles and ``each`` cycles for every line."""
     return lambda lines: fixed + lines * each
 
 
@@ -194,10 +195,10 @@ def psram_to_shared(engine: CopyEngine, port: PsramPort) -> TransferRoute:
 
 
 def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
-    """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
-    written after the DMA's end."""
+    """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is written
+    after the end of the DMA transfer."""
     page = port.device.page_bytes
-    clocks = transfer_clocks(port.device, 0, page, write=True, collision=port.collision).clocks
+    clocks = PsramTransfer(port.device, 0, page, write=True, collision=port.collision).totals().clocks
     joined = Fraction(clocks * engine.line_bytes, page)
     pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
@@ -222,7 +223,7 @@ def npu_from_psram(setup_cycles: int, port: PsramPort) -> TransferRoute:
 def npu_within_shared(
     setup_cycles: int, read_bytes: int = 8, banks: int = 8, bank_bytes: int = 16, stalls: int = 2
 ) -> TransferRoute:
-    """The NPU copying within SharedMemory: ``stalls`` of its reads meet a write in each round of banks."""
+    """The NPU copying within SharedMemory, with ``stalls`` bank conflicts in each round of banks."""
     round_bytes = banks * bank_bytes
     return TransferRoute(
         "npu shared->shared", round_bytes, line(setup_cycles, round_bytes // read_bytes + stalls)

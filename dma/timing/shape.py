@@ -1,8 +1,7 @@
-"""What a transfer does cycle by cycle: its set-up, then line after line, each with its beats at its end.
+"""A transfer cycle by cycle: its set-up, then line after line, each with its beats at its end.
 
-A *line* is what the engine moves before it may turn to something else on SharedMemory; *bursts* are
-whole numbers of lines, and between bursts the engine may turn to another transfer, and the Psram to a
-refresh or to the CPU.
+A *line* is what the engine moves on SharedMemory without a pause; *bursts* are whole numbers of lines, and
+between bursts the engine may serve another transfer, and the Psram a refresh or the CPU.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dma.timing.transfer import NAMES, burst_routes_of, cycles_per_byte, transfe
 
 @dataclass(frozen=True, slots=True)
 class TransferShape:
-    """``setup`` core cycles on the channel, then ``data`` cycles of the engine.
+    """The times of a transfer: ``setup`` core cycles on the channel, then ``data`` cycles of the engine.
 
     Line ``k`` ends ``(first + (k + 1) * pace) / scale`` cycles after the set-up, on the next whole cycle;
     ``first`` may be negative, ``first + pace`` not.
@@ -42,7 +41,7 @@ class TransferShape:
         return -(-self.bytes // self.line_bytes)
 
     def line_start(self, line: int) -> int:
-        """The cycle of the data at which ``line`` begins; ``data`` for the one after the last."""
+        """The data cycle at which ``line`` begins; ``data`` for the one after the last."""
         if line <= 0:
             return 0
         if line >= self.lines:
@@ -50,11 +49,11 @@ class TransferShape:
         return -(-(self.first + line * self.pace) // self.scale)
 
     def line_at(self, cycle: int) -> int:
-        """The line that is moved in ``cycle``."""
+        """The line that is moved in data cycle ``cycle``."""
         return min(self.lines - 1, max(0, (cycle * self.scale - self.first) // self.pace))
 
     def burst_end(self, cycle: int) -> int:
-        """The cycle at which the burst that is moved in ``cycle`` has ended."""
+        """The data cycle at which the burst that is moved in ``cycle`` has ended."""
         burst = self.line_at(cycle) // self.burst_lines
         end = self.line_start((burst + 1) * self.burst_lines)
         while end <= cycle:  # bursts of no cycle at all, where the engine is faster than its clock
@@ -63,8 +62,8 @@ class TransferShape:
         return end
 
     def beats(self, line: int) -> tuple[int, int, int]:
-        """The cycles ``[start, stop)`` in which ``line`` has a beat, and the bytes of each but the last,
-        which brings what is left."""
+        """The data cycles ``[start, stop)`` in which ``line`` has a beat, and the bytes of each beat except
+        the last, which moves the rest."""
         start, stop = self.line_start(line), self.line_start(line + 1)
         if start == stop:
             return start, stop, 0
@@ -73,7 +72,8 @@ class TransferShape:
         return stop - -(-size // width), stop, width
 
     def beat(self, cycle: int) -> tuple[int, int] | None:
-        """Where in the transfer the beat of ``cycle`` begins and its bytes; None for no beat."""
+        """The first byte of the beat in data cycle ``cycle``, counted from the transfer's start, and its
+        bytes; None for no beat."""
         line = self.line_at(cycle)
         start, stop, width = self.beats(line)
         if not start <= cycle < stop:
@@ -102,14 +102,14 @@ def _shape(chip_key: _ChipKey, direction: Direction, size: int) -> TransferShape
     else:
         setup, beats = chip.dma.setup_cycles, burst_shape(chip.dma)
         line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
-        # A line is a beat here; the first one also takes, or is spared, what the others do not.
+        # A line is a beat here; the first one takes longer or shorter than the others.
         count, data = -(-size // line), total - setup
         pace = line * cycles_per_byte(chip, direction)
         first = data - count * pace
         if first + pace < 1:
             first, pace = Fraction(0), Fraction(data, count)
     scale = first.denominator * pace.denominator
-    # A transfer of no bytes is a set-up, whose last cycle is called its data.
+    # A transfer of no bytes is only a set-up, whose last cycle counts as its data.
     setup = max(0, min(setup, total - 1))
     return TransferShape(
         setup, max(1, total - setup), size, line, beat, lines, int(first * scale), int(pace * scale), scale
@@ -118,7 +118,7 @@ def _shape(chip_key: _ChipKey, direction: Direction, size: int) -> TransferShape
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ChipKey:
-    """A chip by what its transfers depend on: a chip as a whole cannot be hashed."""
+    """A chip, compared by what its transfers depend on: a chip as a whole cannot be hashed."""
 
     chip: Chip
 
@@ -133,5 +133,5 @@ class _ChipKey:
 
 
 def shape_of(chip: Chip, direction: Direction, size: int) -> TransferShape:
-    """The shape of a transfer of ``size`` bytes: ``setup + data`` are its ``transfer_cycles``."""
+    """The times of a transfer of ``size`` bytes; ``setup + data`` are its ``transfer_cycles``."""
     return _shape(_ChipKey(chip), direction, size)

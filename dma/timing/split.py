@@ -1,4 +1,4 @@
-"""A transfer cut into legal bursts: a few runs of equal bursts, whatever its size."""
+"""A transfer cut into legal bursts: a few runs of equal bursts for any size."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class BurstRun:
 
 @dataclass(frozen=True, slots=True)
 class BurstGroup:
-    """The same ``runs``, ``repeat`` times over: the chunks between two walls."""
+    """The same ``runs``, ``repeat`` times: the chunks between two walls."""
 
     repeat: int
     runs: tuple[BurstRun, ...]
 
 
 def burst_limit(device: Device, write: bool = False, max_burst: int | None = None) -> int | None:
-    """The most bytes of one burst: CE# low with the longest latency, and ``max_burst``; ``None``: no limit.
+    """The most bytes of one burst, by CE# low with the longest latency and by ``max_burst``; ``None``: no
+    limit.
 
     Raises BadInput where not even one word fits.
     """
@@ -46,7 +47,7 @@ def burst_limit(device: Device, write: bool = False, max_burst: int | None = Non
 
 
 def wall(device: Device, write: bool = False) -> int | None:
-    """Every burst ends where the address is a multiple of this: page and controller boundary.
+    """No burst crosses a multiple of this many bytes: the smaller of page and controller boundary.
 
     Raises BadInput where one of the two is not a multiple of the other.
     """
@@ -65,7 +66,7 @@ def wall(device: Device, write: bool = False) -> int | None:
 def split(
     device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
 ) -> tuple[BurstGroup, ...]:
-    """The bursts of a transfer of ``size`` bytes from ``address``, in order, at most three groups.
+    """The bursts of a transfer of ``size`` bytes from ``address``, in order, in at most three groups.
 
     Sizes count from the word that holds ``address``: an odd start moves the other half of its word too.
     """

@@ -1,7 +1,7 @@
-"""How long a DMA transfer takes.
+"""Core cycles of a DMA transfer.
 
-``dma.model: line`` is the affine form ``setup + bytes * k / 32``, with ``k`` what one Psram burst takes,
-overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
+``dma.model: line`` is the affine form ``setup + bytes * k / 32``, where ``k`` are the cycles of one Psram
+burst, overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
 mechanism that explains the LUNA vendor's measured table (``dma.timing.routes``). The other models are public
 controllers (``dma.timing.controlled``).
 """
@@ -19,8 +19,8 @@ from chipmodel.chip.psram_device import Device, ce_low_clocks
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.schedule import Direction
+from dma.timing.bursts import PsramTransfer
 from dma.timing.bursts import assert_legal as assert_bursts_legal
-from dma.timing.bursts import bursts_of
 from dma.timing.controlled import controlled_cycles, controlled_least, controlled_slope
 from dma.timing.routes import TransferRoute, burst_routes
 from dma.timing.split import split
@@ -44,7 +44,7 @@ def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
 
 
 def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
-    """Cycles once and cycles a byte that any number of transfers cost together, at least."""
+    """A lower bound on any number of transfers together: cycles once, and cycles for each byte."""
     if isinstance(chip.dma, Dma):
         setup = (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
         return setup, cycles_per_byte(chip, direction)
@@ -58,7 +58,7 @@ def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
 
 
 def route_cycles(chip: Chip, route: str, size: int) -> int:
-    """Core cycles of ``size`` bytes on any route, by the names of luna_transfer.csv.
+    """Core cycles of ``size`` bytes on a route, named as in luna_transfer.csv.
 
     Raises BadInput for a route that is unknown, or not modelled on ``chip``.
     """
@@ -74,7 +74,7 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
 
 
 def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
-    """All routes of a chip with ``dma.model: bursts``, none of another."""
+    """All routes of a chip with ``dma.model: bursts`` by name; empty for other models."""
     return _burst_routes(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
 
@@ -101,11 +101,11 @@ def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, T
 
 
 def assert_legal(chip: Chip, direction: Direction, address: int, size: int) -> None:
-    """Raises AssertionError unless the bursts of a transfer from ``address`` of Psram keep CE# low, CE# high
-    and pages; all of them by their sizes, the first ones one by one. O(1) in ``size``."""
+    """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
+    low, CE# high and pages; checks all of them by their sizes, the first 8 one by one. O(1) in ``size``."""
     device = chip.psram.device
     if isinstance(chip.dma, BurstDma) and device is not None and size:
-        # Pages and boundaries repeat, so only the place within them counts.
+        # Pages and boundaries repeat, so only the place within them matters.
         _assert_legal(device, chip.dma, direction, address % (1 << 20), size)
 
 
@@ -118,4 +118,4 @@ def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: 
             low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
             limit = device.ce_low_limit
             assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"
-    assert_bursts_legal(device, islice(bursts_of(device, address, size, write, longest), 8))
+    assert_bursts_legal(device, islice(PsramTransfer(device, address, size, write, longest).bursts(), 8))

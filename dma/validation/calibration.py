@@ -1,9 +1,9 @@
-"""Fits the few free constants of a chip to a table of measurements.
+"""Fit of a chip's free constants to a table of measurements.
 
-A constant is free for a table where the table's cycles depend on it and nobody but a measurement can
-know it: set-ups, overheads, configurations. Each is moved up and down by steps that halve until they
-are too small to matter, one constant after the other, until none of them moves: a pattern search
-(Hooke and Jeeves 1961, DOI 10.1145/321062.321069) on the sum of squared relative errors.
+A constant is free for a table if the table's cycles depend on it and only a measurement can give it: set-ups,
+overheads, configurations. Each is moved up and down by steps that halve until they are too small to
+matter, one constant after the other, until none of them moves: a pattern search (Hooke and Jeeves 1961,
+DOI 10.1145/321062.321069) on the sum of squared relative errors.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
     ),
     "rtl_ef_psram": ("dma.ef_psram.frame_cycles",),
 }
-"""Constants by the kind of table; those of another DMA or NPU model than the chip's stay out."""
+"""Constants by the kind of table; those of another DMA or NPU model than the chip's are ignored."""
 
 MAX_ROUNDS = 50
+"""Rounds over all constants. Assumed: the search usually ends long before."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedConstant:
-    """One constant of the chip, as it was and as it fits best."""
+    """One constant of the chip, before and after the fit."""
 
     path: str
     before: Fraction
@@ -54,9 +55,10 @@ class FittedConstant:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The constants that were free, whether they moved or not, and the errors before and after.
+    """A fitted chip: its free constants, moved or not, and the comparisons before and after.
 
-    ``given`` are the user's own numbers, by dotted path, that the fit began with."""
+    ``given`` are the numbers that the user set, by dotted path, with which the fit began.
+    """
 
     chip: Chip
     given: Mapping[str, str]
@@ -66,20 +68,19 @@ class Calibration:
 
 
 def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
-    """Fit the chip of that name, or the table's own. Raises BadInput where the table has no free
+    """Fit the chip called ``name``, or the table's default chip. Raises BadInput where the table has no free
     constants, or the chip does not have the model that they belong to."""
     chip = chip_for(table, name, overrides)
     before = compare(table, chip)
     free = [path for path in FREE_CONSTANTS.get(before.kind.name, ()) if path in chip.figures]
     if not free:
         raise BadInput(
-            f"a table of {before.kind.name} leaves nothing to fit on {before.chip}",
-            hint=f"free constants have {', '.join(FREE_CONSTANTS)}, "
-            "on a chip with the models that they belong to",
+            f"a table of {before.kind.name} has no constants to fit on {before.chip}",
+            hint=f"tables with constants are {', '.join(FREE_CONSTANTS)}, on chips with the models of these",
         )
 
     def error(values: Mapping[str, Fraction]) -> Fraction | None:
-        """The sum of squared relative errors; None for a chip that cannot be."""
+        """The sum of squared relative errors; None where the chip is invalid."""
         try:
             tried = load_chip(name or before.kind.chip, (*overrides, *_settings(values)))
         except BadInput:
@@ -110,7 +111,7 @@ def _search(start: Mapping[str, Fraction], error: ErrorOf) -> ConstantValues:
         base, before = dict(best), least
         for path in best:
             best, least = _along(path, best, least, error)
-        best, least = _onward(base, best, least, error)
+        best, least = _pattern_move(base, best, least, error)
         if least == before:
             break
     return best
@@ -119,7 +120,7 @@ def _search(start: Mapping[str, Fraction], error: ErrorOf) -> ConstantValues:
 def _along(
     path: str, best: ConstantValues, least: Fraction, error: ErrorOf
 ) -> tuple[ConstantValues, Fraction]:
-    """Moves of one constant."""
+    """The best values found by moving the constant ``path`` alone, and their error."""
     step, smallest = _steps(path, best[path])
     while step >= smallest:
         tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
@@ -131,10 +132,10 @@ def _along(
     return best, least
 
 
-def _onward(
+def _pattern_move(
     base: ConstantValues, best: ConstantValues, least: Fraction, error: ErrorOf
 ) -> tuple[ConstantValues, Fraction]:
-    """The pattern move: what a round changed, once more, for constants that only move together."""
+    """The pattern move: repeat the changes of a round, for constants that only improve together."""
     while best != base:
         next_one = {path: max(Fraction(0), 2 * best[path] - base[path]) for path in best}
         better = _better([next_one], least, error)
@@ -155,7 +156,7 @@ def _better(
 
 
 def _steps(path: str, value: Fraction) -> tuple[Fraction, Fraction]:
-    """The first step and the smallest one: whole numbers move by 1, others by a thousandth."""
+    """The first and the smallest step: whole numbers move by at least 1, others by at least a thousandth."""
     smallest = Fraction(1) if FIELDS[path].kind == "whole" else Fraction(1, 1000)
     return max(smallest, Fraction(int(value / 4))), smallest
 
@@ -165,8 +166,8 @@ def _halved(step: Fraction, smallest: Fraction) -> Fraction:
 
 
 def chip_text(calibration: Calibration, base: str, table: str) -> str:
-    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with
-    where they come from."""
+    """The YAML of a chip file: the base, the user's own numbers, and the constants that moved with their
+    source."""
     before, after = (float(_mean(c)) for c in (calibration.before, calibration.after))
     source = f"calibrated to {table}: mean relative error {before:.3%} before, {after:.3%} after"
     fields = dict(calibration.given)

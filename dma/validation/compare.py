@@ -1,7 +1,7 @@
-"""The model against a table of measurements: a prediction and an error for every row, and a summary.
+"""The model compared with a table of measurements: a prediction and an error for every row, and a summary.
 
-A comparison judges nobody: the errors are listed, however large they are. Errors are exact rationals
-until the document is made.
+There is no pass or fail: errors are listed, however large they are. They are exact rationals until the
+document is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dma.validation.table import (
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTable:
-    """A table that has been read; ``kinds`` are more than one where only a comparison can tell."""
+    """A table that has been read. It has several ``kinds`` where only the errors can tell which one it is."""
 
     file: str
     kinds: tuple[TableKind, ...]
@@ -41,7 +41,7 @@ class MeasuredTable:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """A row beside the model's answer for each of its kind's measured columns."""
+    """A row with the model's prediction for each measured column of its kind."""
 
     row: MeasuredRow
     measured: Fraction
@@ -61,7 +61,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class TableComparison:
-    """A whole table beside the model of ``chip``."""
+    """A whole table compared with the model of ``chip``."""
 
     file: str
     kind: TableKind
@@ -72,7 +72,7 @@ class TableComparison:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSummary:
-    """Errors of some rows: sizes, no signs. What no row can say is None."""
+    """Sizes of the errors of some rows, without signs; None where there are no rows."""
 
     rows: int
     exact: int
@@ -82,9 +82,9 @@ class ErrorSummary:
 
 
 def read_table(text: str, file: str, kind: str | None = None) -> MeasuredTable:
-    """The table in the CSV ``text``, of the kind that its columns say, or of ``kind``.
+    """The table in the CSV ``text``, of ``kind`` or the kind recognised by its columns.
 
-    Raises BadInput with the place of whatever is wrong in it.
+    Raises BadInput with the place of the first fault.
     """
     sheet = read_sheet(text, file)
     kinds = (as_kind(sheet, kind, KINDS),) if kind else recognise(sheet, KINDS)
@@ -97,8 +97,8 @@ def read_table(text: str, file: str, kind: str | None = None) -> MeasuredTable:
 
 
 def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
-    """The chip that ``table`` is compared with: of that name, or its kind's own. Raises BadInput for a
-    chip that the table cannot be of."""
+    """The chip that ``table`` is compared with: the one called ``name``, or its kind's default. Raises
+    BadInput for a chip with another DMA model than the table's."""
     kind = table.kinds[0]
     chip = load_chip(name or kind.chip, overrides)
     model = chip.figures["dma.model"].value
@@ -110,10 +110,10 @@ def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[
 
 
 def compare(table: MeasuredTable, chip: Chip) -> TableComparison:
-    """Every row of ``table`` predicted for ``chip``, which is what ``chip_for`` gave.
+    """Every row of ``table`` predicted for ``chip``, the result of ``chip_for``.
 
-    Columns that the table does not have are numbers of the chip. Of several kinds, the one with the
-    smaller sum of errors is taken, the first if they are equal. Raises BadInput for a row that cannot be.
+    Columns that the table does not have are numbers of the chip. Of several kinds, the one with the smaller
+    sum of errors is used, the first if they are equal. Raises BadInput for an impossible row.
     """
     tried = [(kind, tuple(_compared(kind, chip, row) for row in table.rows)) for kind in table.kinds]
     sums = [sum(abs(row.error) for row in rows) for _, rows in tried]
@@ -127,11 +127,11 @@ def compare(table: MeasuredTable, chip: Chip) -> TableComparison:
 
 
 def _unused(table: MeasuredTable, kind: TableKind, chip: Chip) -> Iterator[str]:
-    """The user's own numbers of the chip that the table's columns take the place of."""
+    """Notes on the user's own numbers of the chip that a column of the table replaces."""
     for column in kind.inputs:
         figure = chip.figures.get(column.field or "")
         if figure and figure.mark == "given" and any(column.name in row.cells for row in table.rows):
-            yield f"{column.field} = {figure.value} does not count: the table has the column {column.name}"
+            yield f"{column.field} = {figure.value} is not used: the table has the column {column.name}"
 
 
 def _compared(kind: TableKind, chip: Chip, row: MeasuredRow) -> ComparedRow:
@@ -146,25 +146,25 @@ def _compared(kind: TableKind, chip: Chip, row: MeasuredRow) -> ComparedRow:
 
 
 def _filled(kind: TableKind, chip: Chip, row: MeasuredRow) -> MeasuredRow:
-    """The row with the chip's numbers where it has none of its own."""
+    """The row, with the chip's numbers in the columns that it does not have."""
     fields = {column.name: column.field for column in kind.inputs if column.field}
     numbers = {name: TableCell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
     return replace(row, cells={**numbers, **row.cells})
 
 
 def summary(rows: Iterable[ComparedRow]) -> ErrorSummary:
-    """The sizes of the errors of ``rows``."""
+    """Summarise the sizes of the errors of ``rows``."""
     pairs = [(abs(row.error), abs(row.relative)) for row in rows]
     if not pairs:
         return ErrorSummary(0, 0, None, None, None)
     errors, shares = [error for error, _ in pairs], [share for _, share in pairs]
-    # The mean of floats: an exact one of many denominators has thousands of digits.
+    # A mean of floats: the exact one has thousands of digits because of its many denominators.
     mean = Fraction(sum(map(float, shares)) / len(shares))
     return ErrorSummary(len(pairs), errors.count(Fraction(0)), max(errors), max(shares), mean)
 
 
 def parts(comparison: TableComparison) -> dict[str, ErrorSummary]:
-    """The summaries of the parts that a table's kind lists apart, such as transfers below 1 KiB."""
+    """The summaries of the row groups that a table's kind lists separately, such as transfers below 1 KiB."""
     return {
         name: summary(row for row in comparison.rows if belongs(row.row))
         for name, belongs in (comparison.kind.parts or {}).items()
@@ -172,7 +172,7 @@ def parts(comparison: TableComparison) -> dict[str, ErrorSummary]:
 
 
 def document(comparison: TableComparison) -> dict[str, Any]:
-    """The comparison for JSON; numbers are whole where they are exactly so."""
+    """The comparison as data for JSON; numbers are integers where they are whole."""
     kind = comparison.kind
     whole = _listed(summary(comparison.rows))
     return {

@@ -1,6 +1,6 @@
 """The kinds of tables that the model can be compared with.
 
-The columns are those of the published figures in tests/data/hardware (see the README beside them).
+The columns are those of the published figures in tests/data/hardware (see the README there).
 """
 
 from __future__ import annotations

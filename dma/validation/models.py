@@ -1,7 +1,7 @@
-"""What the model predicts for a row of each kind of table: an answer for every measured column.
+"""The model's predictions for a row of each kind of table, one for every measured column.
 
-Every function takes the chip and the row, whose numbers come before the chip's, and raises BadInput for
-what cannot be.
+Every function takes the chip and the row, whose numbers have precedence over the chip's, and raises BadInput
+for an impossible row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dma.validation.table import MeasuredRow
 Prediction = Mapping[str, Fraction]
 
 WIDTHS = (4, 8, 16, 32)
-"""Bits of operands that an NPU is asked for."""
+"""Widths of operands in bits that a table may have."""
 TWO_OPERANDS = ("add", "sub", "mul", "div", "max", "min")
 VECTOR_OPS = tuple(
     dict.fromkeys((*ADD_KINDS, "mul", "div", *RELU_KINDS, *SIGMOID_KINDS, "softmax", "log_softmax"))
@@ -48,7 +48,7 @@ def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
         what = f"out_c {out_c} of a depthwise convolution is no multiple of in_c {in_c}"
-        raise BadInput(what, where=row.place("out_c"), hint="hint the row, or choose --kind luna_conv2d")
+        raise BadInput(what, where=row.place("out_c"), hint="correct the row, or choose --kind luna_conv2d")
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 
 
@@ -85,7 +85,7 @@ def vector(chip: Chip, row: MeasuredRow) -> Prediction:
     if op not in VECTOR_OPS:
         what = f"op {shown(op)} is no vector op"
         raise BadInput(what, where=row.place("op"), hint=suggest(op, VECTOR_OPS, "known ops are"))
-    # LUNA's paces are of each operand; the ports of an array take all of them.
+    # LUNA's rates are for one operand; the ports of an array move all of them.
     operands = 2 if not chip.npu.luna and op in TWO_OPERANDS else 1
     return _npu_cycles(chip, op, Vector(elements, operands * elements, elements))
 

@@ -1,7 +1,7 @@
 """Tables of measurements: CSV text with the line and column of every cell, and the kinds of tables.
 
-A kind says which columns a row is described by, which one was measured, and which further measured
-columns it may have. ``dma.validation.kinds`` holds the known kinds.
+A kind lists the columns that describe a row, the one that was measured, and further measured columns that a
+table may have. ``dma.validation.kinds`` holds the known kinds.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column of a table: numbers from ``least`` to ``most``, or texts; the limits keep out what no such
-    hardware has. One with a ``field`` may be missing from a table: that number of the chip counts then."""
+    """A column of a table: numbers from ``least`` to ``most``, or texts. The limits exclude what no hardware
+    of this kind has. A column with a ``field`` may be missing: that number of the chip is used then."""
 
     name: str
     form: ColumnForm = "whole"
@@ -37,7 +37,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """What stands in a row, and from which column of the line's text on (0: it is a number of the chip)."""
+    """A value of a row, and the column of the line's text where it begins (0: it is a number of the chip)."""
 
     value: Fraction | str
     column: int
@@ -52,7 +52,7 @@ class MeasuredRow:
     cells: Mapping[str, TableCell]
 
     def whole(self, name: str) -> int:
-        """The number in a column of whole numbers."""
+        """The integer in a column of whole numbers."""
         return int(self.cells[name].value)
 
     def number(self, name: str) -> Fraction:
@@ -64,19 +64,18 @@ class MeasuredRow:
         return str(self.cells[name].value)
 
     def place(self, name: str | None = None) -> Place:
-        """Where a column's cell stands; without a name, or for a number of the chip,
-        where the row begins."""
+        """Where a column's cell begins; without a name, or for a number of the chip, where the row begins."""
         return Place(self.file, self.line, self.cells[name].column or 1 if name else 1)
 
 
 Predict = Callable[[Chip, MeasuredRow], Mapping[str, Fraction]]
-"""The model's answer for every measured column of a row. Raises BadInput for what cannot be."""
+"""Predicts every measured column of a row. Raises BadInput for an impossible row."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableKind:
-    """A kind of table. ``chip`` is the preset that it is compared with by default; any other must have
-    the same ``dma_model``, where there is one."""
+    """A kind of table. ``chip`` is the preset that it is compared with by default; any other chip must have
+    the same ``dma_model``, if there is one."""
 
     name: str
     chip: str
@@ -86,22 +85,23 @@ class TableKind:
     others: tuple[str, ...] = ()
     dma_model: str | None = None
     parts: Mapping[str, Callable[[MeasuredRow], bool]] | None = None
-    """Parts of the rows that the summary lists apart."""
+    """Groups of rows that the summary lists separately."""
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns without which a row cannot be predicted, the measured one apart."""
+        """The columns without which a row cannot be predicted, without the measured one."""
         return tuple(column.name for column in self.inputs if column.field is None)
 
     @property
     def known(self) -> tuple[str, ...]:
-        """All columns that mean something in this kind of table."""
+        """All columns that this kind of table uses."""
         return (*(column.name for column in self.inputs), self.measured, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class CsvSheet:
-    """A CSV file as text: the header's line and names, the lines with their cells, all with columns."""
+    """A CSV file as text: the header's line and names, and the numbered lines with their cells. Names and
+    cells come with the column where they begin."""
 
     file: str
     line: int
@@ -117,8 +117,8 @@ class CsvSheet:
 def read_sheet(text: str, file: str) -> CsvSheet:
     """The CSV ``text``; blank lines are skipped, cells are stripped, quoted ones stay on their line.
 
-    Raises BadInput for an empty file, no rows, a name that stands twice, an open quote, and a row with
-    more or fewer cells than the header.
+    Raises BadInput for an empty file, no rows, a repeated column name, an open quote, and a row with more or
+    fewer cells than the header.
     """
     lines = [(n, line) for n, line in enumerate(re.split("\r\n|\r|\n", text), 1) if line.strip()]
     if not lines:
@@ -140,7 +140,7 @@ def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> No
     seen: set[str] = set()
     for name, column in header:
         if name in seen:
-            what = f"the column {shown(name)} stands twice in the header"
+            what = f"the column {shown(name)} appears twice in the header"
             raise BadInput(what, where=Place(file, line, column), hint="remove or rename one of them")
         seen.add(name)
 
@@ -162,8 +162,9 @@ def _cells(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
 
 
 def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKind, ...]:
-    """The kinds whose columns the table has: the most specific ones, several where only the rows can
-    tell. Raises BadInput for unknown columns, with all known kinds, and for no measured column."""
+    """The kinds whose columns the table has, of these the ones that need most columns; several where only the
+    rows can tell. Raises BadInput for unknown columns, listing all known kinds, and for no measured
+    column."""
     names = set(sheet.names)
     close = [kind for kind in kinds.values() if names.issuperset(kind.needed)]
     whole = [kind for kind in close if kind.measured in names]
@@ -191,7 +192,7 @@ def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:
 
 
 def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> TableKind:
-    """The kind that the user names. Raises BadInput if there is none, or the table lacks its columns."""
+    """The kind called ``name``. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
         what = f"--kind {shown(name)} is no kind of table"
         raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
@@ -204,7 +205,7 @@ def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> Table
 
 
 def ignored(sheet: CsvSheet, kind: TableKind) -> tuple[str, ...]:
-    """Columns of the table that mean nothing in its kind."""
+    """Columns of the table that its kind does not use."""
     return tuple(name for name in sheet.names if name not in kind.known)
 
 
@@ -221,8 +222,8 @@ def rows_of(sheet: CsvSheet, kind: TableKind) -> tuple[MeasuredRow, ...]:
                 read[name] = TableCell(_value(columns[name], text, Place(sheet.file, line, at)), at)
         row = MeasuredRow(sheet.file, line, read)
         if not row.number(kind.measured):
-            what = f"{kind.measured} is 0, so that no error can be a share of it"
-            raise BadInput(what, where=row.place(kind.measured), hint="write what was measured")
+            what = f"{kind.measured} is 0, so the relative error is not defined"
+            raise BadInput(what, where=row.place(kind.measured), hint="write the measured value")
         rows.append(row)
     return tuple(rows)
 

@@ -15,7 +15,7 @@ import pytest
 
 from chipmodel.chip.psram_device import Collision, Device, Protocol, latency_clocks
 from chipmodel.chip.psram_parts import device_named
-from dma.timing.bursts import Burst, bursts_of, transfer_clocks
+from dma.timing.bursts import Burst, PsramTransfer
 from dma.timing.refresh import hidden, refresh_clocks
 from dma.timing.split import burst_limit, wall
 from tests.paths import ROOT
@@ -54,7 +54,7 @@ LANES: dict[Protocol, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One compilation: a device, what the controller adds to it, and what its refreshes do."""
+    """One compilation: a device, the controller's limits, and the effect of its refreshes."""
 
     device: Device
     max_burst: int | None = None
@@ -175,7 +175,7 @@ def random_transfers(random: Random, device: Device, count: int) -> list[Transfe
         size = random.randint(0, random.choices((0, 9, most // 8, most), (1, 4, 10, 3))[0])
         near_page = random.randrange(0, WINDOW_BYTES - most, 512) + random.randint(-4, 4)
         psram = max(0, random.choice((near_page, random.randint(0, WINDOW_BYTES - most))))
-        # Beside the memory's ends: an unused byte of the first or last word lies outside the transfer.
+        # Beyond the memory's ends: an unused byte of the first or last word lies outside the transfer.
         sram = random.randint(4, SRAM_BYTES - 4 - size)
         wait = random.choice((0, 0, random.randint(0, 300)))
         transfers.append(Transfer(wait, random.random() < 0.5, BASE + psram, sram, size))
@@ -246,12 +246,12 @@ def expected_outcome(build: Build, transfer: Transfer, accepted: int, data: byte
         build.collision,
         start,
     )
-    cost = transfer_clocks(*walk)
-    return Outcome(accepted, start + cost.clocks, tuple(bursts_of(*walk)), cost.pulses, data)
+    cost = PsramTransfer(*walk).totals()
+    return Outcome(accepted, start + cost.clocks, tuple(PsramTransfer(*walk).bursts()), cost.pulses, data)
 
 
 def differences(build: Build, rtl: Path, folder: Path, count: int) -> list[str]:
-    """What the RTL does otherwise than the model, on ``count`` random transfers."""
+    """Differences between RTL and model on ``count`` random transfers."""
     random = build.random()
     transfers = random_transfers(random, build.device, count)
     psram, sram = bytearray(random.randbytes(WINDOW_BYTES)), bytearray(random.randbytes(SRAM_BYTES))
@@ -265,7 +265,7 @@ def differences(build: Build, rtl: Path, folder: Path, count: int) -> list[str]:
         if outcome != expected:
             found.append(f"{transfer}: {outcome} instead of {expected}")
     if (run.psram, run.sram) != (bytes(psram), bytes(sram)):
-        found.append("bytes beside the destinations have changed")
+        found.append("bytes outside the destinations have changed")
     return found + _late(transfers, run.outcomes)
 
 
@@ -283,7 +283,7 @@ def _move(transfer: Transfer, psram: bytearray, sram: bytearray) -> bytes:
 
 
 def _late(transfers: list[Transfer], outcomes: list[Outcome]) -> list[str]:
-    """A descriptor is accepted as soon as it is there and the one before is done."""
+    """A descriptor is accepted once it has arrived and the previous one is done."""
     times = zip(transfers[1:], outcomes, outcomes[1:], strict=False)
     return [
         f"{transfer} is accepted at {own.accepted}, the one before was done at {before.done}"
@@ -299,12 +299,15 @@ def test_the_rtl_is_the_model_to_the_clock(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("write", [False, True], ids=["reads", "writes"])
 @pytest.mark.parametrize("name", BUILDS)
-def test_the_transfers_meet_every_rule(name: str, write: bool) -> None:
-    """Bursts of the greatest length, bursts that a wall ends, odd addresses and sizes, empty transfers."""
+def test_the_transfers_cover_every_rule(name: str, write: bool) -> None:
+    """Bursts of the greatest length, bursts ended by a page or boundary, odd addresses and sizes, empty
+    transfers."""
     build = BUILDS[name]
     device = build.device
     transfers = [t for t in random_transfers(build.random(), device, TRANSFERS) if t.write == write]
-    walks = [list(bursts_of(device, t.psram, t.bytes, write, build.max_burst)) for t in transfers]
+    walks = [
+        list(PsramTransfer(device, t.psram, t.bytes, write, build.max_burst).bursts()) for t in transfers
+    ]
     limit, edge = burst_limit(device, write, build.max_burst), wall(device, write)
     if edge is None or (limit or edge) < edge:
         assert any(burst.bytes == limit for walk in walks for burst in walk)
@@ -316,13 +319,13 @@ def test_the_transfers_meet_every_rule(name: str, write: bool) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in BUILDS if BUILDS[name].collision == "phase"])
-def test_some_bursts_meet_a_refresh(name: str, tmp_path: Path) -> None:
+def test_some_bursts_collide_with_a_refresh(name: str, tmp_path: Path) -> None:
     build = BUILDS[name]
     transfers = random_transfers(build.random(), build.device, TRANSFERS // 4)
     run = simulate(build, RTL, tmp_path, transfers, bytes(WINDOW_BYTES), bytes(SRAM_BYTES))
     walks = [(t, o.bursts[0].start) for t, o in zip(transfers, run.outcomes, strict=True) if o.bursts]
     costs = [
-        transfer_clocks(build.device, t.psram, t.bytes, t.write, build.max_burst, "phase", start)
+        PsramTransfer(build.device, t.psram, t.bytes, t.write, build.max_burst, "phase", start).totals()
         for t, start in walks
     ]
     assert 0 < sum(cost.collided for cost in costs) < sum(cost.bursts for cost in costs)
@@ -368,7 +371,7 @@ MUTANTS = {
         "assign tx_word = sram_read_word;",
         "assign tx_word = {sram_read_word[15:0], sram_read_word[31:16]};",
     ),
-    "bytes beside the transfer are written": (
+    "bytes outside the transfer are written": (
         "Xccela x8, reads cross pages",
         CONTROLLER,
         "first_keep <= {WORD_BYTES{1'b1}} << skip;",

@@ -1,4 +1,4 @@
-"""Schedules of all streamers: their budget, their names, their refusals, and odd programs of every kind."""
+"""Schedules of all streamers: their budget, their names, their refusals, and unusual programs."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def test_never_more_bytes_alive_than_the_budget() -> None:
         )
 
 
-def test_what_a_schedule_promises() -> None:
+def test_invariants_of_schedules() -> None:
     """Names are unique, buffers large enough, every operand's buffer exists, positions count up, and a
-    transfer never crosses the border of its stretch."""
+    transfer never crosses the border of its straight run."""
     for chip, program, schedule in schedules(lambda seed: TreeShape(ops=4, depth=2, side=4), range(60)):
         names = [t.name for t in schedule.transfers]
         assert len(set(names)) == len(names)
@@ -134,7 +134,7 @@ def test_the_largest_slices_that_spill_nothing_are_taken() -> None:
         schedule = stream(builder.build(), LUNA_LIKE, streamer, 40_000)
         slices = [t.bytes for t in schedule.transfers if t.part.weights]
         assert sum(slices) == 65536
-        # Two slices of 32 KiB beside 512 B of activations; two buffers of four slices for ping-pong.
+        # Two slices of 32 KiB and 512 B of activations; two buffers of four slices for ping-pong.
         assert len(slices) == {"sync": 2, "weight-pipeline": 7}.get(streamer, 4), streamer
         assert not schedule.spilled
 
@@ -152,7 +152,9 @@ def test_smaller_slices_are_tried_before_anything_is_spilled() -> None:
     assert max(t.bytes for t in schedule.transfers if t.part.weights) == 160
 
 
-def test_of_schedules_that_spill_the_one_that_moves_least_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_schedules_that_spill_the_one_with_fewest_moved_bytes_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def moved(schedule: Schedule) -> int:
         return sum(t.bytes + SETUP_BYTES for t in schedule.transfers)
 
@@ -173,7 +175,7 @@ def test_of_schedules_that_spill_the_one_that_moves_least_is_taken(monkeypatch: 
 
 
 def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
-    """One op of 147 B beside 44 B in 160 B: two slices of 49 B would be 98 B, with 92 B free."""
+    """One op of 147 B besides 44 B in 160 B: two slices of 49 B would be 98 B, with 92 B free."""
     builder = ProgramBuilder("two-slices")
     x = builder.input("x", (1, 49))
     builder.output(builder.dense("a", x, 3, bias=False))
@@ -184,7 +186,7 @@ def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
     assert contention(liveness(tight, LUNA_LIKE)) <= 49 + 3 + 97
 
 
-def test_no_spill_is_kept_to() -> None:
+def test_no_spill_is_respected() -> None:
     program = random_program(5, TreeShape(ops=6, depth=1))
     need = contention(liveness(stream(program, LUNA_LIKE, "sync", 1 << 20), LUNA_LIKE))
     with pytest.raises(DoesNotFit, match="largest live set"):
@@ -212,7 +214,7 @@ def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class _Odd:
-    """Random programs of what the generator does not make: groups, strides, transposed and recurrent
+    """Random programs with what the generator does not make: groups, strides, transposed and recurrent
     work, products of a tensor with itself, residual operands, work in place, conditions that change."""
 
     def __init__(self, seed: int) -> None:
@@ -352,7 +354,7 @@ class _Odd:
 
 
 @pytest.mark.parametrize("batch", range(4))
-def test_odd_programs_are_planned_right(batch: int) -> None:
+def test_unusual_programs_are_planned_correctly(batch: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(batch * 45, batch * 45 + 45):
         odd = _Odd(seed)

@@ -1,4 +1,4 @@
-"""Cuts of an op and their forecast, against the steps and transfers that they become."""
+"""Tilings of an op and their forecasts, against the steps and transfers that result from them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def real_dma(chip: Chip, emission: Emission) -> int:
 
 
 def real_bytes(program: Program, emission: Emission, op: Op, cut: TilingForecast) -> int:
-    """Stripe buffers as they are used, and as many of the largest slices of weights as the depth says."""
+    """Bytes of the stripe buffers in use, and of ``depth`` times the largest weight slice."""
     stripes = sum(b.bytes for b in emission.buffers.values() if b.kind == "stripe")
     slices = cut.tiling.channels < op.work.channels
     return stripes + slice_bytes(program, op, cut.tiling.channels) * (cut.tiling.depth if slices else 1)
@@ -83,7 +83,7 @@ def test_forecasts_hold_for_the_steps(seed: int, random: Random) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4000))
-def test_the_best_cut_fits_and_no_other_is_quicker(seed: int, room: int) -> None:
+def test_the_best_cut_fits_and_no_other_is_faster(seed: int, room: int) -> None:
     found = random_op(seed)
     assume(found is not None)
     assert found is not None
@@ -144,7 +144,7 @@ def _is(cut: TilingForecast, rows: int, channels: int, depth: int) -> bool:
     return (cut.tiling.rows, cut.tiling.channels, cut.tiling.depth) == (rows, channels, depth)
 
 
-def test_operands_that_are_kept_neither_move_nor_take_stripes() -> None:
+def test_kept_operands_need_no_transfers_and_no_stripes() -> None:
     program, op = pointwise()
     kept = frozenset("x")
     cut = next(c for c in cuts(program, PLAIN, op, kept) if _is(c, 4, 8, 1))

@@ -1,4 +1,4 @@
-"""What leaves SharedMemory, and that it comes back."""
+"""Tensors that leave SharedMemory, and their return."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_nothing_moves_where_everything_fits() -> None:
     assert residency.through == (8192, 20480, 36864, 24576, 12288)
 
 
-def test_the_tensor_that_only_lives_through_the_worst_op_is_spilled_for_that_while() -> None:
+def test_a_tensor_that_only_lives_through_the_worst_op_is_spilled_for_that_time() -> None:
     residency = decide(skip_connection(), 33000, lambda op: 0)
     assert residency.spilled == ("early",)
     assert not residency.striped
@@ -90,8 +90,8 @@ def test_in_place_tensors_share_their_memory_until_they_must_not() -> None:
     assert tight.striped == {"a", "b"}
 
 
-def test_what_an_if_decides_by_is_not_needed_in_its_arms() -> None:
-    """And what only one arm reads is not kept in the other."""
+def test_a_condition_is_not_kept_in_the_arms() -> None:
+    """Nor is a tensor that only one arm reads kept in the other."""
     builder = ProgramBuilder("gated")
     x = builder.elementwise("relu", "wide", [builder.input("x", (1, 100))])
     score = builder.dense("score", x, 7)

@@ -1,4 +1,4 @@
-"""S1 on a chip: what a state costs there, and that its plans are correct plans."""
+"""The state search over memory tiers on a chip: the cost of a state, and correct plans from it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None
         assert initial_state(tiers.problem).cycles == ports + moves, "what is used once costs the same"
 
 
-def test_an_op_in_a_loop_is_paid_for_on_every_iteration() -> None:
+def test_an_op_in_a_loop_costs_its_cycles_in_every_iteration() -> None:
     builder = ProgramBuilder("loop")
     x = builder.input("x", (1, 64))
     with builder.block() as body:
@@ -81,7 +81,7 @@ def test_an_op_in_a_loop_is_paid_for_on_every_iteration() -> None:
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def test_what_only_lives_through_the_widest_op_leaves_for_that_while() -> None:
+def test_a_tensor_that_only_lives_through_the_widest_op_leaves_for_that_time() -> None:
     tiers = asked_of(skip_connection(), 33000)
     assert tier_of(tiers, "wide2", "wide2", best=False) == PSRAM
     found = tiers.found()
@@ -94,7 +94,7 @@ def test_what_only_lives_through_the_widest_op_leaves_for_that_while() -> None:
     assert (first.loaded, first.stored, second.loaded, second.stored) == (False, (0,), True, ())
 
 
-def test_an_op_keeps_what_it_finds_in_shared_memory_and_is_striped_for_the_rest() -> None:
+def test_operands_in_shared_memory_stay_whole_and_the_others_are_striped() -> None:
     tiers = asked_of(skip_connection(), 19000)
     residency = tiers.residency(tiers.found().state)
     assert "wide2" in residency.striped
@@ -105,7 +105,7 @@ def test_an_op_keeps_what_it_finds_in_shared_memory_and_is_striped_for_the_rest(
 
 
 def hole_behind_in_place() -> Program:
-    """``b`` takes the memory of ``a``, and is read again behind an op that leaves no room for it."""
+    """``b`` takes the memory of ``a``, and is read again after an op that leaves no room for it."""
     builder = ProgramBuilder("in-place")
     x = builder.input("x", (1, 8, 16, 16))
     a = builder.conv("a", x, 8, 1, bias=False)
@@ -117,7 +117,7 @@ def hole_behind_in_place() -> Program:
     return builder.build()
 
 
-def test_what_overwrote_its_input_may_leave_and_come_back() -> None:
+def test_a_tensor_that_overwrote_its_input_may_leave_and_return() -> None:
     tiers = asked_of(hole_behind_in_place(), 8900)
     residency = tiers.residency(tiers.found().state)
     assert residency.storage["b"] == "a"
@@ -160,7 +160,7 @@ def test_where_all_fits_nothing_is_decided_and_no_spill_refuses() -> None:
         decide_tiers(program, LUNA_LIKE, 8, nothing)
 
 
-def test_a_tensor_of_several_stretches_stays_where_it_is() -> None:
+def test_a_tensor_of_several_straight_runs_stays_in_one_memory() -> None:
     builder = ProgramBuilder("branch")
     x = builder.input("x", (1, 256))
     a = builder.elementwise("relu", "a", [x])
@@ -233,7 +233,7 @@ def test_every_network_plans(name: str) -> None:
 # -- what the search is worth ------------------------------------------------------------------
 
 
-def test_it_saves_on_four_of_five_networks_of_which_any_state_can() -> None:
+def test_it_saves_on_four_of_five_networks_where_savings_are_possible() -> None:
     """Of the networks that do not fit the SharedMemory of a LUNA ARCS or half of it. Where the initial state
     costs no more than a bound on all states, nothing can be saved: those do not count."""
     fast = {network.name for network in CATALOGUE}

@@ -1,4 +1,4 @@
-"""How ops are cut: every tile once, slices within their limit, stripes within their room."""
+"""Tilings of ops: every tile once, slices within their limit, stripes within their memory."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_stripes_stay_in_their_room_and_are_the_cheaper_order(
         assert moved(program, op, tiling) <= moved(program, op, other)
 
 
-def test_the_order_of_stripes_fetches_the_lighter_operand_anew() -> None:
+def test_the_order_of_stripes_loads_the_smaller_operand_again() -> None:
     """Six slices of 8 channels by six stripes: either the input or the weights come six times."""
     heavy_input, op = dense(64, 48, rows=48)
     weights_anew = striped(heavy_input, op, 64 * 8 + 8 * 8, 8, False)

@@ -27,7 +27,7 @@ def test_progress_as_text() -> None:
     assert str(SearchProgress(2, 27, 1100.0, 1000)) == said
 
 
-def test_heuristics_are_always_tried_and_more_where_they_have_no_room() -> None:
+def test_heuristics_are_always_tried_and_others_where_these_do_not_fit() -> None:
     program, chip = build("ds_cnn"), load_chip("luna-arcs")
     reports: list[SearchProgress] = []
     stop = StopCriterion(seconds=0.0, report=reports.append)

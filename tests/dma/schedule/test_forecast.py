@@ -1,4 +1,4 @@
-"""The forecast against the simulator, which it must equal where nothing contends."""
+"""The forecast against the simulator, which it must equal without contention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workloads.zoo.catalogue import CATALOGUE
 
 
 def quiet(chip: Chip) -> Chip:
-    """``chip`` where nothing contends: one channel, no banks, no refresh, no CPU."""
+    """``chip`` without contention: one channel, no banks, no refresh, no CPU."""
     memory = replace(chip.shared_memory, banks=None)
     dma = replace(chip.dma, channels=Channels())
     psram = replace(chip.psram, collision="none")
@@ -51,7 +51,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline", "weight-pipeline:9"])
-def test_lateness_is_what_the_simulator_waits_for_weights(streamer: str) -> None:
+def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None:
     """On random programs with arms and loops, op by op, along random paths: each run of an op waits as long
     as it is late. (With jitter an op may be late that need not wait.)"""
     waited = 0
@@ -88,7 +88,7 @@ def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
     assert sum(late.cycles for late in planned.schedule.late) == trace.stalls("npu")["weights"]
 
 
-def test_what_the_forecast_leaves_out() -> None:
+def test_contention_that_the_forecast_leaves_out() -> None:
     """A CPU that takes the Psram makes weights later than forecast; a second channel, whose transfer sets
     up beside the first one's, earlier."""
     planned = plan(PlanRequest(build("resnet8"), LUNA_LIKE, "large-first", "weight-pipeline"))

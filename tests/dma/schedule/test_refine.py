@@ -1,4 +1,4 @@
-"""Cuts tried again: what is tried, what is kept, and what comes of it."""
+"""Refined tilings: what is tried, what is kept, and the resulting plans."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def planned(program: Program, chip: Chip) -> tuple[Schedule, MemoryBudget]:
 
 
 def ds_cnn() -> tuple[Program, Chip]:
-    """Tensors of 16,000 B, and 520 B for weights beside them."""
+    """Tensors of 16,000 B, and 520 B left for weights."""
     return reuse(build("ds_cnn"), "all"), small("stm32n6", 16_520)
 
 
 @dataclass
 class Judge:
-    """Says what ``worth`` says of the cuts, and remembers what it was asked."""
+    """A forecast that falls by the ``worth`` of each op with a given tiling, and records its calls."""
 
     worth: Mapping[str, float] = field(default_factory=dict[str, float])
     asked: list[dict[str, Tiling]] = field(default_factory=list[dict[str, Tiling]])
@@ -67,7 +67,7 @@ class Judge:
         return 100.0 - sum(self.worth.get(name, 0.0) for name in cuts)
 
 
-def test_ops_that_are_alike_are_cut_together_and_then_each_alone() -> None:
+def test_similar_ops_are_tiled_together_and_then_each_alone() -> None:
     program, chip = ds_cnn()
     schedule, memory = planned(program, chip)
     judge = Judge()
@@ -81,7 +81,7 @@ def test_ops_that_are_alike_are_cut_together_and_then_each_alone() -> None:
     assert len(together) <= MAX_ATTEMPTS
 
 
-def test_what_is_better_stays_and_others_are_tried_beside_it() -> None:
+def test_better_tilings_are_kept_and_others_tried_with_them() -> None:
     program, chip = ds_cnn()
     schedule, memory = planned(program, chip)
     judge = Judge({"conv4.pointwise": 5.0})
@@ -91,7 +91,7 @@ def test_what_is_better_stays_and_others_are_tried_beside_it() -> None:
     assert all(best.items() <= cuts.items() or len(best.keys() & cuts) for cuts in judge.asked[2:])
 
 
-def test_tries_end_with_the_work_and_when_there_is_enough() -> None:
+def test_attempts_end_with_the_work_and_with_the_stop_criterion() -> None:
     program, chip = ds_cnn()
     schedule, memory = planned(program, chip)
     count = len(list(steps(schedule.body)))
@@ -104,7 +104,7 @@ def test_tries_end_with_the_work_and_when_there_is_enough() -> None:
     assert len(judge.asked) == 5
 
 
-def test_nothing_is_tried_beside_what_is_no_schedule() -> None:
+def test_nothing_is_tried_without_a_schedule() -> None:
     program, chip = ds_cnn()
     schedule, memory = planned(program, chip)
     assert refined(memory, schedule, 10**6, lambda _: None, lambda: False) == {}
@@ -131,8 +131,8 @@ def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) ->
 
 
 def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
-    """With 520 B for weights slices of 3 of 64 channels (204 B) fit twice; a rule that wants whole groups of
-    the array's two lanes has 2, a half more set-ups."""
+    """With 520 B for weights slices of 3 of 64 channels (204 B) fit twice; a rule of whole groups of the
+    array's two lanes has slices of 2, half as many set-ups again."""
     program, chip = ds_cnn()
     streamer = next(each for each in TILED if each.weight_floor_divisors == (64,))
     request = StreamRequest(program, chip, 16_520, tiers=True)

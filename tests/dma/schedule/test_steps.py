@@ -90,7 +90,7 @@ def image() -> Program:
     return builder.build()
 
 
-def test_stripes_take_turns_in_their_buffers_and_weights_come_once() -> None:
+def test_stripes_alternate_in_their_buffers_and_weights_are_loaded_once() -> None:
     emission = emitted(image(), homeless(image()), c=Tiling(2, 2, striped=True, depth=2))
     loads = [n for n in emission.needs if n.direction == "load" and n.kind == "stripe"]
     # Rows 0-2, 1-4 and 3-5 of 4 bytes, for output rows 0-1, 2-3, 4-5.
@@ -128,7 +128,7 @@ def test_a_stripe_that_several_slices_read_is_loaded_once() -> None:
     assert [kind for kind, _, _ in loads].count("stripe") == 4
 
 
-def test_stays_of_a_tensor_have_a_buffer_each() -> None:
+def test_each_segment_of_a_tensor_has_its_own_buffer() -> None:
     from chipmodel.passes.liveness import Touch
 
     builder = ProgramBuilder("stays")
@@ -191,7 +191,7 @@ def doubled() -> Program:
 @pytest.mark.parametrize("make", [squared, residual, doubled])
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 @pytest.mark.parametrize("size", [2000, 1500, 1000, 800, 500, 400])
-def test_both_operands_are_there_at_once(make: Callable[[], Program], streamer: str, size: int) -> None:
+def test_both_operands_are_resident_at_once(make: Callable[[], Program], streamer: str, size: int) -> None:
     program, chip = make(), with_memory(LUNA_LIKE, size, 1)
     planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.schedule.striped
@@ -241,7 +241,7 @@ def rewritten_condition() -> Program:
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 @pytest.mark.parametrize("size", [4096, 1200, 1000, 600, 300, 200, 60])
-def test_a_condition_is_not_looked_for_in_the_buffer_of_its_next_value(streamer: str, size: int) -> None:
+def test_a_condition_is_not_read_from_the_buffer_of_its_next_value(streamer: str, size: int) -> None:
     program, chip = rewritten_condition(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
     planned = plan(PlanRequest(program, chip, "large-first", streamer))

@@ -1,4 +1,4 @@
-"""Loads of tensors that come early, and stores that are put off: by hand."""
+"""Early loads of tensors and stores that are put off, by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads.build.builder import ProgramBuilder
 STEPS = 6
 
 
-def room(**arrivals: int) -> MemoryBudget:
+def memory(**arrivals: int) -> MemoryBudget:
     builder = ProgramBuilder("two")
     x = builder.elementwise("relu", "a", [builder.input("x", (1, 8, 4, 4))])
     builder.output(builder.elementwise("relu", "b", [x]))
@@ -36,19 +36,15 @@ def need(
     share: Share,
     kind: NeedKind = "stripe",
     name: str = "a",
-    buffer: str = "",
     lane: str = "",
-    last: int | None = None,
 ) -> TransferNeed:
     part = Part(name, share, weights=kind == "weights")
     lane = lane or f"{direction} {name}"
-    return TransferNeed(
-        direction, kind, part, 10, buffer or lane, first, first if last is None else last, "op", lane
-    )
+    return TransferNeed(direction, kind, part, 10, lane, first, first, "op", lane)
 
 
-class Asked:
-    """Bytes that were asked for, by position."""
+class Slack:
+    """Requests for bytes, by position."""
 
     def __init__(self, free: bool = True) -> None:
         self.free, self.taken = free, list[tuple[int, int]]()
@@ -61,16 +57,16 @@ class Asked:
 def early(
     *needs: TransferNeed,
     free: bool = True,
-    stretch: tuple[int, ...] = (0,) * STEPS,
-    asked: Asked | None = None,
+    straight_run: tuple[int, ...] = (0,) * STEPS,
+    slack: Slack | None = None,
 ) -> EarlyLoads:
     """Everything issued where it is needed, stores waited for at once."""
     buffers = {n.buffer: BufferSpec(n.buffer, n.bytes, kind="stripe") for n in needs}
-    emission = Emission((), list(needs), buffers, {}, stretch)
+    emission = Emission((), list(needs), buffers, {}, straight_run)
     issued = [
         IssuedTransfer(n, n.buffer, n.first if n.direction == "load" else n.last, n.last) for n in needs
     ]
-    return EarlyLoads(room(), emission, issued, (asked or Asked(free)).take)
+    return EarlyLoads(memory(), emission, issued, (slack or Slack(free)).take)
 
 
 def test_a_load_follows_the_stores_of_its_rows() -> None:
@@ -83,13 +79,13 @@ def test_a_load_follows_the_stores_of_its_rows() -> None:
     assert found.since(load, 4) == 4
     assert found.since(need("load", 5, rows(4, 5)), 0) == 3
     assert found.since(need("load", 5, rows(4, 7)), 0) == 4
-    # Cut in other rows, nobody can tell; nor can a weight be stored.
+    # Shares of another number of rows always count as overlapping; a weight cannot be stored.
     assert found.since(need("load", 5, rows(0, 1, of=4)), 0) == 4
     assert found.since(need("load", 5, rows(0, 8), "weights"), 0) == 0
     assert found.since(need("load", 5, rows(0, 8), name="x"), 0) == 0
 
 
-def test_channels_that_do_not_meet_are_no_obstacle() -> None:
+def test_stores_of_other_channels_do_not_delay_a_load() -> None:
     def part(start: int, stop: int) -> Share:
         return Share(Interval(0, 4), 8, Interval(start, stop), 8)
 
@@ -106,7 +102,7 @@ def test_a_later_store_is_of_the_next_iteration() -> None:
     assert found.since(need("load", 3, rows(0, 2)), 0) == 2
 
 
-def test_only_whole_tensors_and_first_stripes_come_early() -> None:
+def test_only_whole_tensors_and_first_stripes_are_loaded_early() -> None:
     first, second = need("load", 2, rows(0, 4)), need("load", 3, rows(4, 8))
     whole = need("load", 4, rows(0, 8), "tensor")
     block = need("load", 2, rows(0, 8), "weights", lane="weights")
@@ -116,11 +112,11 @@ def test_only_whole_tensors_and_first_stripes_come_early() -> None:
     assert [decision.need for decision in found.fixed] == [second, block]
 
 
-def test_the_last_store_ends_beside_the_next_step_where_there_is_room() -> None:
-    asked = Asked()
-    found = early(need("store", 1, rows(0, 4)), need("store", 2, rows(4, 8)), asked=asked)
+def test_the_last_store_runs_during_the_next_step_where_bytes_are_free() -> None:
+    slack = Slack()
+    found = early(need("store", 1, rows(0, 4)), need("store", 2, rows(4, 8)), slack=slack)
     assert [(d.issue, d.due) for d in found.fixed] == [(1, 1), (2, 3)]
-    assert asked.taken == [(3, 10)]  # the first one's buffer is written again at 2
+    assert slack.taken == [(3, 10)]  # the first one's buffer is written again at 2
     assert [d.due for d in early(need("store", 2, rows(0, 8)), free=False).fixed] == [2]
 
 
@@ -131,19 +127,19 @@ def test_a_load_waits_for_a_store_that_was_put_off() -> None:
     assert found.since(load, 0) == 3
 
 
-def test_a_store_is_not_put_off_into_who_reads_it_or_out_of_its_stretch() -> None:
+def test_a_store_is_not_put_off_beyond_its_reader_or_its_straight_run() -> None:
     store = need("store", 1, rows(0, 4))
     assert early(store, need("load", 2, rows(0, 4))).fixed[0].due == 1
     assert early(store, need("load", 2, rows(4, 8))).fixed[0].due == 2
     assert early(store, need("load", 3, rows(0, 4))).fixed[0].due == 2
-    assert early(store, stretch=(0, 0, 1, 1, 1, 1)).fixed[0].due == 1
+    assert early(store, straight_run=(0, 0, 1, 1, 1, 1)).fixed[0].due == 1
     assert early(need("store", STEPS - 1, rows(0, 4))).fixed[0].due == STEPS - 1
     assert early(need("store", 1, rows(0, 8), "tensor")).fixed[0].due == 1
 
 
-def test_what_another_core_makes_is_not_asked_for_early() -> None:
+def test_tensors_from_another_core_are_not_loaded_early() -> None:
     load = need("load", 2, rows(0, 4), name="x")
     emission = Emission((), [load], {"load x": BufferSpec("load x", 10)}, {}, (0,) * STEPS)
-    found = EarlyLoads(room(x=1), emission, [IssuedTransfer(load, "load x", 2, 2)], Asked().take)
+    found = EarlyLoads(memory(x=1), emission, [IssuedTransfer(load, "load x", 2, 2)], Slack().take)
     assert not found.needs
     assert [decision.need for decision in found.fixed] == [load]

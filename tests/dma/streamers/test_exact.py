@@ -26,7 +26,7 @@ from workloads.zoo import build
 
 
 def quiet(name: str, part: int) -> Chip:
-    """The chip where nothing contends, with a part of its SharedMemory."""
+    """The chip without contention, with a part of its SharedMemory."""
     chip = load_chip(name)
     size = chip.shared_memory.bytes // part // 64 * 64
     memory = replace(chip.shared_memory, banks=None, bytes=size)

@@ -1,4 +1,4 @@
-"""Plans of ``exact`` are right: by the independent verifier, and on both simulators."""
+"""Plans of ``exact`` are correct, by the independent verifier and on both simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algorithm 3 of the control-flow paper (S2): the order of its instructions, and its two buffers."""
+"""``ping-pong`` (Wang et al. 2025, Algorithm 3): the order of its instructions, and its two buffers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_hidden_transfers_by_hand() -> None:
     assert sync.stalls("npu")["input"] == x_in
 
 
-def test_every_region_starts_cold() -> None:
+def test_every_region_starts_without_weights() -> None:
     builder = ProgramBuilder("regions")
     x = builder.input("x", (1, 64))
     x = builder.dense("before", x, 64)

@@ -1,4 +1,4 @@
-"""``ping-pong-across``: what it loads before a border or keeps for a loop, and what a wrong guess costs."""
+"""``ping-pong-across``: loads before a Region, weights kept for a loop, and the cost of a wrong guess."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def loop(iterations: int, chances: Sequence[tuple[int, Fraction]] = (), layers: 
     return builder.build()
 
 
-def test_the_likelier_arm_is_guessed_and_all_arms_ask_for_what_follows() -> None:
+def test_the_likelier_arm_is_guessed_and_all_arms_load_for_what_follows() -> None:
     assert words(planned(gate(Fraction(1, 4))).commands) == [
         *("start before", "wait before", "start right", "before"),
         *("(left", "start left", "wait left", "start after", "left", ")"),
@@ -119,7 +119,7 @@ def test_a_wrong_guess_costs_its_time_in_the_engine() -> None:
         assert waited == (load if name == "left" else 2 * load), cycles
 
 
-def test_a_guess_that_no_arm_waits_for_is_waited_for_behind() -> None:
+def test_a_guess_that_no_arm_waits_for_is_waited_for_after_the_if() -> None:
     builder = ProgramBuilder("skip")
     x = dense(builder, "before", builder.input("x", (1, 64)))
     builder.override(cycles=3000)
@@ -171,7 +171,7 @@ def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration
         assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * iterations
 
 
-def test_a_loop_that_hardly_ever_runs_keeps_nothing() -> None:
+def test_a_loop_that_rarely_runs_keeps_nothing() -> None:
     program = loop(3, ((0, Fraction(99, 100)), (3, Fraction(1, 100))))
     said = words(planned(program).commands)
     assert not {"start a", "start b", "start c"} & set(said[: said.index("[")])
@@ -180,7 +180,7 @@ def test_a_loop_that_hardly_ever_runs_keeps_nothing() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 2])
-def test_a_plan_without_the_wait_behind_is_refused(left: int) -> None:
+def test_a_plan_without_the_wait_after_the_if_is_refused(left: int) -> None:
     """``left`` 2: the wait in the arm is left out instead; both are noticed."""
     program = gate(Fraction(1, 4))
     commands = planned(program).commands
@@ -241,21 +241,21 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30))
-def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
+def test_no_wait_after_a_fork_for_what_all_paths_waited_for(seed: int) -> None:
     """``waits_after`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the
     transfer is carried around."""
     schedule = plan(PlanRequest(cases(seed), LUNA_LIKE, "large-first", NAME)).schedule
     root = scopes(schedule.body).section
-    stretch = scopes(schedule.body).region
+    run_of = scopes(schedule.body).region
     for transfer in schedule.transfers:
         for issue in transfer.issues:
-            if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:
+            if run_of[issue] == run_of[transfer.due] and issue <= transfer.due:
                 assert waits_after(root, issue, transfer.due) is None
             elif transfer.due < issue:
                 assert waits_after(root, issue, transfer.due) is not None
 
 
-def test_a_gathered_table_is_neither_kept_nor_asked_for_early() -> None:
+def test_a_gathered_table_is_neither_kept_nor_loaded_early() -> None:
     """Which rows an iteration reads is not known before it begins."""
     program = loop(4)
     body = program.body[2]

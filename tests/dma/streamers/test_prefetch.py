@@ -1,4 +1,4 @@
-"""``prefetch-k``, ``prefetch-greedy``, and the race of streamers behind them."""
+"""``prefetch-k``, ``prefetch-greedy``, and the race of their candidates."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def test_two_buffers_are_ping_pong(seed: int) -> None:
     assert replace(two, streamer="ping-pong") == stream(program, LUNA_LIKE, "ping-pong", 700)
 
 
-def test_one_long_compute_in_front_of_many_loads_decides_for_many_buffers() -> None:
+def test_one_long_compute_before_many_loads_favours_many_buffers() -> None:
     program = chain([6 * LOAD_8K, *[10] * 5])
     assert len({buffer for _, buffer in loads(stream(program, ROOMY, "prefetch-k", 1 << 20))}) == 6
 
 
 @pytest.mark.parametrize("setting", ["", "0", "65", "-1", "3.0", "two", "²"])
-def test_a_number_of_buffers_that_is_none(setting: str) -> None:
+def test_an_invalid_number_of_buffers_is_refused(setting: str) -> None:
     with pytest.raises(BadInput) as refusal:
         streamer_named(f"prefetch-k:{setting}")
     assert refusal.value.hint == "1 to 64 buffers, as in prefetch-k:3"
@@ -94,7 +94,7 @@ def cases(seed: int) -> Program:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([300, 500, 900]))
-def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: int, size: int) -> None:
+def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: int, size: int) -> None:
     program, chip = cases(seed), with_memory(LUNA_LIKE, size // 16 * 16)
     forecasts = ScheduleForecast(program, chip)
     for streamer in ("prefetch-k", "prefetch-greedy", "resident-knapsack"):
@@ -108,8 +108,8 @@ def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: 
         if made.solved.peak > chip.shared_memory.bytes:
             continue
         assert not verify(program, made.commands, chip)
-        for rival in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
-            other = plan(PlanRequest(program, chip, "large-first", rival))
+        for name in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
+            other = plan(PlanRequest(program, chip, "large-first", name))
             if len(other.attempts) == 1 and other.solved.peak <= chip.shared_memory.bytes:
                 assert cycles <= simulate(other.commands, chip).cycles
 

@@ -51,7 +51,7 @@ def test_large_sizes_are_rounded_up_to_grains_that_always_fit(
     assert all(item.bytes + slack > left for n, item in enumerate(items) if n not in chosen)
 
 
-def test_nothing_stays_in_no_memory() -> None:
+def test_no_capacity_keeps_nothing() -> None:
     assert knapsack([KnapsackItem(1, 5.0), KnapsackItem(16, 9.0)], -3) == []
     assert knapsack([], 100) == []
 

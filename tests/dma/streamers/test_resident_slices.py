@@ -1,4 +1,4 @@
-"""What stays for a loop, and what is loaded for its next iteration: against every set of slices."""
+"""Slices that stay for a loop, and loads for its next iteration, against every set of slices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def every_set(count: int) -> list[SliceSet]:
 
 
 @given(st.integers(0, 5), st.data())
-def test_of_a_handful_the_best_of_all_sets_that_fit(count: int, data: st.DataObject) -> None:
+def test_of_few_slices_the_best_of_all_sets_that_fit(count: int, data: st.DataObject) -> None:
     """Where not all of them fit; all are taken where they do and are better than none."""
     sets = every_set(count)
     sizes = data.draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))
@@ -50,7 +50,7 @@ def test_of_a_handful_the_best_of_all_sets_that_fit(count: int, data: st.DataObj
 
 
 @given(st.integers(6, 12), st.integers(0, 40), st.data())
-def test_of_many_no_worse_than_none_and_than_what_is_offered(
+def test_of_many_slices_no_worse_than_no_set_and_the_offered_ones(
     count: int, most: int, data: st.DataObject
 ) -> None:
     worth = data.draw(st.lists(st.integers(-5, 9), min_size=count, max_size=count))
@@ -115,7 +115,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     assert found.cycles <= min(forced) < max(forced)
 
 
-def test_the_next_iterations_input_comes_during_the_iteration_before() -> None:
+def test_the_next_iterations_input_is_loaded_during_the_iteration_before() -> None:
     program, _ = chain(2)
     planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "exact"))
     (loop,) = (node for node in planned.schedule.body if isinstance(node, StepLoop))

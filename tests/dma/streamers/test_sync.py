@@ -1,4 +1,4 @@
-"""``sync``: everything at its own step; nothing hidden; a faster Psram never hurts."""
+"""``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_store_waits_for_the_last_slice() -> None:
     assert positions["store a"] == (last, last)
 
 
-def test_no_dma_cycle_is_beside_a_compute() -> None:
+def test_no_dma_cycle_overlaps_with_a_compute() -> None:
     for seed in range(30):
         random = Random(seed)
         program, chip = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
@@ -68,7 +68,8 @@ def test_no_dma_cycle_is_beside_a_compute() -> None:
 def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
     random = Random(seed)
     program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
-    # Its clocks may not meet: the phase costs up to a cycle, and the core must be the faster one.
+    # The edges of its clocks may not coincide: the phase costs up to a cycle, and the core must be the faster
+    # one.
     assume(not isinstance(chip.dma, HyperBusDma))
 
     def cycles(mhz: int) -> int:

@@ -1,4 +1,4 @@
-"""The weight pipeline of S4: what it loads when, into how much memory, and what it says is too late."""
+"""``weight-pipeline``: times of its loads, bytes of memory for them, and the lateness that it reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def most_weights(schedule: Schedule) -> int:
     return max(sum(b.bytes for b in weights if s.position in b.live[0]) for s in steps(schedule.body))
 
 
-def test_where_compute_hides_a_load_two_layers_are_the_region() -> None:
+def test_where_compute_hides_a_load_the_region_holds_two_layers() -> None:
     program = chain([LOAD_8K] * 6)
     planned = plan(PlanRequest(program, ROOMY, "greedy-best-fit", "weight-pipeline"))
     assert issues(planned.schedule) == [0, 0, 1, 2, 3, 4]
@@ -69,7 +69,7 @@ def weight_buffers(schedule: Schedule) -> list[str]:
     return [name for name, spec in schedule.buffers.items() if spec.kind == "weights"]
 
 
-def test_one_cycle_too_few_and_the_loads_run_ahead_where_they_can() -> None:
+def test_with_one_cycle_too_few_loads_start_earlier_where_possible() -> None:
     """The fourth layer is too short to hide its successor's load, so that starts a layer earlier."""
     program = chain([LOAD_8K, 2 * LOAD_8K, LOAD_8K - 1, LOAD_8K, LOAD_8K])
     schedule = stream(program, ROOMY, "weight-pipeline", ROOMY.shared_memory.bytes)
@@ -78,7 +78,7 @@ def test_one_cycle_too_few_and_the_loads_run_ahead_where_they_can() -> None:
     assert [late.op for late in schedule.late] == ["n0"]
 
 
-def test_where_loads_are_longer_than_compute_it_says_by_how_much() -> None:
+def test_lateness_is_reported_where_loads_are_longer_than_compute() -> None:
     schedule = stream(chain([1000] * 4), ROOMY, "weight-pipeline", ROOMY.shared_memory.bytes)
     late = [(late.op, late.position, late.cycles) for late in schedule.late]
     assert late == [("n0", 0, LOAD_8K), *((f"n{i}", i, LOAD_8K - 1000) for i in (1, 2, 3))]
@@ -135,7 +135,7 @@ def test_memory_for_one_layer_and_a_half_is_used_in_slices() -> None:
     assert result.trace.cycles < result.sync_cycles
 
 
-def test_every_region_starts_cold() -> None:
+def test_every_region_starts_without_weights() -> None:
     builder = ProgramBuilder("regions")
     x = builder.input("x", (1, 64))
     x = builder.dense("before", x, 64)
@@ -160,7 +160,7 @@ def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
     assert "weight-pipeline:500" in refusal.value.hint
 
 
-def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
+def test_other_streamers_have_no_setting_and_report_no_lateness() -> None:
     with pytest.raises(BadInput, match="streamer 'sync' has no setting") as refusal:
         streamer_named("sync:3")
     assert refusal.value.hint == "write sync"

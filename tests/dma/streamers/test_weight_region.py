@@ -13,7 +13,7 @@ from dma.streamers.weight_region import StraightRun, WeightSlice, earliest, fore
 
 
 def random_run(random: Random, fixed: int) -> StraightRun:
-    """Up to 7 steps and 4 slices; rooms from too small for two slices to all of them."""
+    """Up to 7 steps and 4 slices; memory from too little for two slices to enough for all."""
     first, count = random.randint(0, 2), random.randint(1, 7)
     last = first + count - 1
     readers = sorted(random.sample(range(first, last + 1), random.randint(1, min(4, count))))
@@ -41,7 +41,7 @@ def live(run: StraightRun, positions: Sequence[int]) -> list[int]:
 
 
 def fits(run: StraightRun, positions: Sequence[int]) -> bool:
-    """Whether no load takes room that is not there; what a step itself reads it must have."""
+    """Whether every load has room; what a step itself reads always counts as having it."""
     for step, (taken, room) in enumerate(zip(live(run, positions), run.room, strict=True)):
         here = step + run.first
         own = sum(s.bytes for s in run.slices if s.first <= here <= s.last)
@@ -59,15 +59,15 @@ def all_positions(run: StraightRun) -> Iterator[tuple[int, ...]]:
 
 
 def arrivals(run: StraightRun, timing: RunForecast) -> list[tuple[int, int]]:
-    """When each slice has arrived, and when its step comes to wait for it."""
+    """When each slice has arrived, and when its step begins to wait for it."""
     count = len(run.fixed)
     return list(zip(timing.ends[count:], timing.reached[count:], strict=True))
 
 
 @pytest.mark.parametrize("jitter", [0, 5])
 def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> None:
-    """Without other transfers: of all ways, ours has the earliest starts; of all ways with these starts in
-    which every slice is as early as it can be or ``jitter`` early, ours has the latest loads, and so the
+    """Without other transfers: of all choices, ours has the earliest starts; of all choices with these starts
+    in which every slice is as early as it can be or ``jitter`` early, ours has the latest loads, and so the
     fewest bytes at every step and the smallest region."""
     prefetched = tight = 0
     for seed in range(400):
@@ -75,19 +75,19 @@ def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> Non
         ours = issue_positions(run, jitter)
         timing = forecast_of(run, ours)
         assert fits(run, ours), seed
-        ways = {way: forecast_of(run, way) for way in all_positions(run)}
-        assert tuple(ours) in ways, seed
+        choices = {positions: forecast_of(run, positions) for positions in all_positions(run)}
+        assert tuple(ours) in choices, seed
         soonest = arrivals(run, forecast_of(run, earliest(run, 9)))
-        for way, other in ways.items():
-            assert all(a <= b for a, b in zip(timing.starts, other.starts, strict=True)), (seed, way)
+        for positions, other in choices.items():
+            assert all(a <= b for a, b in zip(timing.starts, other.starts, strict=True)), (seed, positions)
             in_time = all(
                 end <= max(first, reached - jitter)
                 for (end, _), (first, reached) in zip(arrivals(run, other), soonest, strict=True)
             )
             if other.starts == timing.starts and in_time:
-                assert all(p <= q for p, q in zip(way, ours, strict=True)), (seed, way)
-                pairs = zip(live(run, ours), live(run, way), strict=True)
-                assert all(mine <= theirs for mine, theirs in pairs), (seed, way)
+                assert all(p <= q for p, q in zip(positions, ours, strict=True)), (seed, positions)
+                pairs = zip(live(run, ours), live(run, positions), strict=True)
+                assert all(mine <= theirs for mine, theirs in pairs), (seed, positions)
         for (end, reached), (first, _) in zip(arrivals(run, timing), soonest, strict=True):
             assert end <= max(first, reached - jitter), seed
         prefetched += any(p < s.first for s, p in zip(run.slices, ours, strict=True))
@@ -96,8 +96,8 @@ def test_no_step_can_start_earlier_and_no_slice_stay_shorter(jitter: int) -> Non
     assert tight > 150
 
 
-def test_other_transfers_are_counted_and_never_make_it_slower() -> None:
-    """Beside tensors and stripes a way that we do not try may be quicker, but ours is no slower than
+def test_other_transfers_are_counted_and_no_heuristic_is_faster() -> None:
+    """With loads of tensors and stripes, positions that are not tried may be faster; ours are no slower than
     loading everything as early as possible, or one slice ahead."""
     later = best = 0
     for seed in range(400):
@@ -110,7 +110,7 @@ def test_other_transfers_are_counted_and_never_make_it_slower() -> None:
         soonest = earliest(run, 9)
         assert all(p <= q for p, q in zip(soonest, ours, strict=True)), seed
         later += ours != soonest
-        best += timing.end == min(forecast_of(run, way).end for way in all_positions(run))
+        best += timing.end == min(forecast_of(run, positions).end for positions in all_positions(run))
     assert later > 100
     assert best > 390
 
@@ -118,8 +118,8 @@ def test_other_transfers_are_counted_and_never_make_it_slower() -> None:
 def test_the_earliest_positions_are_the_first_that_fit() -> None:
     for seed in range(300):
         run = random_run(Random(seed), fixed=0)
-        ways = list(all_positions(run))
-        first = [min(way[i] for way in ways) for i in range(len(run.slices))]
+        choices = list(all_positions(run))
+        first = [min(positions[i] for positions in choices) for i in range(len(run.slices))]
         assert earliest(run, 9) == first, seed
 
 

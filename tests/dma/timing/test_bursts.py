@@ -1,4 +1,4 @@
-"""Transfers into bursts: the closed form against a walk word by word, and the rules on every burst."""
+"""Bursts of transfers: the closed form against a walk word by word, and the rules on every burst."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chipmodel.chip.psram_device import Collision, Crossing, Device, ce_low_clocks
 from chipmodel.chip.psram_parts import DEVICES, device_named
 from chipmodel.errors import BadInput
-from dma.timing.bursts import Burst, assert_legal, bursts_of, transfer_clocks
+from dma.timing.bursts import Burst, PsramTransfer, assert_legal
 from dma.timing.split import split, wall
 
 COLLISIONS: tuple[Collision, ...] = ("none", "worst", "expected", "phase")
@@ -67,14 +67,14 @@ def walked(
 
 
 @given(transfers())
-def test_bursts_are_those_of_the_walk(transfer: tuple[Device, int, int, bool, int | None]) -> None:
+def test_bursts_equal_a_walk_byte_by_byte(transfer: tuple[Device, int, int, bool, int | None]) -> None:
     device, address, size, write, max_burst = transfer
-    found = [(b.address, b.bytes) for b in bursts_of(device, address, size, write, max_burst)]
+    found = [(b.address, b.bytes) for b in PsramTransfer(device, address, size, write, max_burst).bursts()]
     assert found == list(walked(device, address, size, write, max_burst))
 
 
 def refreshed(device: Device, bursts: list[Burst]) -> list[bool]:
-    """Which bursts meet a refresh, every refresh placed by itself on the finished time line."""
+    """The bursts that collide with a refresh, each refresh placed on the finished time line."""
     assert device.refresh is not None
     interval = device.refresh.interval_us * device.clock_mhz
     busy = device.refresh.busy_ns * device.clock_mhz / 1000
@@ -94,11 +94,11 @@ def test_the_closed_form_is_the_sum_over_the_bursts(
     transfer: tuple[Device, int, int, bool, int | None], collision: Collision, start: int
 ) -> None:
     device, address, size, write, max_burst = transfer
-    bursts = list(bursts_of(device, address, size, write, max_burst, collision, start))
+    bursts = list(PsramTransfer(device, address, size, write, max_burst, collision, start).bursts())
     assert_legal(device, bursts)
     if device.refresh is None and collision in ("expected", "phase"):
         collision = "none"
-    cost = transfer_clocks(device, address, size, write, max_burst, collision, start)
+    cost = PsramTransfer(device, address, size, write, max_burst, collision, start).totals()
     idle = len(bursts) * (device.ce_high_min + device.ce_setup_hold_clocks)
     assert cost.bursts == len(bursts)
     assert cost.clocks == cost.pulses + idle
@@ -110,17 +110,19 @@ def test_the_closed_form_is_the_sum_over_the_bursts(
 @given(st.integers(0, 60_000), st.integers(0, 8000), st.sampled_from([32, 64, 500]))
 def test_collisions_by_phase_are_those_of_each_refresh(size: int, start: int, max_burst: int) -> None:
     device = replace(device_named("S27KS0642"), latency_mode="variable")
-    bursts = list(bursts_of(device, 0, size, max_burst=max_burst, collision="phase", start=start))
+    bursts = list(
+        PsramTransfer(device, 0, size, max_burst=max_burst, collision="phase", start=start).bursts()
+    )
     lengthened = [b.low > ce_low_clocks(device, b.address, b.bytes) for b in bursts]
     assert lengthened == refreshed(device, bursts)
-    cost = transfer_clocks(device, 0, size, max_burst=max_burst, collision="phase", start=start)
+    cost = PsramTransfer(device, 0, size, max_burst=max_burst, collision="phase", start=start).totals()
     assert cost.collided == sum(lengthened)
 
 
-def test_collisions_really_happen_and_lie_between_none_and_worst() -> None:
+def test_collisions_happen_and_cost_between_none_and_worst() -> None:
     device = replace(device_named("S27KS0642"), latency_mode="variable")
     none, phase, expected, worst = (
-        transfer_clocks(device, 0, 1 << 20, max_burst=256, collision=c)
+        PsramTransfer(device, 0, 1 << 20, max_burst=256, collision=c).totals()
         for c in ("none", "phase", "expected", "worst")
     )
     assert none.clocks < expected.clocks < worst.clocks
@@ -133,17 +135,17 @@ def test_collisions_really_happen_and_lie_between_none_and_worst() -> None:
 
 def test_fixed_latency_hides_refreshes() -> None:
     device = device_named("S27KS0642")
-    costs = {transfer_clocks(device, 0, 1 << 16, collision=c).clocks for c in COLLISIONS}
+    costs = {PsramTransfer(device, 0, 1 << 16, collision=c).totals().clocks for c in COLLISIONS}
     assert len(costs) == 1
 
 
 @pytest.mark.parametrize("collision", ["none", "expected", "phase"])
 @pytest.mark.parametrize("name", ["S27KS0642", "APS256XXN-x8"])
-def test_no_walk_through_a_long_transfer(name: str, collision: Collision) -> None:
+def test_a_long_transfer_takes_no_walk(name: str, collision: Collision) -> None:
     """A terabyte: ten billion bursts, which no walk would finish."""
     device = replace(device_named(name), latency_mode="variable")
-    short = transfer_clocks(device, 0, 1 << 22, max_burst=96, collision=collision)
-    long = transfer_clocks(device, 0, 1 << 40, max_burst=96, collision=collision)
+    short = PsramTransfer(device, 0, 1 << 22, max_burst=96, collision=collision).totals()
+    long = PsramTransfer(device, 0, 1 << 40, max_burst=96, collision=collision).totals()
     assert long.bursts > 10**10
     assert abs(long.clocks / 2**18 / short.clocks - 1) < 1e-3
 
@@ -151,10 +153,10 @@ def test_no_walk_through_a_long_transfer(name: str, collision: Collision) -> Non
 def test_worked_example_a_kilobyte_by_qpi_takes_four_bursts() -> None:
     """hardware.md: "2062, so 4 bursts": 8 us at 84 MHz is 672 clocks, 14 of them overhead."""
     device = device_named("APS6404L-QPI")
-    bursts = list(bursts_of(device, 0, 1024))
+    bursts = list(PsramTransfer(device, 0, 1024).bursts())
     assert [b.bytes for b in bursts] == [329, 329, 329, 37]
     assert max(b.low for b in bursts) == 672
-    assert transfer_clocks(device, 0, 1024).clocks == 4 * (14 + 5) + 2048
+    assert PsramTransfer(device, 0, 1024).totals().clocks == 4 * (14 + 5) + 2048
 
 
 def test_pages_stop_reads_and_writes_unless_crossing_is_on() -> None:
@@ -162,19 +164,19 @@ def test_pages_stop_reads_and_writes_unless_crossing_is_on() -> None:
     counts: list[tuple[Crossing, int, int]] = [("never", 3, 3), ("reads", 1, 3), ("always", 1, 1)]
     for crossing, reads, writes in counts:
         part = replace(device, crossing=crossing)
-        assert transfer_clocks(part, 1000, 4096).bursts == reads
-        assert transfer_clocks(part, 1000, 4096, write=True).bursts == writes
+        assert PsramTransfer(part, 1000, 4096).totals().bursts == reads
+        assert PsramTransfer(part, 1000, 4096, write=True).totals().bursts == writes
 
 
 def test_ce_low_leaves_room_for_a_refresh() -> None:
-    """A variable latency may double on any burst, so the split counts with the doubled one."""
+    """A variable latency may double on any burst, so the split assumes the doubled one."""
     device = replace(device_named("APS256XXN-x16"), crossing="always", page_bytes=1 << 20)
-    bursts = list(bursts_of(device, 0, 1 << 16, collision="worst"))
+    bursts = list(PsramTransfer(device, 0, 1 << 16, collision="worst").bursts())
     assert max(b.low for b in bursts) == device.ce_low_limit == 400
 
 
 def legal(device: Device) -> list[Burst]:
-    return list(bursts_of(device, 0, 4096))
+    return list(PsramTransfer(device, 0, 4096).bursts())
 
 
 def test_assert_legal_finds_each_broken_rule() -> None:
@@ -203,4 +205,4 @@ def test_what_cannot_be_split_is_refused() -> None:
         split(replace(device, boundary_bytes=768), 0, 64, write=True)
     part = replace(device, latency_mode="variable", collided_multiple=2)
     with pytest.raises(BadInput, match="no refresh figures"):
-        transfer_clocks(part, 0, 64, collision="phase")
+        PsramTransfer(part, 0, 64, collision="phase").totals()

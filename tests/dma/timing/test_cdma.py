@@ -68,7 +68,7 @@ class Machine:
     writes: int = 0
 
     def step(self) -> None:
-        """Every part looks at the registers as they were and says what they become."""
+        """Every part reads the registers as they were and returns what they become."""
         changes: dict[str, object] = {}
         retired = self._status(changes)
         taken, pushed = self._engine(changes)
@@ -205,8 +205,8 @@ def test_burst_by_burst_is_cycle_by_cycle(bits: int, beats: int, source: int, ta
 
 
 @pytest.mark.parametrize(("beats", "source", "target"), [(2, 8, 4080), (3, 0, 0), (16, 64, 4032)])
-def test_pages_that_repeat_are_leapt_over(beats: int, source: int, target: int) -> None:
-    """The leap changes nothing where the machine can still follow, and a terabyte takes no time."""
+def test_repeated_pages_are_skipped(beats: int, source: int, target: int) -> None:
+    """Skipping changes nothing where the machine can still follow, and a terabyte takes no time."""
     cdma = AxiCdma(64, beats)
     assert cdma.copy(source, target, 50_008) == stepped(cdma, source, target, 50_008)
     long = cdma.copy(source, target, 1 << 40)

@@ -119,10 +119,10 @@ def test_the_cpu_takes_a_line_through_the_controller() -> None:
     st.lists(st.integers(1, 400), min_size=1, max_size=3),
     st.integers(1, 300),
 )
-def test_leaps_over_rounds_of_phases_change_nothing(
+def test_skipped_repetitions_of_phases_change_nothing(
     clocks: tuple[int, int], words: list[int], reads: int
 ) -> None:
-    """Against one run for each read, in which there is nothing to leap over."""
+    """Against one run for each read, in which there is nothing to skip."""
     bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), 6)
     for wait in (1 / bus.ck.mhz, bus._shortest_wait()):  # pyright: ignore[reportPrivateUsage]
         many = bus._last_beat([(reads, w) for w in words], wait)  # pyright: ignore[reportPrivateUsage]

@@ -167,7 +167,7 @@ def test_an_address_inside_a_beat_makes_the_first_one_earlier() -> None:
     assert bus.read(64, 4).first_beat == bus.read(64).first_beat - 2
 
 
-def test_the_one_clock_more_comes_from_the_round_trip() -> None:
+def test_the_additional_clock_comes_from_the_round_trip() -> None:
     fast = Clock(Fraction(200))
     bus = HyperBus(fast, fast, 6)
     assert bus.read(64).last_beat == 57
@@ -186,7 +186,7 @@ def test_ef_psram_to_the_cycle(row: dict[str, str]) -> None:
     assert EfPsram().sck_clocks(*access) == int(row["sck_clocks"])
 
 
-def test_ef_psram_refuses_what_it_does_not_speak() -> None:
+def test_ef_psram_refuses_unknown_protocols() -> None:
     with pytest.raises(BadInput, match="not HyperBus"):
         EfPsram().cycles("HyperBus", 4)
     with pytest.raises(BadInput, match="command 'EBh' names no protocol"):

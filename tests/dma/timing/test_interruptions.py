@@ -17,7 +17,7 @@ def test_due_times_land_on_whole_cycles() -> None:
     assert [REFRESH.last(c) for c in (0, 12, 13, 24, 25, 37, 38)] == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_a_burst_meets_a_refresh_that_is_in_flight() -> None:
+def test_a_burst_collides_with_a_refresh_in_progress() -> None:
     assert REFRESH.delay(1, 0, 13, "load") == 6  # due at 13 on a Psram that is free
     assert REFRESH.delay(1, 0, 16, "load") == 6
     assert REFRESH.delay(1, 0, 17, "load") == 0  # over after 4 cycles
@@ -34,7 +34,7 @@ def test_a_burst_waits_for_the_end_of_the_cpus_line() -> None:
     assert CPU.delay(1, 110, 110, "store") == 30
 
 
-def test_what_a_chip_is_interrupted_by() -> None:
+def test_the_interruptions_of_a_chip() -> None:
     assert not list(interruptions(LUNA_LIKE))
     busy = replace(LUNA_LIKE, cpu=Cpu(psram_every=500, line_bytes=32))
     # 8.7128 clocks of overhead and 16 of data at 240 MHz, under a core of 300 MHz.

@@ -1,4 +1,4 @@
-"""What a transfer costs on a whole chip, in any of its DMA models (the controllers: test_controlled).
+"""Cycles of a transfer on a whole chip, in any of its DMA models (the controllers: test_controlled).
 
 LUNA's figures: luna_transfer, LISTENAI/thinker (Apache-2.0), commit 562ddc70: core cycles at 300 MHz.
 """
@@ -65,7 +65,7 @@ def test_a_slower_psram_clock_is_never_faster(name: str) -> None:
 
 
 def test_a_refresh_slows_a_part_of_variable_latency_and_no_other() -> None:
-    """APS256 at 200 MHz: 7 clocks more for each burst that meets one; LUNA's own part hides them."""
+    """APS256 at 200 MHz: 7 clocks more for each burst that collides with one; LUNA's own part hides them."""
 
     def load(*overrides: str) -> int:
         return transfer_cycles(load_chip("luna-arcs", overrides), "load", 65536)

@@ -1,4 +1,4 @@
-"""Constants that were put out of tune are found again from the measurements."""
+"""Changed constants are recovered from the measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def table(name: str) -> MeasuredTable:
 
 
 def dma_table(chip_name: str, overrides: list[str]) -> MeasuredTable:
-    """What another chip would measure on its two Psram routes."""
+    """A table of what another chip would measure on its two Psram routes."""
     chip = load_chip(chip_name, overrides)
     rows = ["route,bytes,core_cycles"]
     for size in (256, 1000, 4096, 20000, 65536):
@@ -30,7 +30,7 @@ def dma_table(chip_name: str, overrides: list[str]) -> MeasuredTable:
     return read_table("\n".join(rows) + "\n", "measured.csv")
 
 
-def test_a_line_is_found_again() -> None:
+def test_a_lines_constants_are_recovered() -> None:
     truth = ["dma.load.setup_cycles=321", "dma.load.burst_overhead_clocks=17.5", "dma.store.setup_cycles=77"]
     found = calibrate(dma_table("gap9", truth), "gap9")
     values = {change.path: float(change.after) for change in found.changes}
@@ -40,14 +40,14 @@ def test_a_line_is_found_again() -> None:
     assert max(abs(row.relative) for row in found.after.rows) < 0.002
 
 
-def test_lunas_matmul_is_found_again() -> None:
+def test_lunas_matmul_constants_are_recovered() -> None:
     found = calibrate(table("luna_matmul"), None, ["npu.luna.matmul_configuration_cycles=9"])
     assert [c.path for c in found.changes] == ["npu.luna.matmul_configuration_cycles"]
     assert [(int(c.before), int(c.after)) for c in found.changes] == [(9, 2255)]
     assert all(row.error == 0 for row in found.after.rows)
 
 
-def test_a_controllers_constants_are_found_again() -> None:
+def test_a_controllers_constants_are_recovered() -> None:
     found = calibrate(table("rtl_ef_psram"), None, ["dma.ef_psram.frame_cycles=9"])
     assert [(c.path, int(c.before), int(c.after)) for c in found.changes] == [
         ("dma.ef_psram.frame_cycles", 9, 2)
@@ -56,7 +56,7 @@ def test_a_controllers_constants_are_found_again() -> None:
     assert sum(row.error != 0 for row in found.after.rows) == 2
 
 
-def test_what_fits_already_stays() -> None:
+def test_constants_that_fit_already_are_kept() -> None:
     found = calibrate(table("luna_depthwise2d"))
     assert all(change.before == change.after for change in found.changes)
 
@@ -92,5 +92,5 @@ def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -
     ("name", "chip"), [("rtl_axi_cdma", None), ("luna_vector", None), ("luna_matmul", "gap9")]
 )
 def test_a_table_without_free_constants_is_refused(name: str, chip: str | None) -> None:
-    with pytest.raises(BadInput, match="leaves nothing to fit"):
+    with pytest.raises(BadInput, match="has no constants to fit"):
         calibrate(table(name), chip)

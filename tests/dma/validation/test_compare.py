@@ -1,4 +1,4 @@
-"""The bars that the model is held to, through ``chipmodel validate``'s own module; and tables of users."""
+"""Limits of the model's errors, through the module of ``chipmodel validate``; and tables of users."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_given_table_is_its_own_kind() -> None:
 
 
 @pytest.mark.parametrize("name", ["rtl_hyperbus_read", "rtl_hyperbus_back_to_back"])
-def test_hyperbus_bars(name: str) -> None:
+def test_hyperbus_errors_stay_below_their_limits(name: str) -> None:
     comparison = given_table(name)
     equal = [row for row in comparison.rows if equal_clocks(row)]
     assert summary(equal).max_abs_error == 0
@@ -82,7 +82,7 @@ def test_the_other_controllers_are_exact(name: str) -> None:
     assert others_off(comparison, *comparison.kind.others) == 0
 
 
-def test_transfer_bars() -> None:
+def test_transfer_errors_stay_below_their_limits() -> None:
     comparison = given_table("luna_transfer")
     for row in comparison.rows:
         route, size = row.row.text("route"), row.row.whole("bytes")
@@ -96,13 +96,13 @@ def test_transfer_bars() -> None:
 
 
 @pytest.mark.parametrize("name", ["luna_conv2d", "luna_depthwise2d", "luna_matmul"])
-def test_npu_bars(name: str) -> None:
+def test_npu_errors_stay_below_their_limits(name: str) -> None:
     largest = summary(given_table(name).rows).max_abs_error
     assert largest is not None
     assert largest <= 1
 
 
-def test_vector_bars() -> None:
+def test_vector_errors_stay_below_their_limits() -> None:
     split = parts(given_table("luna_vector"))
     softmax, others = split["softmax"].max_relative_error, split["others"].max_relative_error
     assert softmax is not None
@@ -156,7 +156,7 @@ def test_further_columns_are_predicted_whether_measured_or_not() -> None:
     assert "write_bursts" not in only
 
 
-def test_the_order_of_the_columns_means_nothing() -> None:
+def test_the_order_of_the_columns_does_not_matter() -> None:
     lines = (HARDWARE / "rtl_hyperbus_read.csv").read_text().splitlines()
     turned = "\n".join(",".join(reversed(line.split(","))) for line in lines)
     first, second = compared("\n".join(lines)), compared(turned)
@@ -164,7 +164,7 @@ def test_the_order_of_the_columns_means_nothing() -> None:
     assert document(first) == document(second)
 
 
-def test_queued_reads_may_say_their_latency() -> None:
+def test_queued_reads_may_have_a_latency_column() -> None:
     plain = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles\n100,100,2,64,110\n"
     slow = f"latency_clocks,latency_multiple,{plain}".replace("\n100", "\n6,2,100")
     # Six clocks more for each of the two reads.
@@ -174,7 +174,7 @@ def test_queued_reads_may_say_their_latency() -> None:
 CONV = "in_c,in_h,in_w,out_c,kernel_h,kernel_w,stride,pad_h,pad_w,cycles"
 
 
-def test_conv_and_depthwise_are_told_apart_by_the_rows() -> None:
+def test_conv_and_depthwise_are_recognised_by_the_rows() -> None:
     both = [float(compared(f"{CONV}\n8,8,8,8,3,3,1,1,1,1\n", None, k).rows[0].predicted) for k in NPU]
     assert both[0] != both[1]
     for name, cycles in zip(NPU, both, strict=True):
@@ -204,7 +204,7 @@ def test_another_chip_predicts_something_else(name: str) -> None:
     assert [r.measured for r in usual.rows] == [r.measured for r in other.rows]
 
 
-def test_a_changed_number_of_the_chip_counts() -> None:
+def test_a_changed_number_of_the_chip_is_used() -> None:
     text = "route,bytes,core_cycles\ndma psram->shared,65536,63922\n"
     usual, slow = compared(text), compared(text, None, None, "psram.clock_mhz=120")
     assert slow.rows[0].predicted > Fraction(3, 2) * usual.rows[0].predicted
@@ -239,7 +239,7 @@ BROKEN = {
     "the nearest kind": ("rows,inner,cols,cycles\n1,1,1,1\n", "as luna_matmul it lacks bits"),
     "a header below a blank line": ("\na\n1\n", "t.csv:2:1: no kind"),
     "nothing measured": ("op,elements\nadd,1\n", "luna_vector without the measured column 'cycles'"),
-    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' stands twice"),
+    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' appears twice"),
     "few cells": (f"{VECTOR}\nadd,1\n", "t.csv:2:5: the row has 2 cells, the header 3"),
     "many cells": (f"{VECTOR}\nadd,1,2,3\n", "t.csv:2:9: the row has 4 cells, the header 3"),
     "a word for a number": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is no number"),
@@ -284,7 +284,7 @@ def test_a_depthwise_reading_needs_channels_that_divide() -> None:
         compared(f"{CONV}\n8,8,8,12,3,3,1,1,1,9\n", None, "luna_depthwise2d")
 
 
-def test_a_kind_that_does_not_exist_or_fit() -> None:
+def test_a_kind_that_does_not_exist_or_lacks_columns_is_refused() -> None:
     with pytest.raises(BadInput, match=r"'luna_vectors' is no kind of table\n.*did you mean 'luna_vector'"):
         compared(f"{VECTOR}\nadd,1,2\n", None, "luna_vectors")
     with pytest.raises(BadInput, match="as luna_matmul the table has no column rows, inner"):
@@ -295,7 +295,7 @@ RTL = [name for name in TABLES if name.startswith("rtl_")]
 
 
 @pytest.mark.parametrize("name", RTL)
-def test_a_controller_is_its_own_chip(name: str) -> None:
+def test_a_controllers_table_has_its_own_default_chip(name: str) -> None:
     own = KINDS[name].chip
     assert document(given_table(name, own)) == document(given_table(name))
     for wrong in ("luna-arcs", "pulp-hyperbus" if own != "pulp-hyperbus" else "ef-psram"):
@@ -313,9 +313,7 @@ def test_a_controller_is_its_own_chip(name: str) -> None:
         ("rtl_ef_psram", "dma.ef_psram.frame_cycles=3", "dma.ef_psram.wait_clocks=0"),
     ],
 )
-def test_the_presets_numbers_count_where_no_column_says_otherwise(
-    name: str, counts: str, ignored: str
-) -> None:
+def test_the_presets_numbers_replace_missing_columns(name: str, counts: str, ignored: str) -> None:
     usual, changed, same = (
         given_table(name),
         given_table(name, None, counts),
@@ -324,11 +322,11 @@ def test_the_presets_numbers_count_where_no_column_says_otherwise(
     assert [r.predicted for r in changed.rows] != [r.predicted for r in usual.rows]
     assert [r.answers for r in same.rows] == [r.answers for r in usual.rows]
     assert (len(changed.notes), len(same.notes)) == (0, 1)
-    assert f"{ignored.replace('=', ' = ')} does not count: the table has the column" in same.notes[0]
+    assert f"{ignored.replace('=', ' = ')} is not used: the table has the column" in same.notes[0]
 
 
 @pytest.mark.parametrize("name", RTL)
-def test_a_table_may_leave_out_what_the_chip_says(name: str) -> None:
+def test_columns_that_the_chip_has_may_be_missing(name: str) -> None:
     """Each of its chip's numbers in turn, in the rows that have the preset's value."""
     header, *lines = [line.split(",") for line in (HARDWARE / f"{name}.csv").read_text().splitlines()]
     chip = load_chip(KINDS[name].chip)
@@ -363,8 +361,8 @@ def test_other_tables_take_a_controllers_chip() -> None:
 
 
 @given(st.lists(st.text(alphabet='a," \t;x', max_size=6), max_size=3))
-def test_cells_are_found_where_they_stand(cells: list[str]) -> None:
-    """Whatever the cells hold, quoted they come back stripped, each at its own column."""
+def test_cells_have_the_column_where_they_begin(cells: list[str]) -> None:
+    """Quoted cells of any content are read stripped, each with its own column."""
     quoted = ["k", *('"' + cell.replace('"', '""') + '"' for cell in cells)]
     line = ",".join(quoted)
     sheet = read_sheet(",".join(f"c{i}" for i in range(len(quoted))) + f"\n{line}\n", "t.csv")
@@ -376,10 +374,10 @@ def test_cells_are_found_where_they_stand(cells: list[str]) -> None:
         position += len(written) + 1
 
 
-def test_the_bars_would_notice_a_wrong_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_detect_a_wrong_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HyperBus, "latency", property(_one_more))
     with pytest.raises(AssertionError):
-        test_hyperbus_bars("rtl_hyperbus_read")
+        test_hyperbus_errors_stay_below_their_limits("rtl_hyperbus_read")
 
 
 def _one_more(bus: HyperBus) -> int:

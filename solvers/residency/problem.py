@@ -97,7 +97,8 @@ class PassingOption(NamedTuple):
 class ResidencyProblem:
     """Steps in order and items by index. ``capacity`` is SharedMemory in bytes.
 
-    Of a step with ``options`` what passes takes the bytes of its option, and not those of ``ResidencyItem.passing``.
+    Of a step with ``options`` what passes takes the bytes of its option, and not those of
+    ``ResidencyItem.passing``.
 
     Raises ValueError where touches are not steps in order, or numbers do not belong together.
     """

@@ -40,19 +40,19 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     """
     if not problem.plain:
         raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
-    board = Incumbent(report)
-    packing = _Packing(problem, board)
+    progress = Incumbent(report)
+    packing = _Packing(problem, progress)
     packing.rule(None)
     certificate = best_bound(problem, packing.peak)
     bound = certificate.bytes or 0
-    board.raise_bound(bound)
+    progress.raise_bound(bound)
     target = max(bound, problem.capacity or 0)
     packing.narrow(target)
     nodes = packing.search(target, limits)
     plan, peak = packing.plan, packing.peak
     status = _status(problem, peak, bound)
     proof = rests_on(certificate) if status in ("optimal", "infeasible") else ""
-    points = tuple(board.points)
+    points = tuple(progress.points)
     return Outcome(status, plan, bound, nodes, proof, certificate=certificate, trajectory=points)
 
 
@@ -66,8 +66,8 @@ def _status(problem: Problem, peak: int, bound: int) -> Status:
 class _Packing:
     """The lowest plan so far."""
 
-    def __init__(self, problem: Problem, board: Incumbent) -> None:
-        self.problem, self.board = problem, board
+    def __init__(self, problem: Problem, progress: Incumbent) -> None:
+        self.problem, self.progress = problem, progress
         self.blocks, self.steps, self.names = _blocks(problem)
         self.plan = Plan({})
         self.peak = 0
@@ -97,11 +97,11 @@ class _Packing:
             found = {self.names[at]: offset for at, offset in offsets.items()}
             self.plan = Plan({b.name: found.get(b.name, 0) for b in self.problem.buffers})
             self.peak = peak
-            self.board.found(peak)
+            self.progress.found(peak)
 
     def narrow(self, target: int) -> None:
         """The least capacity that the rule alone keeps within, nearly; ``target`` is enough."""
-        self.board.stage("initial rule")
+        self.progress.stage("initial rule")
         if self.peak > target:
             self.rule(target)
         for _ in range(RULE_TRIES):
@@ -112,7 +112,7 @@ class _Packing:
 
     def search(self, target: int, limits: Limits) -> int:
         """S1's search at ever smaller capacities, as long as there are nodes; how many there were."""
-        self.board.stage("state search")
+        self.progress.stage("state search")
         spent, most = 0, limits.nodes
         if most is None and limits.seconds is None:
             work = MAX_PLACED if self.problem.capacity is None else MAX_PLACED_TO_FIT
@@ -121,7 +121,7 @@ class _Packing:
         low = target
         while self.peak > low and (most is None or spent < most):
             capacity = (low + self.peak) // 2 if spent else target
-            left = Limits(self.board.left(limits), None if most is None else -(-(most - spent) // 2))
+            left = Limits(self.progress.left(limits), None if most is None else -(-(most - spent) // 2))
             walk = TierWalk(self.tables(capacity), left, 1, MAX_ACTIONS - 1, skips=False)
             walk.run(enough=0)
             spent += walk.nodes
@@ -129,7 +129,7 @@ class _Packing:
                 self._found({block: offset for events in walk.placed for _, block, _, offset, _ in events})
             else:
                 low = capacity + 1
-            if self.board.left(limits) == 0:
+            if self.progress.left(limits) == 0:
                 break
         return spent
 

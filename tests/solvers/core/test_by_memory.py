@@ -68,7 +68,7 @@ def test_two_cores_by_hand() -> None:
 def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
     parts = by_memory(TWO)
     assert parts is not None
-    assert [(p.memory.name, p.base, p.room, p.problem.capacity) for p in parts] == [
+    assert [(p.memory.name, p.base, p.space, p.problem.capacity) for p in parts] == [
         ("a", 0, 10, 10),
         ("b", 10, 6, 6),
     ]
@@ -76,7 +76,7 @@ def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
     assert all(p.problem.plain for p in parts)
     capped = by_memory(replace(TWO, capacity=15))
     assert capped is not None
-    assert [p.room for p in capped] == [10, 5]
+    assert [p.space for p in capped] == [10, 5]
 
 
 def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
@@ -84,7 +84,7 @@ def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
     problem = Problem((buffer("x", 1, 0, 1, "b", alignment=4), buffer("y", 1, 0, 1, "b")), None, memories)
     parts = by_memory(problem)
     assert parts is not None
-    assert [(p.base, p.room) for p in parts] == [(12, 18)]
+    assert [(p.base, p.space) for p in parts] == [(12, 18)]
     assert check(problem, solve(problem, "naive").plan) == ()
 
 
@@ -166,7 +166,7 @@ def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
     assert parts is not None
     solved = solve(problem, "greedy-best-fit")
     alone = [solve(part.problem, "greedy-best-fit") for part in parts]
-    fits = all(s.peak <= part.room for s, part in zip(alone, parts, strict=True))
+    fits = all(s.peak <= part.space for s, part in zip(alone, parts, strict=True))
     if solved.plan.offsets:
         for part, own in zip(parts, alone, strict=True):
             assert own.plan == Plan({n: solved.plan.offsets[n] - part.base for n in own.plan.offsets})

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.order import exact as order_exact
-from solvers.order.exact import depth_first_order, least_peak_order, parts
+from solvers.order.exact import depth_first_order, least_peak_order, segments
 from solvers.order.heuristics import beam, depth_first, least_live
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
@@ -97,7 +97,7 @@ def test_what_is_alive_around_counts() -> None:
 def test_parts_end_at_articulation_points() -> None:
     """0 -> (1, 2) -> 3 -> 4 -> (5, 6)"""
     problem = OrderProblem(((), (0,), (0,), (1, 2), (3,), (4,), (4,)), ())
-    assert list(parts(problem)) == [(0,), (1, 2), (3,), (4,), (5, 6)]
+    assert list(segments(problem)) == [(0,), (1, 2), (3,), (4,), (5, 6)]
 
 
 def test_a_limit_leaves_a_bound() -> None:

@@ -60,7 +60,7 @@ def decide_jointly(
         return asked.residency(asked.found().state)
     question = _Question(asked).problem()
     horizon = HORIZON if count <= LONG else NEAR
-    found = solve_residency(question, NODES, thrift=THRIFT, horizon=horizon)
+    found = solve_residency(question, NODES, dma_weight=THRIFT, horizon=horizon)
     if found.cycles is None:
         return asked.residency(asked.found().state)
     asked.fetches = False

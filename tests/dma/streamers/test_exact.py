@@ -76,6 +76,6 @@ def test_more_states_on_request() -> None:
 def test_a_stretch_begins_at_0() -> None:
     stretch = Stretch(7, (3, 4), (50, 60), [Slice(10, 8, 8, 5)], [Move("store", 7, 8, 2)])
     problem = stream_problem(stretch)
-    assert (problem.computes, problem.room) == ((3, 4), (50, 60))
+    assert (problem.computes, problem.space) == ((3, 4), (50, 60))
     assert problem.slices == (StreamSlice(10, 1, 1, 5),)
     assert tuple(problem.fixed) == (("store", 0, 1, 2),)

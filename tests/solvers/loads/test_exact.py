@@ -132,7 +132,7 @@ def test_never_worse_than_the_hint(seed: int, data: st.DataObject) -> None:
 @given(SEEDS, st.data())
 def test_more_memory_is_never_slower(seed: int, data: st.DataObject) -> None:
     problem = random_stream(seed)
-    roomier = replace(problem, room=tuple(room + data.draw(st.integers(0, 12)) for room in problem.room))
+    roomier = replace(problem, space=tuple(free + data.draw(st.integers(0, 12)) for free in problem.space))
     assert solve_stream(roomier).cycles <= solve_stream(problem).cycles
 
 
@@ -210,14 +210,14 @@ def broken(
     slices: Sequence[StreamSlice] = (),
     fixed: Sequence[StreamMove] = (),
     computes: Sequence[int] = (1, 1),
-    room: Sequence[int] = (9, 9),
+    space: Sequence[int] = (9, 9),
 ) -> None:
     with pytest.raises(ValueError, match=r"is no|every step|the order"):
-        StreamProblem(tuple(computes), tuple(room), tuple(slices), tuple(fixed))
+        StreamProblem(tuple(computes), tuple(space), tuple(slices), tuple(fixed))
 
 
 def test_numbers_out_of_range_are_refused() -> None:
-    broken(room=(1,))
+    broken(space=(1,))
     broken(computes=(1, -1))
     broken([StreamSlice(0, 0, 0, 1)])
     broken([StreamSlice(1, 0, 2, 1)])

@@ -293,7 +293,7 @@ def test_weights_may_stay_in_part() -> None:
     assert cycles(problem((0, 0, 0, 0), *blocks, capacity=100)) == 200 + 20 + 84
 
 
-def test_relaxed_bounds_from_below_and_thrift_idles_the_engine() -> None:
+def test_relaxed_bounds_from_below_and_a_dma_weight_idles_the_engine() -> None:
     y = item("y", 60, 0, 2, loads=30, made=True, store=30, pinned=True)
     z = item("z", 60, 1, made=True, pinned=True)
     asked = problem((10, 0, 10), y, z)
@@ -302,7 +302,7 @@ def test_relaxed_bounds_from_below_and_thrift_idles_the_engine() -> None:
     assert relaxed.bound == pytest.approx(10 + 10 + 10 + 10, rel=GAP)  # 40 of the 60 bytes stay
     # What may come at no cost comes no more.
     idle = item("x", 50, 0, 1, loads=20, pinned=True)
-    assert solve_residency(problem((50, 50), idle), thrift=0.1).kept == ((False, True),)
+    assert solve_residency(problem((50, 50), idle), dma_weight=0.1).kept == ((False, True),)
 
 
 @settings(max_examples=60, deadline=None)

@@ -59,15 +59,15 @@ def _options(pool: _NodePool, request: AllocationRequest) -> list[WeighedPlace[i
     size, total = request.size, sum(pool.sizes)
     found: list[WeighedPlace[int]] = []
     seen: set[int] = set()
-    for node, (room, free_from) in enumerate(zip(pool.sizes, pool.free_from, strict=True)):
-        if free_from <= request.start and room not in seen:
-            seen.add(room)
-            found.append((total + max(0, size - room), max(0, room - size), node))
+    for node, (node_size, free_from) in enumerate(zip(pool.sizes, pool.free_from, strict=True)):
+        if free_from <= request.start and node_size not in seen:
+            seen.add(node_size)
+            found.append((total + max(0, size - node_size), max(0, node_size - size), node))
     found.append((total + size, 0, len(pool.sizes)))
     return found
 
 
 def _after(pool: _NodePool, request: AllocationRequest, node: int) -> _NodePool:
-    room = max(request.size, *pool.sizes[node : node + 1], 0)
-    sizes = (*pool.sizes[:node], room, *pool.sizes[node + 1 :])
+    node_size = max(request.size, *pool.sizes[node : node + 1], 0)
+    sizes = (*pool.sizes[:node], node_size, *pool.sizes[node + 1 :])
     return _NodePool(sizes, (*pool.free_from[:node], request.stop, *pool.free_from[node + 1 :]))

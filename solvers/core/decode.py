@@ -65,10 +65,10 @@ def lowest(rivals: Spans, size: int, step: int) -> int:
 def tightest(rivals: Spans, size: int, step: int) -> int:
     """The start of the smallest gap between sorted ``rivals`` that holds ``size`` bytes (the lowest of
     equals), or else the first multiple of ``step`` above them."""
-    offset, best, room = 0, -1, 0
+    offset, best, best_size = 0, -1, 0
     for low, high in rivals:
-        if low - offset >= size and (best < 0 or low - offset < room):
-            best, room = offset, low - offset
+        if low - offset >= size and (best < 0 or low - offset < best_size):
+            best, best_size = offset, low - offset
         if high > offset:
             offset = high if step == 1 else align(high, step)
     return best if best >= 0 else offset

@@ -49,7 +49,7 @@ def _moved(run: TierRun, step: int, changes: int, alive: list[int]) -> Iterator[
         for tier, offset, _ in relocations(run, block, step):
             after = run.copy()
             after.move(block, step, tier, offset)
-            if run.where[block] or all(left >= 0 for left in after.room[step : run.tables.stop[block]]):
+            if run.where[block] or all(left >= 0 for left in after.free_bytes[step : run.tables.stop[block]]):
                 yield from _moved(after, step, changes - 1, alive[index + 1 :])
 
 

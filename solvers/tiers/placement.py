@@ -29,7 +29,7 @@ Event = tuple[int, int, int, int, int]
 class TierRun:
     """The state before one step, the cost so far, and all placements since the run began."""
 
-    __slots__ = ("busy", "copied", "cost", "events", "room", "stuck", "tables", "where")
+    __slots__ = ("busy", "copied", "cost", "events", "free_bytes", "stuck", "tables", "where")
 
     def __init__(self, tables: TierTables) -> None:
         self.tables = tables
@@ -41,7 +41,7 @@ class TierRun:
         """Live blocks in other tiers with a valid copy in the last."""
         self.stuck: set[int] = set()
         """Live blocks that may not change their place while they hold data."""
-        self.room = list(tables.room)
+        self.free_bytes = list(tables.free_bytes)
         self.cost = 0
         self.events: list[Event] = []
 
@@ -51,7 +51,7 @@ class TierRun:
         other.tables = self.tables
         other.busy = [list(spans) for spans in self.busy]
         other.where, other.copied, other.stuck = dict(self.where), set(self.copied), set(self.stuck)
-        other.room = list(self.room)
+        other.free_bytes = list(self.free_bytes)
         other.cost, other.events = self.cost, list(self.events)
         return other
 
@@ -71,7 +71,7 @@ class TierRun:
         below and above (-1 for the border)."""
         low, below, tables = 0, -1, self.tables
         for first, end, held in self.busy[tier]:
-            if tables.meet(block, held):
+            if tables.overlap(block, held):
                 if first > low:
                     yield low, first, below, held
                 if end > low:
@@ -89,10 +89,10 @@ class TierRun:
         tables = self.tables
         if not tables.limited:
             return True
-        need, start, room = tables.need[block], tables.start[block], self.room
-        if room[step] + shared < need[step - start]:
+        need, start, free_bytes = tables.need[block], tables.start[block], self.free_bytes
+        if free_bytes[step] + shared < need[step - start]:
             return False
-        return all(room[at] >= need[at - start] for at in range(step + 1, tables.stop[block]))
+        return all(free_bytes[at] >= need[at - start] for at in range(step + 1, tables.stop[block]))
 
     def reusable(self, block: int, tier: int) -> Iterator[tuple[int, int]]:
         """(block, offset) of the places in a tier that ``block`` may overwrite and that hold it."""
@@ -163,7 +163,7 @@ class TierRun:
             self._insert(tier, (offset, offset + size, block))
         if tier == 0 and tables.limited:
             self._take(block, step, 1)
-            self.room[step] += size if under >= 0 else 0
+            self.free_bytes[step] += size if under >= 0 else 0
 
     def _cut(self, tier: int, under: int, low: int, high: int) -> None:
         """Take the bytes ``[low, high)`` from block ``under``."""
@@ -181,9 +181,9 @@ class TierRun:
         spans.insert(at, span)
 
     def _take(self, block: int, step: int, sign: int) -> None:
-        need, start, room = self.tables.need[block], self.tables.start[block], self.room
+        need, start, free_bytes = self.tables.need[block], self.tables.start[block], self.free_bytes
         for at in range(step, self.tables.stop[block]):
-            room[at] -= sign * need[at - start]
+            free_bytes[at] -= sign * need[at - start]
 
     def release(self, block: int, step: int) -> None:
         """Free the bytes of a block from ``step`` on."""

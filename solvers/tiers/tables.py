@@ -59,7 +59,7 @@ class TierTables:
         ]
         """By step: block, whether it is written, and what that costs in each tier."""
 
-    def meet(self, block: int, other: int) -> bool:
+    def overlap(self, block: int, other: int) -> bool:
         """Whether two blocks, one allocated during the life of the other, ever hold data at the same step."""
         if not self.pierced[block] and not self.pierced[other]:
             return True
@@ -75,22 +75,22 @@ class TierTables:
             s.reserve or any(t.staged for t in s.tasks) for s in problem.steps
         )
         """Whether ops take bytes of the first tier besides blocks."""
-        self.room: list[int] = []
+        self.free_bytes: list[int] = []
         """Bytes of the first tier at each step with all blocks elsewhere, less their staging buffers."""
         self.need: list[list[int]] = []
         """Bytes by which a block in the first tier reduces that at each step: it then needs no staging
         buffer."""
         if not self.limited:
             return
-        self.room = [self.capacity[0] - step.reserve for step in problem.steps]
+        self.free_bytes = [self.capacity[0] - step.reserve for step in problem.steps]
         self.need = [[b.bytes * b.alive(at) for at in range(b.start, b.stop)] for b in problem.blocks]
         for at, step in enumerate(problem.steps):
             for task in step.tasks:
-                self.room[at] -= task.staged
+                self.free_bytes[at] -= task.staged
                 self.need[task.block][at - self.start[task.block]] -= task.staged
-            if self.room[at] < 0:
+            if self.free_bytes[at] < 0:
                 fast, slow = problem.tiers[0], problem.tiers[-1]
-                needed = self.capacity[0] - self.room[at]
+                needed = self.capacity[0] - self.free_bytes[at]
                 raise DoesNotFit(
                     f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
                     f"of {self.capacity[0]:,} B",

@@ -1,4 +1,4 @@
-"""Every heuristic on random problems and on the zoo: the check, the bound, its time."""
+"""Every heuristic on random problems and on the zoo: correctness, bound and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.solvers.many_problems import any_problem, random_buffers, zoo_problem
 EXACT = ("exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 SLOWNESS = 4
-"""A test machine may be that much slower than the one for which the issue states seconds."""
+"""How much slower a test machine may be than the one for which the limits below are stated."""
 
 
 @pytest.mark.parametrize("packer", HEURISTICS)
@@ -67,7 +67,7 @@ def densenet121() -> Problem:
 
 
 def fastest(problem: Problem, packer: str, tries: int) -> float:
-    """Seconds of the process for the quickest of some calls; the plan of each is checked afterwards."""
+    """Seconds of the process of the fastest of several calls; every plan is checked."""
     took: list[float] = []
     for _ in range(tries):
         began = process_time()

@@ -146,7 +146,7 @@ def test_against_brute_force(packer: str) -> None:
     assert planned > 50
 
 
-def test_against_exact_where_there_is_room_for_all() -> None:
+def test_against_exact_without_a_capacity() -> None:
     for seed in range(60):
         problem = cores(seed)
         roomy = tuple(Memory(m.name, 100 * i, 100 * i + 99) for i, m in enumerate(problem.memories))
@@ -174,7 +174,7 @@ def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
         assert not fits or solved.status in ("infeasible", "unknown")
 
 
-def test_limits_are_shared_and_progress_is_told() -> None:
+def test_limits_are_shared_and_progress_is_reported() -> None:
     random = Random(4)
     memories = (Memory("a", 0, 400), Memory("b", 400, 800))
     buffers: list[Buffer] = []
@@ -184,10 +184,12 @@ def test_limits_are_shared_and_progress_is_told() -> None:
             buffer(str(i), random.randint(1, 40), start, start + random.randint(1, 9), "ab"[i % 2])
         )
     problem = Problem(tuple(buffers), None, memories)
-    told: list[Progress] = []
-    solved = solve(problem, "hill-climb", Limits(nodes=30), told.append)
+    reports: list[Progress] = []
+    solved = solve(problem, "hill-climb", Limits(nodes=30), reports.append)
     assert solved.nodes <= 30
-    assert [(p.peak, p.lower_bound) for p in told] == [(peak, bound) for _, peak, bound in solved.trajectory]
+    assert [(p.peak, p.lower_bound) for p in reports] == [
+        (peak, bound) for _, peak, bound in solved.trajectory
+    ]
     if solved.plan.offsets:
         assert check(problem, solved.plan) == ()
-        assert told[-1].peak == solved.peak
+        assert reports[-1].peak == solved.peak

@@ -11,7 +11,7 @@ from solvers.order.problem import InPlaceWrite, LiveBuffer, OrderProblem
 
 
 def keeps(problem: OrderProblem, order: Sequence[int]) -> bool:
-    """Whether every op runs once, behind all that it must follow."""
+    """Whether every op runs once, after all that it must follow."""
     place = {op: index for index, op in enumerate(order)}
     once = sorted(order) == list(range(len(problem.after)))
     return once and all(place[a] < place[op] for op, after in enumerate(problem.after) for a in after)
@@ -52,7 +52,7 @@ def _span(buffer: LiveBuffer, order: Sequence[int]) -> tuple[int, int]:
 
 @st.composite
 def order_problems(draw: st.DrawFn, most_ops: int = 6) -> OrderProblem:
-    """Any graph and any buffers, also such as no network has: users without an order among them."""
+    """Any graph and any buffers, including some that no network has, with users in no order."""
     count = draw(st.integers(1, most_ops))
     after = tuple(
         tuple(sorted(draw(st.sets(st.integers(0, op - 1), max_size=2)))) if op else () for op in range(count)

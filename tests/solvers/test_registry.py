@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -13,7 +14,8 @@ from chipmodel.model.plan import Buffer, Problem, Status, check
 from solvers import registry
 from solvers.branches.mergers import MERGERS
 from solvers.core.bounds import contention
-from solvers.registry import PACKERS, Planner, by_name, packers, solve
+from solvers.planner import Planner, by_name
+from solvers.registry import PACKERS, packers, solve
 
 
 def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
@@ -150,6 +152,12 @@ def test_listing_the_packers_imports_none_of_them() -> None:
 def test_every_row_names_a_function() -> None:
     for row in (*PACKERS, *MERGERS):
         assert callable(row.load()), row.name
+
+
+def test_every_planners_module_cites_its_source() -> None:
+    for row in (*PACKERS, *MERGERS):
+        text = import_module(row.function.partition(":")[0]).__doc__ or ""
+        assert "\nSource: " in text, row.name
 
 
 def test_two_planners_of_one_name_are_refused() -> None:

@@ -3,7 +3,7 @@ zoo.
 
 Random problems of three densities (seeds from 1,000,000 on) and zero-waste guillotine packings; the cost of a
 policy is its mean gap to the contention bound. Prints the mean gap of the best policies now and then, and at
-the end the mean weights, to be put into solvers/context/reinforcement.py as INITIAL.
+the end the mean weights, to be put into solvers/context/reinforcement.py as INITIAL_WEIGHTS.
 
     python -m bench.train_context_rl --rounds 40 --seed 0
 """

@@ -1,1 +1,1 @@
-"""Problem in, Solved out: planners of offsets; never sees a clock, a program or a file."""
+"""Planners: a problem in integers in, a plan out. Nothing here knows a chip, a program or a file."""

@@ -1,22 +1,10 @@
-"""The table of packers, and the one way to run them.
-
-A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Another source of
-planners need only add rows. By kind the function is called as:
-
-* ``heuristic``: ``function(problem, **options) -> Plan``
-* ``search``: ``function(problem, limits, report, **options) -> Outcome``; keeps ``Limits``, proves what it
-  says
-* ``merger``: ``function(problem, nesting, packer, limits) -> Solved`` (``solvers.branches.mergers``)
-"""
+"""The table of packers, and the one way to run them: ``solve``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, Literal
 
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, excludes, rests_on
@@ -25,61 +13,7 @@ from solvers.core.bounds import largest_live_set
 from solvers.core.bounds_certified import best_bound
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
-
-DEFAULT_LIMITS = Limits(nodes=2_000_000)
-"""Of an exact packer if none are given: nodes, not seconds, so that a problem always has the same plan."""
-
-Kind = Literal["heuristic", "search", "merger"]
-Parse = Callable[[str, str], Mapping[str, object]]
-"""A planner's name and the text after its colon, as keyword arguments. Raises BadInput."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planner:
-    """One row of a table of planners."""
-
-    name: str
-    kind: Kind
-    function: str
-    """``"module:function"``; see the module's text for how it is called."""
-    title: str
-    """What it does, in a line."""
-    source: str
-    """Where it was published: an entry of docs/references.md, or a program."""
-    keeps_constraints: bool = False
-    """Whether it supports every constraint; otherwise it gets plain problems, one for each memory."""
-    limits: Limits = DEFAULT_LIMITS
-    """Of a search if none are given."""
-    tiers: bool = False
-    """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
-    parse: Parse | None = None
-    """Reads the setting that a user may write after the name and a colon."""
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
-
-    @property
-    def searches(self) -> bool:
-        """Whether it keeps limits and proves what it says."""
-        return self.kind == "search"
-
-    def load(self) -> Callable[..., Any]:
-        """The function, with the options given."""
-        return partial(_load(self.function), **self.options)
-
-
-def _load(reference: str) -> Callable[..., Any]:
-    module, _, function = reference.partition(":")
-    loaded: Callable[..., Any] = getattr(import_module(module), function)
-    return loaded
-
-
-def by_name(rows: Iterable[Planner]) -> Mapping[str, Planner]:
-    """The rows by name, in order. Raises ValueError for two of one name."""
-    table: dict[str, Planner] = {}
-    for row in rows:
-        if row.name in table:
-            raise ValueError(f"two planners are named {row.name!r}")
-        table[row.name] = row
-    return table
+from solvers.planner import Planner, by_name, load
 
 
 def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
@@ -325,7 +259,7 @@ def _bound(problem: Problem) -> Certificate:
 
 
 def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
-    plan: Plan = _load(FALLBACK)(problem) if outcome.plan is None else outcome.plan
+    plan: Plan = load(FALLBACK)(problem) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
     certificate, bound, status = outcome.certificate, outcome.lower_bound, outcome.status
     if certificate is None and status == "feasible":

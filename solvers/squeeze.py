@@ -1,4 +1,4 @@
-"""Offsets for a capacity that a packer's plan exceeds, though the bytes alive at once do not."""
+"""Search offsets within a capacity that a packer's plan exceeds though the largest live set does not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from solvers.registry import judge
 from solvers.search.complete import fit
 
 MAX_NODES = 100_000
-"""Nodes of the complete search: about 0.2 s. What fits is mostly found within 2,000."""
+"""Nodes of the complete search: about 0.2 s. Plans that exist are mostly found within 2,000."""
 
 
 def squeezed(problem: Problem, solved: Solved, capacity: int, nodes: int = MAX_NODES) -> Solved:
-    """``solved``, or a plan within ``capacity`` bytes where the search finds one and ``solved`` is none.
-
-    The same problem and ``nodes`` give the same plan.
+    """``solved`` if it fits in ``capacity`` bytes, else a plan that does, if the search finds one within
+    ``nodes``, else ``solved``. Deterministic.
     """
     if solved.peak <= capacity or solved.lower_bound > capacity or not solved.plan.offsets:
         return solved

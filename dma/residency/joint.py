@@ -66,7 +66,7 @@ def decide_jointly(
         return tiers.residency(tiers.found().state)
     question = _JointProblem(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
-    found = solve_residency(question, MAX_NODES, thrift=DMA_CYCLE_COST, horizon=horizon)
+    found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon)
     if found.cycles is None:
         return tiers.residency(tiers.found().state)
     tiers.fetches = False

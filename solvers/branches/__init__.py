@@ -1,1 +1,1 @@
-"""How the arms of a branch share memory."""
+"""Mergers: how the arms of a branch share memory."""

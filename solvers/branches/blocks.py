@@ -1,19 +1,20 @@
-"""Arms as blocks: Algorithm 2 of the control-flow paper (S2), and what came before it.
+"""Pack arms as blocks of memory, innermost first.
 
-``none`` and ``unified-block`` are the control-flow paper's (S2) before and after its Algorithm 2. What the
-paper leaves open is defined here as follows.
+What the source leaves open is defined here as follows.
 
-* *Depth.* A buffer belongs to the innermost arm that its whole life lies in. One that is alive outside of
-  the arm too (an operand from before the ``if``, a result that is read behind it) belongs to where the
-  ``if`` stands and lives through all of the ``if``, as in a compiler whose ``if`` is one op of its block.
-* *Loops* are depths as well, of one arm: a body is a sub-graph with a block of its own. The paper leaves
-  loops to later work and says only that what a loop uses lives as long as the loop, which is what it does
-  as an operand of the one op. A loop's block is the same with either merger.
-* *The ping-pong buffers* of a Region belong where the Region lies, in an arm's block if it is an arm's:
-  Algorithm 3 makes a pair for each Region.
-* *Alignment.* A block has the alignment of all that it holds.
-* *Groups* that are colocated or separated belong together to the innermost arm around all of them; offsets
-  and memories that are given mean nothing inside of a block, and are refused.
+* *Depth.* A buffer belongs to the innermost arm that contains its whole lifetime. One that is also alive
+  outside of the arm (an operand from before the ``if``, a result that is read after it) belongs to the graph
+  around the ``if`` and lives through all of the ``if``, as in a compiler whose ``if`` is one op.
+* *Loops* are depths too, of one arm: a body is a sub-graph with a block of its own. The source leaves loops
+  to later work and says only that what a loop uses lives as long as the loop, as an operand of one op does. A
+  loop's block is the same with both mergers.
+* *The ping-pong buffers* of a Region belong to the graph that contains the Region: Algorithm 3 makes a pair
+  for each Region.
+* *Alignment.* A block has the alignment of all that it contains.
+* *Groups* that are colocated or separated belong together to the innermost arm around all of them; given
+  offsets and memories have no meaning inside of a block, and are refused.
+
+Source: Wang et al. 2025, Algorithm 2, and what it compares with (docs/references.md).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ BufferGroup = tuple[Buffer, ...]
 
 
 def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> Plan:
-    """Innermost first: every arm is packed by itself, and its peak is a block of the graph around it, one
-    for all arms of an ``if`` (``unified``) or one for each. Raises BadInput for offsets and memories
-    that are given, and where ``pack`` has no plan.
+    """Pack every arm by itself, innermost first; its peak is the size of a block in the graph around it, one
+    for all arms of an ``if`` (``unified``) or one for each. Raises BadInput for given offsets and memories,
+    and where ``pack`` has no plan.
     """
     if problem.memories or problem.apart or any(b.pinned is not None for b in problem.buffers):
         what = "blocks of arms cannot keep given offsets and memories"
@@ -48,13 +49,13 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool) -> 
 
 
 def has_blocks(problem: Problem, nesting: Section) -> bool:
-    """Whether some buffer lives within one arm or loop: otherwise blocks change nothing."""
+    """Whether some buffer lives within one arm or loop; otherwise blocks change nothing."""
     return any(True for group in _groups(problem) for _ in _arm_of(nesting, group))
 
 
 @dataclass(frozen=True, slots=True)
 class _PackedBlock:
-    """Offsets within a block, its size and alignment."""
+    """A block: offsets of its buffers, its size and alignment."""
 
     offsets: Mapping[str, int]
     bytes: int
@@ -70,7 +71,7 @@ class _Blocks:
     def section(
         self, section: Section, groups: Sequence[BufferGroup], capacity: int | None = None
     ) -> _PackedBlock:
-        """Everything that lives within ``section``, packed; at its own depth a fork is one position."""
+        """Pack everything that lives within ``section``; at its own depth a fork is one position."""
         own: list[Buffer] = []
         inside: dict[tuple[int, int], list[BufferGroup]] = {}
         for group in groups:
@@ -97,7 +98,7 @@ class _Blocks:
         return self.placed(buffers, blocks, capacity)
 
     def joined(self, arms: list[_PackedBlock]) -> list[_PackedBlock]:
-        """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all."""
+        """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all arms."""
         if not self.unified or len(arms) < 2:
             return arms
         offsets = {name: offset for arm in arms for name, offset in arm.offsets.items()}
@@ -126,7 +127,7 @@ class _Blocks:
 
 
 def _arm_of(section: Section, group: BufferGroup) -> Iterator[tuple[int, int]]:
-    """The fork and arm of ``section`` that all of ``group`` lives within, if there is one."""
+    """The fork and arm of ``section`` in which all of ``group`` lives, if there is one."""
     life = hull(i for b in group for i in b.live)
     number = section.fork_at(life.start) if len(life) else None
     if number is not None and all(b.live for b in group):
@@ -136,6 +137,7 @@ def _arm_of(section: Section, group: BufferGroup) -> Iterator[tuple[int, int]]:
 
 
 def _groups(problem: Problem) -> list[BufferGroup]:
+    """The buffers in groups joined by constraints."""
     leader = {b.name: b.name for b in problem.buffers}
 
     def find(name: str) -> str:
@@ -153,7 +155,7 @@ def _groups(problem: Problem) -> list[BufferGroup]:
 
 
 class _DepthTime:
-    """Positions of a section as its own depth counts them: a fork is one."""
+    """Maps positions of a section to those of its own depth, where a fork is one position."""
 
     def __init__(self, section: Section) -> None:
         self.solid = [fork.extent for fork in section.forks if len(fork.extent)]
@@ -161,7 +163,7 @@ class _DepthTime:
         self.saved = [0, *accumulate(len(extent) - 1 for extent in self.solid)]
 
     def lives(self, live: Sequence[Interval]) -> tuple[Interval, ...]:
-        """``live`` in the depth's own positions."""
+        """``live`` in the positions of the depth."""
         return merged(Interval(self._at(i.start), self._at(i.stop - 1) + 1) for i in live if len(i))
 
     def _at(self, position: int) -> int:

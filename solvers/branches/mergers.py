@@ -13,7 +13,7 @@ from chipmodel.files.suggestions import suggest
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
 from solvers.core.outcome import Limits
-from solvers.registry import Planner, by_name
+from solvers.planner import Planner, by_name
 
 DEFAULT_MERGE = "conflict"
 Merge = Callable[[Problem, Section, str, Limits | None], Solved]

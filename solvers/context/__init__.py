@@ -1,1 +1,1 @@
-"""Context-aware packers: each buffer is placed with a view of those allocated after it."""
+"""Context-aware packers: each buffer is placed with regard to those allocated after it."""

@@ -1,8 +1,10 @@
-"""S3's allocation as a game to learn: a request comes, the agent chooses one of the places that it may have.
+"""Memory allocation as a reinforcement learning environment: an agent chooses a place for each request.
 
 The interface is Gymnasium's (``reset``, ``step``, ``action_space``, ``observation_space``;
-https://gymnasium.farama.org), without the package. Every episode is one plan. An agent in ten lines:
-docs/planners.md.
+https://gymnasium.farama.org), without the package. Every episode makes one plan. docs/planners.md has an
+example of an agent.
+
+Source: the many-core patent (CN, 2023), reinforcement learning (docs/references.md).
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAX_PLACES = 16
-"""Places that are offered; of more than these the ones in the tightest free blocks."""
+"""Places that are offered; if there are more, those in the smallest free blocks."""
 LOOK_AHEAD = 8
+"""Requests after the current one that an observation considers."""
 FEATURES = (
     "offset",
     "left over",
@@ -43,11 +46,12 @@ FEATURES = (
     "high and long",
     "context left out",
 )
-"""Of every place. As shares of the memory: its first byte; what it leaves of its free block; by how much
-the memory has to grow; external fragmentation after it. As shares of the longer of two remaining lives:
-how much later what it touches below, or above, is released than it is itself (1 for a border of the
-memory, 0 where it touches nothing). Its offset times the share of the program for which the buffer lives.
-The share of the requests after it (``context`` of them) that no free block that is left could hold."""
+"""The columns of an observation, whose rows are places. As shares of the memory: its first byte; what it
+leaves of its free block; by how much the memory has to grow; external fragmentation after it. As shares of
+the longer of two remaining lifetimes: how much later the buffer adjacent below, or above, is released than
+this one (1 for a border of the memory, 0 where nothing is adjacent). Its offset times the share of the
+program for which the buffer lives. The share of the next ``context`` requests that fit in no remaining free
+block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +72,26 @@ class BoxSpace:
 
 
 class Info(TypedDict):
-    """What an observation does not say."""
+    """Additional information about a step."""
 
     action_mask: npt.NDArray[np.bool_]
-    """Which actions are places; the others are refused."""
+    """Which actions are valid."""
     offsets: tuple[int, ...]
     """The first byte of each place."""
     buffer: str
-    """Whose place is to be chosen; empty at the end."""
+    """The buffer to be placed; empty at the end."""
     memory: int
-    """Bytes of the memory, grown as far as was needed."""
+    """Bytes of the memory, with all growth so far."""
     plan: Plan | None
-    """At the end."""
+    """Set at the end of an episode."""
 
 
 class PackingEnvironment:
-    """One memory and the buffers of ``problem``, which has no constraints, in allocation-time order.
+    """One memory, and requests for the buffers of ``problem`` in order of allocation.
 
-    The memory begins with ``memory`` bytes (as many as are alive at once, if None) and grows where a buffer
-    fits nowhere. Rewards are minus that growth, as a share of the bytes alive at once, so an episode's sum is
-    minus the gap where the memory began with these. Raises BadInput for a problem with constraints.
+    The memory begins with ``memory`` bytes (the largest live set if None) and grows where a buffer fits
+    nowhere. A reward is minus that growth as a share of the largest live set, so that by default the rewards
+    of an episode add up to minus the plan's gap. Raises BadInput for a problem with constraints.
     """
 
     def __init__(self, problem: Problem, memory: int | None = None, context: int = LOOK_AHEAD) -> None:
@@ -108,8 +112,8 @@ class PackingEnvironment:
         self._begin()
 
     def reset(self, seed: int | None = None) -> tuple[npt.NDArray[np.float32], Info]:
-        """A new episode. With a ``seed`` buffers that are allocated at the same time come in a random
-        order, without one those that live longest come first."""
+        """Begin an episode. With a ``seed`` buffers allocated at the same time come in random order, without
+        one those with the longest lifetime come first."""
         self.requests = requests(self.problem)
         if seed is not None:
             Random(seed).shuffle(self.requests)
@@ -118,9 +122,10 @@ class PackingEnvironment:
         return self._observe(), self._info()
 
     def step(self, action: int) -> tuple[npt.NDArray[np.float32], float, bool, bool, Info]:
-        """Puts the buffer into place ``action``: observation, reward, terminated, truncated (never), info.
+        """Put the buffer into place ``action``; returns observation, reward, terminated, truncated (never),
+        info.
 
-        Raises BadInput for an action that the mask excludes, and after the end.
+        Raises BadInput for an action that the mask excludes, and after the end of the episode.
         """
         if not 0 <= action < len(self._places):
             raise BadInput(
@@ -144,7 +149,7 @@ class PackingEnvironment:
         self._arrive()
 
     def _arrive(self) -> None:
-        """Frees what is over when the next request comes, and finds its places."""
+        """Free what is dead when the next request comes, and list its places."""
         self._places: list[CandidatePlace] = []
         if self._next == len(self.requests):
             return
@@ -152,10 +157,10 @@ class PackingEnvironment:
         self._blocks = alive(self._blocks, request.start)
         self._places = places(self._blocks, self.memory, request)
         if len(self._places) > MAX_PLACES:
-            tight = sorted(self._places, key=lambda p: self._room(p.offset))
+            tight = sorted(self._places, key=lambda p: self._free_block_bytes(p.offset))
             self._places = sorted(tight[:MAX_PLACES])
 
-    def _room(self, offset: int) -> int:
+    def _free_block_bytes(self, offset: int) -> int:
         """Bytes of the free block that ``offset`` is in."""
         at = bisect_left(self._blocks, (offset + 1,))
         low = self._blocks[at - 1][1] if at else 0
@@ -190,8 +195,8 @@ class PackingEnvironment:
     def _features(
         self, request: AllocationRequest, place: CandidatePlace, free: int, ahead: list[int]
     ) -> tuple[float, ...]:
-        """``free`` bytes are left if the memory does not grow; ``ahead`` are the sizes of the context,
-        ascending."""
+        """The features of one place. ``free`` bytes are left if the memory does not grow; ``ahead`` are the
+        sizes of the next requests, ascending."""
         offset, end = place.offset, place.offset + request.size
         at = bisect_left(self._blocks, (offset + 1,))
         below = self._blocks[at - 1] if at else (0, 0, _NEVER)
@@ -213,11 +218,11 @@ class PackingEnvironment:
 
 
 _NEVER = -1 << 200
-"""When a border of the memory is released."""
+"""Stands for the time at which a border of the memory is released."""
 
 
 def _outlives(request: AllocationRequest, released: int) -> float:
-    """By how much a neighbour outlives ``request``, as a share of the longer of the two remaining lives."""
+    """How much longer a neighbour lives than ``request``, as a share of the longer remaining lifetime."""
     if released == _NEVER:
         return 1.0
     longer = max(released, request.stop) - request.start

@@ -1,11 +1,11 @@
-"""S3's evolutionary member: a genetic algorithm over the orders in which buffers are placed.
+"""A genetic algorithm over the orders in which buffers are placed.
 
-An individual is an order of all buffers and a rule by which they are placed, so that every choice is made
-with all other buffers as its context. After Holland, "Adaptation in Natural and Artificial Systems", 1975;
-Goldberg, "Genetic Algorithms in Search, Optimization and Machine Learning", 1989; order crossover after
-Davis, "Applying Adaptive Algorithms to Epistatic Domains", IJCAI 1985. One child at a time, as in Whitley's
-GENITOR (ICGA 1989): it replaces the worst of the population and only if it is better, which is elitism for
-all the others.
+An individual is an order of all buffers and a rule of placement. After Holland, "Adaptation in Natural and
+Artificial Systems", 1975; Goldberg, "Genetic Algorithms in Search, Optimization and Machine Learning", 1989;
+order crossover after Davis, "Applying Adaptive Algorithms to Epistatic Domains", IJCAI 1985; one child at a
+time, which replaces the worst individual if it is better, as in Whitley's GENITOR (ICGA 1989).
+
+Source: the many-core patent (CN, 2023), evolutionary (docs/references.md).
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from solvers.heuristics.best_fit import greedy_best_fit
 MAX_CHILDREN = 500
 """Children where no limit is given."""
 MAX_PAIR_CHECKS = 5_000_000
-"""Where no limit is given, there are fewer than that if they and the seeds would look at more pairs of
+"""Where no limit is given, children are reduced so that they and the seeds examine at most so many pairs of
 buffers."""
 MAX_PAIRS = 2_000_000
-"""Pairs alive together beyond which nothing is bred: a child would take seconds."""
+"""Pairs alive together beyond which nothing is searched: a child would take seconds."""
 MIN_CHILDREN = 10
-"""Where no limit is given and no more children than these would be had, nothing is bred."""
+"""Where no limit is given and fewer children than these are possible, nothing is searched."""
 POPULATION = 24
+"""Individuals (chosen by measurement, like the constants below)."""
 TOURNAMENT = 2
-"""A parent is the best of that many."""
+"""A parent is the best of so many random individuals."""
 MUTATION_CHANCE = 0.7
-"""The share of children of which two buffers are swapped."""
+"""Probability that two buffers of a child are swapped."""
 BUFFERS_PER_SWAP = 10
-"""The population is filled up with seeds of which one in that many buffers is swapped with another."""
+"""The population is filled up with copies of the seeds, with one swap for so many buffers."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Individual:
-    """The peak in bytes, how many buffers end above the bound, and the genes, by which nobody is compared."""
+    """The peak in bytes, the number of buffers that end above the bound, and the genes (not compared)."""
 
     peak: int
     above: int
@@ -53,21 +54,20 @@ class _Individual:
 def evolve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
     """The best plan within ``limits``, whose nodes are children; the same for the same seed and nodes.
 
-    Stops at the proven bound, or within the problem's capacity. It begins with lowest fits and best fits in
-    six orders. Guarantee: never above the peak of ``large-first`` or ``greedy-best-fit``, and, where it
-    breeds at all, stops for no capacity and has the time for its seeds, of ``sequential`` or ``short-first``
-    either.
+    Stops at the proven bound, or within the problem's capacity. The seeds are lowest fits and best fits in
+    six orders. Guarantee: the peak is at most that of ``large-first`` and ``greedy-best-fit``; without a
+    capacity, and with time for all seeds, also at most that of ``sequential`` and ``short-first``.
     """
     plans = (first_fit(problem, ORDERS["large-first"]), greedy_best_fit(problem))
     run = Anytime(problem, limits, report, min(plans, key=lambda plan: plan.peak(problem)))
     if run.good_enough:
         return run.outcome()
-    run.board.stage("breeding")
+    run.progress.stage("breeding")
     most = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_CHILDREN)
-    bred = decoder(problem, most)
-    if bred is None:
-        return run.outcome(f"orders with more than {most:,} pairs alive together are not bred")
-    _Population(bred, run).evolve()
+    decode = decoder(problem, most)
+    if decode is None:
+        return run.outcome(f"not searched: more than {most:,} pairs alive together")
+    _Population(decode, run).evolve()
     return run.outcome()
 
 
@@ -87,18 +87,18 @@ class _Population:
         while not self.run.done(self.most):
             self.run.nodes += 1
             if len(self.members) < POPULATION:
-                self._add(self._scattered(self.random.choice(self.members)))
+                self._add(self._shuffled(self.random.choice(self.members)))
             else:
                 self._add(self._child(self._parent(), self._parent()))
 
     def _seed(self) -> None:
-        """Every order of the heuristics under both rules; at least the first, if there is no time for
+        """Add every order of the heuristics under both rules; at least the first if there is no time for
         more."""
         buffers = self.decoder.problem.buffers
         for key in (*ORDERS.values(), *EXTRA_ORDERS.values()):
             order = sorted(self.decoder.solid, key=lambda i: key(buffers[i]))
             for rule in ("lowest fit", "best fit"):
-                if not self.members or not (self.run.good_enough or self.run.late):
+                if not self.members or not (self.run.good_enough or self.run.out_of_time):
                     self._add((order, rule))
 
     def _add(self, genes: tuple[list[int], Rule]) -> None:
@@ -125,7 +125,7 @@ class _Population:
             self._swap(order)
         return order, one.rule
 
-    def _scattered(self, seed: _Individual) -> tuple[list[int], Rule]:
+    def _shuffled(self, seed: _Individual) -> tuple[list[int], Rule]:
         order = seed.order.copy()
         for _ in range(max(1, len(order) // BUFFERS_PER_SWAP)):
             self._swap(order)
@@ -137,8 +137,7 @@ class _Population:
 
 
 def order_crossover(one: list[int], other: list[int], random: Random) -> list[int]:
-    """A stretch of ``one`` where it was, and around it everything else in the order that it has in
-    ``other``."""
+    """A random segment of ``one`` in its place, and around it all other genes in their order in ``other``."""
     start, last = sorted((random.randrange(len(one)), random.randrange(len(one))))
     kept = one[start : last + 1]
     inside = set(kept)

@@ -1,5 +1,4 @@
-"""What is alive in one memory at the moment of an allocation, and where the next buffer may be put beside
-it."""
+"""The live buffers of one memory at an allocation, and the places for the next buffer."""
 
 from __future__ import annotations
 
@@ -12,12 +11,11 @@ from chipmodel.model.plan import Problem
 from solvers.core.alignment import align
 
 LiveBlocks = tuple[tuple[int, int, int], ...]
-"""Live buffers by rising offset: first byte, end, and the position at which they are released."""
+"""Live buffers by rising offset: first byte, end, and position at which it is released."""
 
 
 class AllocationRequest(NamedTuple):
-    """A buffer (by its number in the problem) in allocation-time order: its bytes, and the positions of
-    its life."""
+    """A request for a buffer (by its number in the problem): its bytes, alignment and lifetime."""
 
     number: int
     size: int
@@ -27,16 +25,16 @@ class AllocationRequest(NamedTuple):
 
 
 class CandidatePlace(NamedTuple):
-    """A place that touches a live buffer or a border of the memory."""
+    """A place adjacent to a live buffer or a border of the memory."""
 
     offset: int
     scattered: int
-    """External fragmentation after it is taken, in bytes."""
+    """External fragmentation with the buffer there, in bytes."""
 
 
 def requests(problem: Problem) -> list[AllocationRequest]:
-    """The buffers that have bytes and are alive at some time, by when they are first alive; of those that
-    begin together the one that lives longest first. In the holes of a lifetime its bytes stay taken."""
+    """Requests for all non-empty buffers by start of lifetime, those with the longest lifetime first. Holes
+    of a lifetime are ignored."""
     found = [(b, hull(b.live), i) for i, b in enumerate(problem.buffers) if b.bytes]
     made = [
         AllocationRequest(i, b.bytes, b.alignment, life.start, life.stop) for b, life, i in found if len(life)
@@ -45,14 +43,14 @@ def requests(problem: Problem) -> list[AllocationRequest]:
 
 
 def alive(blocks: LiveBlocks, position: int) -> LiveBlocks:
-    """Those of ``blocks`` that are not released by ``position``."""
+    """Those of ``blocks`` that are not yet released at ``position``."""
     return tuple([block for block in blocks if block[2] > position])
 
 
 def free_blocks(blocks: LiveBlocks, memory: int) -> list[tuple[int, int]]:
-    """First byte and end of what is free below, between and above ``blocks``, some of it empty.
+    """First byte and end of the free blocks below, between and above ``blocks``, some of them empty.
 
-    ``blocks`` end within ``memory`` bytes; the last free block is all that is left of it.
+    ``blocks`` end within ``memory`` bytes; the last free block extends to its end.
     """
     edges = [0]
     for low, high, _ in blocks:
@@ -63,10 +61,7 @@ def free_blocks(blocks: LiveBlocks, memory: int) -> list[tuple[int, int]]:
 
 def places(blocks: LiveBlocks, memory: int, request: AllocationRequest) -> list[CandidatePlace]:
     """At the bottom and at the top of each free block of ``memory`` bytes that is large enough, by rising
-    offset; where none is, the lowest place above all ``blocks``, to which the memory has to grow.
-
-    The released place of an earlier buffer is free again, so whoever reuses it lies against the same
-    neighbours.
+    offset; where none is, the lowest place above all ``blocks``, for which the memory has to grow.
     """
     free = free_blocks(blocks, memory)
     sizes = [high - low for low, high in free]
@@ -89,7 +84,7 @@ def places(blocks: LiveBlocks, memory: int, request: AllocationRequest) -> list[
 def _placed(
     offset: int, size: int, free: list[tuple[int, int]], sizes: list[int], number: int
 ) -> CandidatePlace:
-    """Cuts free block ``number``, in ``sizes`` only for as long as it is looked at."""
+    """The place at ``offset`` in free block ``number``; ``sizes`` is changed only temporarily."""
     low, high = free[number]
     sizes[number] = offset - low
     sizes.append(high - offset - size)

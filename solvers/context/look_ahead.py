@@ -1,8 +1,8 @@
-"""A place for each item in turn, chosen by what the items after it can still make of it.
+"""Choose a place for each item in turn, with look-ahead over the items after it (a beam search).
 
 The items after one are its *context*. Combinations of places for an item and its context grow item by item;
-once they reach to the end of the context, the best one decides for the item, and those that decide otherwise
-are dropped. The others are what the next item begins with, so a longer context costs no more time.
+once they reach the end of the context, the best one decides the item's place, and combinations with another
+place are dropped. The others continue with the next item, so a longer context costs no more time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ ItemT = TypeVar("ItemT")
 StateT = TypeVar("StateT", bound=Hashable)
 PlaceT = TypeVar("PlaceT")
 WeighedPlace = tuple[int, int, PlaceT]
-"""What the combination needs with a place (the less the better), what the place adds to the sum that decides
-between combinations of equal needs, and the place."""
+"""The need of the combination with a place (least is best), what the place adds to the sum that decides
+between equal needs, and the place."""
 
 
 class _Combination(Generic[StateT, PlaceT]):
@@ -38,12 +38,11 @@ def look_ahead(
     context: int,
     width: int | None,
 ) -> list[PlaceT]:
-    """A place for every item, each chosen by the best combination with the ``context`` items after it.
+    """A place for every item, chosen by the best combination with the ``context`` items after it.
 
-    ``options`` are what an item may have (see ``WeighedPlace``; at least one), ``after`` the state that a
-    place leads to, by which later options are decided. Of combinations in the same state only the best is
-    kept, and of all no more than the ``width`` best (all if None). With None and a context of all items
-    nothing is better than the places that are returned.
+    ``options`` lists the places of an item in a state, at least one; ``after`` is the state that a place
+    leads to. Of combinations in the same state only the best is kept, and at most the ``width`` best of all
+    (all if None). With None and a context of all items the result is optimal.
     """
     kept: list[_Combination[StateT, PlaceT]] = [_Combination(first, 0, None, None)]
     places: list[PlaceT] = []
@@ -63,7 +62,7 @@ def _grown(
     after: Callable[[StateT, ItemT, PlaceT], StateT],
     width: int | None,
 ) -> list[_Combination[StateT, PlaceT]]:
-    """The best combinations with one item more, the best first, no two in the same state."""
+    """The best combinations with one more item, the best first, no two in the same state."""
     found = [
         (need, one.sum + added, one, place) for one in kept for need, added, place in options(one.state, item)
     ]
@@ -81,7 +80,7 @@ def _grown(
 def _decide(
     kept: list[_Combination[StateT, PlaceT]], back: int, places: list[PlaceT]
 ) -> list[_Combination[StateT, PlaceT]]:
-    """Takes the best one's place of ``back`` items ago; the combinations that agree."""
+    """Fix the place of ``back`` items ago as in the best combination; the combinations that agree."""
     chosen = _ancestor(kept[0], back)
     assert chosen.place is not None
     places.append(chosen.place)

@@ -1,10 +1,11 @@
-"""S3: buffers in allocation-time order, each placed with a look-ahead over those that are allocated after it.
+"""Place buffers in order of allocation, with look-ahead over those allocated next.
 
-A buffer's context are the next buffers in that order. Combinations of places for it and its context are
-formed, in which each lies against a neighbour or a border, often in the place that an earlier one released;
-of those that fit the memory, the one that leaves the least external fragmentation decides where the buffer
-goes. The source (a patent publication of which only part is public) does not say how many combinations are
-formed; here the best ``width``.
+Combinations of places for a buffer and the next ones are formed, in which each is adjacent to a neighbour or
+a border; of those that fit the memory, the one with the least external fragmentation decides the buffer's
+place. The source, of which only part is public, does not say how many combinations are formed; here the best
+``width``.
+
+Source: the many-core patent (CN, 2023), heuristic (docs/references.md).
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.core.bounds import contention
 
 LOOK_AHEAD = 16
-"""Buffers of the context: 8 are enough for the zoo, 16 gain where packings are tight (bench/RESULTS.md)."""
+"""Buffers looked ahead: 8 are enough for the zoo, 16 help where packings are tight (bench/RESULTS.md)."""
 MAX_COMBINATIONS = 16
-"""Combinations that are kept."""
+"""Combinations kept (measured: more gain little)."""
 MAX_TRIES = 5
-"""Sizes of the memory that are tried."""
+"""Memory sizes tried."""
 MAX_PLACEMENTS = 40_000
-"""Placements, one buffer in one combination each: large problems have fewer tries, then fewer
+"""Placements in all, one buffer in one combination each: large problems get fewer tries, then fewer
 combinations."""
 
 
 def context_fit(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
     """Offsets within the smallest memory of those tried, each buffer looking ``context`` buffers ahead.
 
-    First the memory has as many bytes as are alive at once; where not everything fits it grows, and the sizes
-    between what was too small and the lowest peak so far are halved, the capacity being tried too if it is in
-    there. Lifetimes count from their first position to their last.
+    The first size is the largest live set. Where not everything fits, the memory grows, and the size halfway
+    between the largest that was too small and the lowest peak so far is tried next; at last the capacity, if
+    it lies between them. Holes of lifetimes are ignored.
     """
     order = requests(problem)
     count = max(1, len(order))
@@ -70,23 +71,21 @@ def in_memory(
     context: int,
     width: int | None = MAX_COMBINATIONS,
 ) -> Plan:
-    """One try: a memory of ``memory`` bytes that grows by as little as possible where no combination fits
-    it."""
+    """One try: a memory of ``memory`` bytes, which grows as little as possible where no combination fits."""
     chosen = look_ahead(order, _CoreMemory(memory, ()), _options, _after, context, width)
     offsets = {request.number: place.offset for request, place in zip(order, chosen, strict=True)}
     return Plan({b.name: offsets.get(i, 0) for i, b in enumerate(problem.buffers)})
 
 
 class _CoreMemory(NamedTuple):
-    """A core's memory: its bytes, grown as far as was needed, and who is alive."""
+    """A core's memory: its bytes, with all growth so far, and the live buffers."""
 
     memory: int
     blocks: LiveBlocks
 
 
 def _options(core: _CoreMemory, request: AllocationRequest) -> list[WeighedPlace[CandidatePlace]]:
-    """The memory that each place needs, which is all there is where it fits, and how scattered it leaves
-    that."""
+    """For each place the memory it needs and the external fragmentation it leaves."""
     found = places(alive(core.blocks, request.start), core.memory, request)
     return [(max(core.memory, p.offset + request.size), p.scattered, p) for p in found]
 

@@ -1,9 +1,10 @@
-"""S3's resource pool: memory in nodes that are used again, the choice of a node looking at the requests after
-it.
+"""A memory pool with look-ahead: nodes are reused, chosen with regard to the next requests.
 
-S3 names the family and no more. A pool of today's frameworks (``solvers/heuristics/pool.py``) takes the first
-node that will do; here a node is chosen by what all nodes will have to hold with the next requests in theirs,
-and as the plan is made before anything runs, a node that is too small may be made larger.
+A common pool (``solvers/heuristics/pool.py``) takes the first node that is large enough; here the node is
+chosen that leads to the smallest total once the next requests have theirs. As the plan is made ahead of time,
+a node that is too small may be enlarged.
+
+Source: the many-core patent (CN, 2023), resource pool, of which it gives the name only (docs/references.md).
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 LOOK_AHEAD = 4
-"""Requests of the context: more gain little on networks and lose as much elsewhere (bench/heuristics.py)."""
+"""Requests looked ahead: more gain little on networks and lose as much elsewhere (bench/heuristics.py)."""
 MAX_COMBINATIONS = 32
-"""Combinations that are kept."""
+"""Combinations kept."""
 MAX_PLACEMENTS = 80_000
-"""Requests in one combination each: of large problems fewer combinations are kept."""
+"""Placements in all, one request in one combination each: large problems keep fewer combinations."""
 
 
 def context_pool(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
     """The nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is the
-    sum of the nodes' sizes, and so never above naive's."""
+    sum of the nodes' sizes, and so at most naive's."""
     return nodes_in_a_row(problem, context_pool_nodes(problem, context))
 
 
 def context_pool_nodes(problem: Problem, context: int = LOOK_AHEAD, width: int | None = None) -> PoolNodes:
-    """Buffers in the order in which they are first alive, each in a free node, made larger where it is too
-    small, or in a new one: whatever leads to the fewest bytes in all nodes once the ``context`` buffers
-    after it have theirs, and of these to the fewest bytes that lie idle in nodes that are in use."""
+    """Buffers by start of lifetime, each in a free node, enlarged where it is too small, or in a new one: the
+    choice that leads to the fewest bytes in all nodes once the next ``context`` buffers have theirs, then to
+    the fewest unused bytes in nodes that are in use."""
     order = requests(problem)
     few = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // max(1, len(order)))) if width is None else width
     chosen = look_ahead(order, _NodePool((), ()), _options, _after, context, few)
@@ -46,27 +47,27 @@ def context_pool_nodes(problem: Problem, context: int = LOOK_AHEAD, width: int |
 
 
 class _NodePool(NamedTuple):
-    """The size of each node in bytes, and from when on it is free."""
+    """The size of each node in bytes, and the position from which it is free."""
 
     sizes: tuple[int, ...]
     free_from: tuple[int, ...]
 
 
 def _options(pool: _NodePool, request: AllocationRequest) -> list[WeighedPlace[int]]:
-    """One of each size of free nodes, and a new one: the bytes of all nodes, and those that lie idle in
-    it."""
+    """One free node of each size, and a new one, with the bytes of all nodes and the unused bytes of the
+    node."""
     size, total = request.size, sum(pool.sizes)
     found: list[WeighedPlace[int]] = []
     seen: set[int] = set()
-    for node, (room, free_from) in enumerate(zip(pool.sizes, pool.free_from, strict=True)):
-        if free_from <= request.start and room not in seen:
-            seen.add(room)
-            found.append((total + max(0, size - room), max(0, room - size), node))
+    for node, (node_size, free_from) in enumerate(zip(pool.sizes, pool.free_from, strict=True)):
+        if free_from <= request.start and node_size not in seen:
+            seen.add(node_size)
+            found.append((total + max(0, size - node_size), max(0, node_size - size), node))
     found.append((total + size, 0, len(pool.sizes)))
     return found
 
 
 def _after(pool: _NodePool, request: AllocationRequest, node: int) -> _NodePool:
-    room = max(request.size, *pool.sizes[node : node + 1], 0)
-    sizes = (*pool.sizes[:node], room, *pool.sizes[node + 1 :])
+    node_size = max(request.size, *pool.sizes[node : node + 1], 0)
+    sizes = (*pool.sizes[:node], node_size, *pool.sizes[node + 1 :])
     return _NodePool(sizes, (*pool.free_from[:node], request.stop, *pool.free_from[node + 1 :]))

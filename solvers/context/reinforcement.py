@@ -1,11 +1,11 @@
-"""S3's reinforcement learning member: a linear policy that plays ``PackingEnvironment``, trained on the
-problem itself.
+"""Reinforcement learning: a linear policy in ``PackingEnvironment``, trained on the problem itself.
 
 A policy scores every place by a weighted sum of its features and takes the best. It is improved by the
-cross-entropy method: weights are drawn from a normal distribution, which moves towards those whose episodes
-came out best. After Rubinstein, "The Cross-Entropy Method for Combinatorial and Continuous Optimization",
-1999, with the noise that keeps it from settling too soon of Szita and Lorincz, "Learning Tetris Using the
-Noisy Cross-Entropy Method", 2006.
+cross-entropy method: weights are drawn from a normal distribution, whose mean moves towards those with the
+best episodes. After Rubinstein, "The Cross-Entropy Method for Combinatorial and Continuous Optimization",
+1999, with the noise of Szita and Lorincz, "Learning Tetris Using the Noisy Cross-Entropy Method", 2006.
+
+Source: the many-core patent (CN, 2023), reinforcement learning (docs/references.md).
 """
 
 from __future__ import annotations
@@ -26,30 +26,33 @@ if TYPE_CHECKING:
     Weights = npt.NDArray[np.float64]
 
 INITIAL_WEIGHTS = (-0.37, -0.01, -9.09, -2.30, 2.52, 0.12, -2.46, -3.16)
-"""Of each of ``FEATURES``: what ``python -m bench.train_context_rl --rounds 40 --seed 0`` learned on
-random problems, 2026-11-21. Mean gap on the training set 12.0 %, on the feed-forward networks of the zoo,
-which are not in it, 0.4 %."""
+"""The initial weight of each of ``FEATURES``: what ``python -m bench.train_context_rl --rounds 40 --seed 0``
+learned on random problems, 2026-11-21. Mean gap on the training set 12.0 %, on the feed-forward networks of
+the zoo, which are not in it, 0.4 %."""
 EPISODES = 200
 """Where no limit is given."""
 MAX_PLACEMENTS = 20_000
-"""Where no limit is given, there are fewer episodes than that if they would place more buffers."""
+"""Where no limit is given, episodes are reduced so that they place at most so many buffers."""
 POPULATION = 16
+"""Policies drawn between two updates."""
 ELITE = 4
+"""The best of them, to which the mean moves."""
 INITIAL_SPREAD = 1.0
-"""Standard deviation of each weight at first, and ``MIN_SPREAD`` the least that it comes down to."""
+"""Standard deviation of each weight at first."""
 MIN_SPREAD = 0.1
+"""Added to it at every update, so that the search does not settle too soon."""
 
 
 def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
     """The plan of the best episode within ``limits``, whose nodes are episodes; the same for the same seed
     and nodes.
 
-    Stops at the proven bound, or within the problem's capacity. Guarantee: never above the peak of the
+    Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
     initial policy, whose episode is the first.
     """
     environment = PackingEnvironment(problem)
     run = Anytime(problem, limits, report, play(environment, np.array(INITIAL_WEIGHTS)))
-    run.board.stage("learning")
+    run.progress.stage("learning")
     policies = CrossEntropy(INITIAL_WEIGHTS, limits.seed)
     most = min(EPISODES, MAX_PLACEMENTS // max(1, len(environment.requests)))
     while not run.done(most):
@@ -72,11 +75,11 @@ class CrossEntropy:
         self._tried: list[tuple[float, Weights]] = []
 
     def draw(self) -> Weights:
-        """Weights to be tried."""
+        """Weights to try."""
         return self.mean + self._spread * self._random.standard_normal(len(self.mean))
 
     def learn(self, weights: Weights, cost: float) -> None:
-        """What came of them."""
+        """Record the cost of ``weights``; update after every ``POPULATION`` of them."""
         self._tried.append((cost, weights))
         if len(self._tried) == POPULATION:
             self._tried.sort(key=lambda tried: tried[0])
@@ -86,7 +89,7 @@ class CrossEntropy:
 
 
 def play(environment: PackingEnvironment, weights: Weights) -> Plan:
-    """The plan of an episode in which the place with the highest score is taken each time (of equals the
+    """The plan of an episode in which the place with the highest score is always taken (of equal ones the
     lowest)."""
     observation, info = environment.reset()
     while info["plan"] is None:

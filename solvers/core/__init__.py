@@ -1,1 +1,1 @@
-"""What all packers share: lowest fit, conflicts, bounds, limits, preprocessing."""
+"""Shared parts of all planners: lowest fit, conflicts, bounds, limits, preprocessing."""

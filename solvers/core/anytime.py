@@ -1,5 +1,4 @@
-"""What planners that improve a plan step by step have in common: when to stop, what is told, what is
-proven."""
+"""Common parts of planners that improve a plan step by step: when to stop, what is reported and proven."""
 
 from __future__ import annotations
 
@@ -11,55 +10,57 @@ from solvers.core.outcome import Limits, Outcome, Report
 
 
 class Anytime:
-    """The best plan so far. It is good enough at the proven bound, or within the problem's capacity."""
+    """The best plan so far, beginning with ``first``; its bound and certificate."""
 
     def __init__(self, problem: Problem, limits: Limits, report: Report | None, first: Plan) -> None:
         self.problem, self.limits = problem, limits
         self.plan, self.peak = first, first.peak(problem)
         self.nodes = 0
-        self.board = Incumbent(report)
-        self.board.found(self.peak)
+        self.progress = Incumbent(report)
+        self.progress.found(self.peak)
         self.certificate: Certificate = best_bound(problem, self.peak)
         self.bound = self.certificate.bytes or 0
-        self.board.raise_bound(self.bound)
+        self.progress.raise_bound(self.bound)
 
     @property
     def limited(self) -> bool:
-        """Whether the user said when to stop."""
+        """Whether the user gave a limit."""
         return self.limits.nodes is not None or self.limits.seconds is not None
 
     @property
     def good_enough(self) -> bool:
+        """Whether the plan reaches the bound, or is within the problem's capacity."""
         return self.peak <= max(self.bound, self.problem.capacity or 0)
 
     @property
-    def late(self) -> bool:
-        """Whether the seconds are over."""
-        return self.limits.left(self.board.began) == 0.0
+    def out_of_time(self) -> bool:
+        """Whether the limit in seconds is reached."""
+        return self.limits.left(self.progress.began) == 0.0
 
     def done(self, most: int) -> bool:
-        """Whether to stop: the plan is good enough, or the limits are reached (``most`` nodes where there
-        are none)."""
+        """Whether to stop: the plan is good enough, or the limits are reached (``most`` nodes if there are
+        none)."""
         nodes = self.limits.nodes if self.limited else most
-        return self.good_enough or self.late or (nodes is not None and self.nodes >= nodes)
+        return self.good_enough or self.out_of_time or (nodes is not None and self.nodes >= nodes)
 
     def offer(self, plan: Plan) -> None:
-        """Keeps ``plan`` if its peak is lower."""
+        """Keep ``plan`` if its peak is lower."""
         peak = plan.peak(self.problem)
         if peak < self.peak:
             self.plan, self.peak = plan, peak
-            self.board.found(peak)
+            self.progress.found(peak)
 
     def outcome(self, proof: str = "") -> Outcome:
-        """``proof`` is said where nothing is proven."""
-        status = self._status()
+        """The answer; ``proof`` is its text where nothing is proven."""
+        status = status_of(self.problem, self.peak, self.bound)
         if status in ("optimal", "infeasible"):
             proof = rests_on(self.certificate)
-        points = tuple(self.board.points)
+        points = tuple(self.progress.points)
         return Outcome(status, self.plan, self.bound, self.nodes, proof, (), self.certificate, points)
 
-    def _status(self) -> Status:
-        capacity = self.problem.capacity
-        if capacity is not None and self.peak > capacity:
-            return "infeasible" if self.bound > capacity else "unknown"
-        return "optimal" if self.peak == self.bound else "feasible"
+
+def status_of(problem: Problem, peak: int, bound: int) -> Status:
+    """The status of a plan with this ``peak``, given a proven ``bound`` (both in bytes)."""
+    if problem.capacity is not None and peak > problem.capacity:
+        return "infeasible" if bound > problem.capacity else "unknown"
+    return "optimal" if peak == bound else "feasible"

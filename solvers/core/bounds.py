@@ -1,4 +1,4 @@
-"""Lower bounds on the peak of any plan that need no more than a sweep over time."""
+"""Lower bounds on the peak of any plan, by a sweep over time."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def largest_live_set(problem: Problem, unit: int = 1) -> LiveSet:
 
 
 def rigid_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """Indices of buffers that share one offset, by groups of colocated buffers joined where they meet;
-    only groups of two or more, each ascending."""
+    """Groups of buffers (by index, ascending) that must share one offset: colocated groups, joined where they
+    have a buffer in common. Only groups of two or more."""
     index = {b.name: i for i, b in enumerate(problem.buffers)}
     leader: dict[int, int] = {}
 
@@ -61,12 +61,13 @@ class _Span:
     stop: int
     whole: int
     """Bytes rounded up to the unit."""
-    spare: int
+    padding: int
+    """Bytes added by that."""
     name: str
 
 
 def _spans(problem: Problem, unit: int) -> Iterator[_Span]:
-    """When each buffer is alive; of a rigid group at any time only its largest live member."""
+    """When each buffer is alive; of a rigid group, at any time, only its largest live member."""
     groups = rigid_groups(problem)
     grouped = {i for group in groups for i in group}
     for i, buffer in enumerate(problem.buffers):
@@ -93,21 +94,22 @@ def _span(interval: Interval, buffer: Buffer, unit: int) -> _Span:
 
 
 def _heaviest(spans: list[_Span]) -> tuple[int, int]:
-    """The largest sum of whole bytes less the largest spare, and the first position that has it."""
+    """The largest sum of whole bytes less the largest padding, and the first position that has it: only the
+    topmost buffer needs no padding."""
     spans.sort(key=lambda s: (s.start, s.stop))
     most, where, total = 0, spans[0].start, 0
     ends: list[tuple[int, int]] = []
-    spares: list[tuple[int, int]] = []
+    paddings: list[tuple[int, int]] = []
     for number, span in enumerate(spans):
         while ends and ends[0][0] <= span.start:
             total -= heappop(ends)[1]
         total += span.whole
         heappush(ends, (span.stop, span.whole))
-        heappush(spares, (-span.spare, span.stop))
+        heappush(paddings, (-span.padding, span.stop))
         if number + 1 < len(spans) and spans[number + 1].start == span.start:
             continue
-        while spares[0][1] <= span.start:
-            heappop(spares)
-        if total + spares[0][0] > most:
-            most, where = total + spares[0][0], span.start
+        while paddings[0][1] <= span.start:
+            heappop(paddings)
+        if total + paddings[0][0] > most:
+            most, where = total + paddings[0][0], span.start
     return most, where

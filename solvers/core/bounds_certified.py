@@ -1,4 +1,4 @@
-"""The strongest bound that can be had without a search, with the certificate that it rests on."""
+"""The strongest lower bound available without a search, with its certificate."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
 
 MAX_PINS = 1500
-"""Pinned buffers of which every pair is looked at."""
+"""Pinned buffers, every pair of which is checked."""
 MAX_LIVE_SETS = 2000
-"""Live sets of which the gaps are looked at, the fullest first."""
+"""Live sets whose gaps are examined, the largest first."""
 MAX_SUM_BITS = 1 << 20
-"""Longest list of sums of sizes, in bits."""
+"""Length of the bit set of sums of sizes."""
 MAX_BUFFERS = 3000
-"""Buffers of which sums of sizes are listed."""
+"""Buffers of a problem whose sums of sizes are listed."""
 MAX_ALIGNMENTS = 12
+"""Alignments, the largest first, each of which gives a bound."""
 
 
 def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
     """The certificate with the highest bound, or one that shows that there is no plan at all.
 
-    ``upper`` is the peak of a plan, or the capacity: sums of sizes are followed no further than that.
+    ``upper`` is the peak of a plan, or the capacity: sums of sizes are listed only up to that.
     """
     clash = contradiction(problem)
     if clash is not None:
@@ -42,12 +43,12 @@ def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
 
 
 def _strength(certificate: LiveSet | Tallest | Regions) -> tuple[bool, int]:
-    """No plan at all beats every number; of equals the first, simplest kind is kept."""
+    """A sort key: "no plan at all" is stronger than every number."""
     return certificate.bytes is None, certificate.bytes or 0
 
 
 def tallest(problem: Problem) -> Tallest:
-    """The buffer that ends highest though it lies as low as its pin, memories and alignment leave it."""
+    """The buffer with the highest end if each lies as low as its pin, memories and alignment allow."""
     best = Tallest(0, problem.buffers[0].name if problem.buffers else "")
     for buffer in problem.buffers:
         end = lowest_end(problem, buffer)
@@ -59,23 +60,23 @@ def tallest(problem: Problem) -> Tallest:
 
 
 def lowest_end(problem: Problem, buffer: Buffer) -> int | None:
-    """The least end that ``buffer`` may have when it is alone; None where it may lie nowhere."""
+    """The lowest end that ``buffer`` can have when it is alone; None where it has no legal offset."""
     if not problem.memories and buffer.pinned is None:
         return buffer.bytes
-    rooms = problem.memories or (Memory("", 0, 1 << 200),)
+    memories = problem.memories or (Memory("", 0, 1 << 200),)
     if problem.memories and buffer.memories:
-        rooms = tuple(m for m in problem.memories if m.name in buffer.memories)
+        memories = tuple(m for m in problem.memories if m.name in buffer.memories)
     ends: list[int] = []
-    for room in rooms:
-        low = max(0, room.start)
+    for memory in memories:
+        low = max(0, memory.start)
         offset = -(-low // buffer.alignment) * buffer.alignment if buffer.pinned is None else buffer.pinned
-        good = offset >= low and offset % buffer.alignment == 0 and offset + buffer.bytes <= room.stop
+        good = offset >= low and offset % buffer.alignment == 0 and offset + buffer.bytes <= memory.stop
         ends += [offset + buffer.bytes] if good else []
     return min(ends, default=None)
 
 
 def contradiction(problem: Problem) -> Contradiction | None:
-    """Two buffers, or a chain of colocated ones, whose own constraints exclude each other."""
+    """Two buffers, or a chain of colocated ones, whose constraints contradict each other."""
     for group in rigid_groups(problem):
         chain = _broken_chain(problem, group)
         if chain:
@@ -102,7 +103,7 @@ def excluded(problem: Problem, a: Buffer, b: Buffer) -> bool:
 
 
 def _broken_chain(problem: Problem, group: Sequence[int]) -> tuple[str, ...]:
-    """Names from one buffer to another that cannot have its offset, each colocated with the next."""
+    """Names of a chain of colocated buffers whose first and last cannot have one offset; empty if none."""
     members = [problem.buffers[i] for i in group]
     for index, a in enumerate(members):
         for b in members[:index]:
@@ -113,7 +114,7 @@ def _broken_chain(problem: Problem, group: Sequence[int]) -> tuple[str, ...]:
 
 
 def _exclude(problem: Problem, a: Buffer, b: Buffer) -> bool:
-    """Whether two buffers may not have one offset: they share no byte, or no memory."""
+    """Whether two buffers cannot have one offset: they may share no byte, or no memory."""
     pairs = ((a.name, b.name), (b.name, a.name))
     apart = bool(problem.memories) and any(pair in problem.apart for pair in pairs)
     aliased = any(a.name in group and b.name in group for group in problem.colocated)
@@ -121,7 +122,7 @@ def _exclude(problem: Problem, a: Buffer, b: Buffer) -> bool:
 
 
 def _chain(problem: Problem, start: str, goal: str) -> tuple[str, ...]:
-    """The shortest chain of colocated names between two of one rigid group."""
+    """The shortest chain of colocated buffers between two of one rigid group."""
     known = {b.name for b in problem.buffers}
     before: dict[str, str] = {start: ""}
     queue = [start]
@@ -137,22 +138,22 @@ def _chain(problem: Problem, start: str, goal: str) -> tuple[str, ...]:
 
 
 def gap_bounds(problem: Problem) -> Iterator[Regions]:
-    """What the gaps between pinned buffers, or the several memories, leave to each live set."""
+    """Bounds from the gaps that pinned buffers, or separate memories, leave for each live set."""
     ordered = sorted(problem.memories, key=lambda m: m.start)
     if any(b.start < a.stop for a, b in pairwise(ordered)):
         return
     if not problem.memories and all(b.pinned is None for b in problem.buffers):
         return
-    rooms = ordered or [Memory("", 0, 1 << 200)]
+    memories = ordered or [Memory("", 0, 1 << 200)]
     for position, members in _live_sets(problem):
-        peak = _filled(problem, rooms, members)
+        peak = _least_peak(problem, memories, members)
         yield Regions(peak, position, tuple(b.name for b in members))
         if peak is None:
             return
 
 
 def _live_sets(problem: Problem) -> Iterable[tuple[int, list[Buffer]]]:
-    """The live sets at every position where one starts, largest first; no two members colocated."""
+    """The live sets at every position where a lifetime starts, largest first; no two members colocated."""
     group_of = {i: number for number, group in enumerate(rigid_groups(problem)) for i in group}
     events: list[tuple[int, bool, int]] = []
     for i, buffer in enumerate(problem.buffers):
@@ -179,7 +180,7 @@ def _starts_too(events: list[tuple[int, bool, int]], number: int, position: int)
 
 
 def _one_each(problem: Problem, live: Iterable[int], group_of: dict[int, int]) -> list[Buffer]:
-    """The live buffers, of each rigid group a pinned member or else the largest."""
+    """The live buffers; of each rigid group only a pinned member, or else the largest."""
     best: dict[int, Buffer] = {}
     for i in sorted(live):
         buffer, group = problem.buffers[i], group_of.get(i, -1 - i)
@@ -193,17 +194,18 @@ def _rank(buffer: Buffer) -> tuple[bool, int]:
     return buffer.pinned is not None, buffer.bytes
 
 
-def _filled(problem: Problem, rooms: Sequence[Memory], members: Sequence[Buffer]) -> int | None:
-    """The least peak of a live set whose loose buffers fill the gaps, each with the best sum of sizes."""
+def _least_peak(problem: Problem, memories: Sequence[Memory], members: Sequence[Buffer]) -> int | None:
+    """A lower bound of a live set's peak: unpinned buffers fill each gap with the best sum of sizes; None
+    where they do not fit."""
     pinned = sorted((b.pinned, b.bytes) for b in members if b.pinned is not None)
     loose = [b for b in members if b.pinned is None]
     peak = max((low + size for low, size in pinned), default=0)
     missing = sum(b.bytes for b in loose)
-    for room in rooms:
-        sizes = [b.bytes for b in loose if not (problem.memories and b.memories) or room.name in b.memories]
-        bottom = max(0, room.start)
-        for low, size in [*pinned, (room.stop, 0)]:
-            length = min(low, room.stop) - bottom
+    for memory in memories:
+        sizes = [b.bytes for b in loose if not (problem.memories and b.memories) or memory.name in b.memories]
+        bottom = max(0, memory.start)
+        for low, size in [*pinned, (memory.stop, 0)]:
+            length = min(low, memory.stop) - bottom
             if missing and length > 0:
                 best = largest_sum(sizes, length)
                 if best >= missing:
@@ -213,18 +215,19 @@ def _filled(problem: Problem, rooms: Sequence[Memory], members: Sequence[Buffer]
     return None if missing else peak
 
 
-def largest_sum(sizes: Sequence[int], room: int) -> int:
-    """The largest sum of some of ``sizes`` that is at most ``room``, or a bound on it where it is costly."""
+def largest_sum(sizes: Sequence[int], space: int) -> int:
+    """The largest sum of some of ``sizes`` that is at most ``space``, or an upper bound where that is
+    costly."""
     total = sum(sizes)
-    if total <= room:
+    if total <= space:
         return total
     unit = gcd(*sizes)
-    if room // unit > MAX_SUM_BITS // 8:
-        return room // unit * unit
-    mask = (1 << (room // unit + 1)) - 1
+    if space // unit > MAX_SUM_BITS // 8:
+        return space // unit * unit
+    mask = (1 << (space // unit + 1)) - 1
     sums = 1
     for size in sizes:
-        if size <= room:
+        if size <= space:
             sums |= (sums << (size // unit)) & mask
     return (sums.bit_length() - 1) * unit
 
@@ -232,9 +235,10 @@ def largest_sum(sizes: Sequence[int], room: int) -> int:
 def next_sum(
     problem: Problem, floor: LiveSet | Tallest | Regions, upper: int | None = None
 ) -> Reachable | None:
-    """The first sum of sizes, from ``floor``'s bound up, that a peak can be; None where that says no more.
+    """The lowest possible peak from ``floor``'s bound up, as a sum of sizes; None where that is no
+    improvement.
 
-    A plan whose buffers are slid down rests on 0 or on pins, so its peak is such a sum.
+    In a plan whose buffers lie as low as possible all rest on 0 or on pins, so its peak is such a sum.
     """
     low = floor.bytes or 0
     sizes = [b.bytes for b in problem.buffers if b.bytes]
@@ -255,7 +259,7 @@ def next_sum(
 
 
 def _sum_rule(problem: Problem, sizes: Sequence[int]) -> tuple[int, int] | None:
-    """The unit of all sums, and what sizes are rounded up to; None where the argument does not hold."""
+    """The unit of all sums, and what sizes are rounded up to; None where peaks are no sums of sizes."""
     pins = [b.pinned for b in problem.buffers if b.pinned is not None]
     unit = gcd(*sizes, *pins)
     if problem.memories or not unit:
@@ -270,7 +274,7 @@ def _sum_rule(problem: Problem, sizes: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _sums(problem: Problem, unit: int, round_to: int, top: int) -> int:
-    """Bit ``i``: a buffer may start at ``i * unit``, on some of the others."""
+    """A bit set: bit ``i`` is set if a buffer may start at ``i * unit``, on top of some of the others."""
     mask = (1 << (top // unit + 1)) - 1
     pins = {b.pinned for b in problem.buffers if b.pinned is not None}
     sums = 1

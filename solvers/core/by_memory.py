@@ -1,4 +1,4 @@
-"""Cores with memories of their own: as many plain problems as there are memories, each planned alone."""
+"""Split a problem with several memories into one plain problem for each, where nothing joins them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from solvers.core.preprocess import highest_end, legal_offsets
 
 @dataclass(frozen=True, slots=True)
 class MemoryPart:
-    """What of a problem lies in ``memory``, as a plain problem whose offset 0 is byte ``base`` of the
+    """The part of a problem in ``memory``, as a plain problem whose offset 0 is byte ``base`` of the
     whole."""
 
     memory: Memory
     base: int
-    room: int
-    """Bytes from ``base`` to the end of the memory or to the whole's capacity; negative where it is not
-    reached."""
+    space: int
+    """Bytes from ``base`` to the end of the memory or to the whole's capacity; negative where ``base`` lies
+    beyond that."""
     problem: Problem
 
 
 def by_memory(problem: Problem) -> list[MemoryPart] | None:
     """The plain problem of each memory that has buffers, in the order of the memories; None where a buffer
-    may lie in several, or where anything else than memories constrains the offsets.
+    may be in several, or where there are other constraints.
 
     A part begins at the first byte that is aligned for all of its buffers, so that aligned offsets in it are
-    aligned in the whole. Buffers of no bytes are in no part.
+    aligned in the whole. Empty buffers are in no part.
     """
     if not problem.memories or not replace(problem, memories=()).plain:
         return None
@@ -50,32 +50,31 @@ def by_memory(problem: Problem) -> list[MemoryPart] | None:
 
 def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> MemoryPart:
     base = align(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
-    room = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
-    return MemoryPart(memory, base, room, Problem(tuple(buffers), max(0, room)))
+    space = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
+    return MemoryPart(memory, base, space, Problem(tuple(buffers), max(0, space)))
 
 
 def pack_by_memory(problem: Problem, parts: list[MemoryPart], pack: Callable[[Problem], Plan]) -> Plan:
-    """Every part planned by ``pack``, a packer of plain problems. Raises MemoryOverflow where a plan does
-    not fit."""
+    """Plan every part with ``pack``, a packer of plain problems. Raises MemoryOverflow where a plan does not
+    fit."""
     return _joined(problem, [(part, pack(part.problem)) for part in parts])
 
 
 def _joined(problem: Problem, plans: list[tuple[MemoryPart, Plan]]) -> Plan:
     offsets: dict[str, int] = {}
     for part, plan in plans:
-        beyond = plan.peak(part.problem) - part.room
+        beyond = plan.peak(part.problem) - part.space
         if beyond > 0:
             raise MemoryOverflow(f"the plan for memory {part.memory.name!r} ends {beyond:,} B beyond it")
         offsets.update({name: part.base + offset for name, offset in plan.offsets.items()})
     for buffer in problem.buffers:
         if not buffer.bytes:
-            offsets[buffer.name] = _somewhere(problem, buffer)
+            offsets[buffer.name] = _offset_of_empty(problem, buffer)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 
-def _somewhere(problem: Problem, empty: Buffer) -> int:
-    """The lowest offset that a buffer of no bytes may have: one at a border is in the first memory listed
-    there."""
+def _offset_of_empty(problem: Problem, empty: Buffer) -> int:
+    """The lowest legal offset of an empty buffer; at a border it belongs to the memory listed first."""
     limit = highest_end(problem) if problem.capacity is None else problem.capacity
     for ranges in legal_offsets(problem, empty, limit).values():
         for low, high in ranges:
@@ -91,33 +90,35 @@ def search_by_memory(
     limits: Limits,
     report: Report | None,
 ) -> Outcome:
-    """The same for a packer with limits that always has a plan; every part that is left has an equal share
-    of them. A plan that does not fit its memory leaves it unknown whether there is one."""
-    board = Incumbent(report)
+    """The same for a packer with limits, of which every remaining part gets an equal share.
+
+    ``search`` must always return a plan. The status is unknown where one does not fit its memory.
+    """
+    progress = Incumbent(report)
     certificate = best_bound(problem, problem.capacity)
     bound = certificate.bytes or 0
-    board.raise_bound(bound)
+    progress.raise_bound(bound)
     if excludes(certificate, problem.capacity):
-        points = tuple(board.points)
+        points = tuple(progress.points)
         return Outcome("infeasible", None, bound, 0, rests_on(certificate), (), certificate, points)
     plans: list[tuple[MemoryPart, Plan]] = []
     nodes = 0
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
-        own = _share(limits, board.left(limits), nodes, len(parts) - number)
-        outcome = search(part.problem, own, _raised(board, part, plans) if last else None)
+        own = _share(limits, progress.left(limits), nodes, len(parts) - number)
+        outcome = search(part.problem, own, _last_part_report(progress, part, plans) if last else None)
         nodes += outcome.nodes
         assert outcome.plan is not None
         plans.append((part, outcome.plan))
     try:
         plan = _joined(problem, plans)
     except MemoryOverflow as overflow:
-        points = tuple(board.points)
+        points = tuple(progress.points)
         return Outcome("unknown", Plan({}), bound, nodes, str(overflow), (), certificate, points)
-    board.found(plan.peak(problem))
+    progress.found(plan.peak(problem))
     status: Status = "optimal" if plan.peak(problem) == bound else "feasible"
     proof = rests_on(certificate) if status == "optimal" else "a plan that fits"
-    return Outcome(status, plan, bound, nodes, proof, (), certificate, tuple(board.points))
+    return Outcome(status, plan, bound, nodes, proof, (), certificate, tuple(progress.points))
 
 
 def _share(limits: Limits, seconds: float | None, nodes: int, parts: int) -> Limits:
@@ -125,15 +126,14 @@ def _share(limits: Limits, seconds: float | None, nodes: int, parts: int) -> Lim
     return replace(limits, seconds=None if seconds is None else seconds / parts, nodes=left)
 
 
-def _raised(board: Incumbent, part: MemoryPart, plans: list[tuple[MemoryPart, Plan]]) -> Report:
-    """What the last part's packer reports, as a peak of the whole; the bound of the whole is known
-    already."""
-    fit = all(plan.peak(other.problem) <= other.room for other, plan in plans)
+def _last_part_report(progress: Incumbent, part: MemoryPart, plans: list[tuple[MemoryPart, Plan]]) -> Report:
+    """A report for the last part's packer, of its peak as one of the whole."""
+    fit = all(plan.peak(other.problem) <= other.space for other, plan in plans)
     others = max((other.base + plan.peak(other.problem) for other, plan in plans), default=0)
 
-    def tell(progress: Progress) -> None:
-        board.stage(progress.stage)
-        if fit and progress.peak is not None and progress.peak <= part.room:
-            board.found(max(others, part.base + progress.peak))
+    def report(news: Progress) -> None:
+        progress.stage(news.stage)
+        if fit and news.peak is not None and news.peak <= part.space:
+            progress.found(max(others, part.base + news.peak))
 
-    return tell
+    return report

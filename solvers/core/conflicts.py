@@ -1,4 +1,4 @@
-"""Who is alive together with whom, for planners that ask often: every pair at once, by a sweep in numpy."""
+"""All pairs of buffers that are alive together, by a sweep in numpy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solvers.core.first_fit import Ints
 
 
 def conflict_counts(problem: Problem) -> list[int]:
-    """With how many others each buffer is alive at some position; buffers of no bytes count for nothing."""
+    """The number of other buffers alive together with each at some position; empty buffers do not count."""
     starts, stops, owners = _rows(problem)
     count = len(problem.buffers)
     if len(np.unique(owners)) == len(owners):
@@ -20,24 +20,24 @@ def conflict_counts(problem: Problem) -> list[int]:
         spans.setdefault(owner, []).append(row)
     found = [0] * count
     for owner, own in spans.items():
-        meets = np.zeros(count, dtype=bool)
+        overlaps = np.zeros(count, dtype=bool)
         for row in own:
-            meets[owners[(starts < stops[row]) & (stops > starts[row])]] = True
-        found[owner] = int(np.count_nonzero(meets)) - 1
+            overlaps[owners[(starts < stops[row]) & (stops > starts[row])]] = True
+        found[owner] = int(np.count_nonzero(overlaps)) - 1
     return found
 
 
 def neighbours(problem: Problem, most_pairs: int) -> list[Ints] | None:
-    """For each buffer the ascending indices of those that are alive at some position with it; buffers of
-    no bytes are nobody's. None where intervals meet in more than ``most_pairs`` pairs."""
+    """For each buffer the ascending indices of those alive together with it at some position, without empty
+    buffers. None where intervals overlap in more than ``most_pairs`` pairs."""
     starts, stops, owners = _rows(problem)
     rows = np.arange(len(starts))
-    meets = np.searchsorted(starts, stops, side="left") - rows - 1
-    total = int(meets.sum())
+    overlaps = np.searchsorted(starts, stops, side="left") - rows - 1
+    total = int(overlaps.sum())
     if total > most_pairs:
         return None
-    first = np.repeat(rows, meets)
-    before = np.repeat(np.cumsum(meets) - meets, meets)
+    first = np.repeat(rows, overlaps)
+    before = np.repeat(np.cumsum(overlaps) - overlaps, overlaps)
     second = first + 1 + np.arange(total) - before
     a, b = owners[first], owners[second]
     count = len(problem.buffers)
@@ -47,7 +47,7 @@ def neighbours(problem: Problem, most_pairs: int) -> list[Ints] | None:
 
 
 def _rows(problem: Problem) -> tuple[Ints, Ints, Ints]:
-    """Lifetime intervals by rising start: ranks of their starts and stops, and whose they are."""
+    """Lifetime intervals by rising start: ranks of their starts and stops, and their buffers."""
     rows = [(s.start, s.stop, i) for i, b in enumerate(problem.buffers) if b.bytes for s in merged(b.live)]
     rows.sort()
     edges = sorted({edge for start, stop, _ in rows for edge in (start, stop)})

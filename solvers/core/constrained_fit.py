@@ -1,7 +1,7 @@
-"""Lowest fit with every kind of constraint: where offsets are more than lifetimes and alignment allow.
+"""Lowest fit with every kind of constraint.
 
-Groups of colocated buffers are placed one by one, pinned ones first, each at its lowest legal offset
-that collides with nothing. Where one finds no place, it is moved to the front and all is begun again.
+Groups of colocated buffers are placed one by one, pinned ones first, each at its lowest legal offset that
+collides with nothing. Where a group has no such offset, it is moved to the front and placement restarts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from solvers.core.bounds_certified import contradiction, excluded
 from solvers.core.preprocess import highest_end, legal_offsets, rigid
 
 RESTARTS = 30
+"""Placements tried for each order, each with one more group moved to the front."""
 MAX_BUFFERS = 5000
-"""Every pair is looked at once; beyond this that takes too long."""
+"""Largest problem tried: every pair is examined once."""
 Key = Callable[[tuple[Buffer, ...]], tuple[int, ...]]
 GROUP_ORDERS: tuple[Key, ...] = (
     lambda group: (-max(b.bytes for b in group),),
@@ -29,13 +30,14 @@ GROUP_ORDERS: tuple[Key, ...] = (
 
 @dataclass
 class _ConflictTable:
-    """What groups are, where they may lie, and which of them meet; the same for every order."""
+    """Groups of colocated buffers, their legal offsets, and which of them conflict; the same for every
+    order."""
 
     problem: Problem
     groups: list[tuple[Buffer, ...]] = field(init=False)
     rivals: list[set[int]] = field(init=False)
     apart: list[set[int]] = field(init=False)
-    homes: list[dict[str, list[tuple[int, int, int]]]] = field(init=False)
+    ranges_of: list[dict[str, list[tuple[int, int, int]]]] = field(init=False)
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -52,9 +54,9 @@ class _ConflictTable:
                     table[group_of[one]].add(group_of[other])
                     table[group_of[other]].add(group_of[one])
         limit = highest_end(problem) if problem.capacity is None else problem.capacity
-        self.homes = []
+        self.ranges_of = []
         for group in self.groups:
-            self.homes.append({b.name: _ranges(problem, b, limit) for b in group})
+            self.ranges_of.append({b.name: _ranges(problem, b, limit) for b in group})
 
 
 def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
@@ -75,7 +77,7 @@ def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
 def in_order(problem: Problem, key: Callable[[Buffer], int], restarts: int = RESTARTS) -> Plan | None:
     """A plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
 
-    Where the capacity is in the way it is left aside.
+    Where none is within the capacity, one without regard to it.
     """
     if contradiction(problem) is not None:
         return None
@@ -115,18 +117,22 @@ def _lowest(table: _ConflictTable, group: int, placed: dict[int, int]) -> int | 
     step = lcm(*(b.alignment for b in members))
     blocked = sorted(_blocked(table, group, placed))
     best: int | None = None
-    for low, high in _common(table.homes[group]):
+    for low, high in _common(table.ranges_of[group]):
         offset = -(-low // step) * step
         for start, stop in blocked:
             if start <= offset < stop:
                 offset = -(-stop // step) * step
-        if offset <= high and (best is None or offset < best) and _homes_differ(table, group, offset, placed):
+        if (
+            offset <= high
+            and (best is None or offset < best)
+            and _memories_differ(table, group, offset, placed)
+        ):
             best = offset
     return best
 
 
 def _blocked(table: _ConflictTable, group: int, placed: dict[int, int]) -> Iterable[tuple[int, int]]:
-    """Ranges of offsets ``[start, stop)`` at which a member would meet a placed buffer."""
+    """Ranges of offsets ``[start, stop)`` at which a member would overlap a placed buffer."""
     for rival in table.rivals[group]:
         if rival not in placed:
             continue
@@ -137,22 +143,22 @@ def _blocked(table: _ConflictTable, group: int, placed: dict[int, int]) -> Itera
                     yield at - a.bytes + 1, at + b.bytes
 
 
-def _homes_differ(table: _ConflictTable, group: int, offset: int, placed: dict[int, int]) -> bool:
+def _memories_differ(table: _ConflictTable, group: int, offset: int, placed: dict[int, int]) -> bool:
     if not table.apart[group] or not table.problem.memories:
         return True
     pairs = {frozenset(pair) for pair in table.problem.apart}
     for other in table.apart[group] & placed.keys():
         for a in table.groups[group]:
             for b in table.groups[other]:
-                same = _home(table.homes[group][a.name], offset) == _home(
-                    table.homes[other][b.name], placed[other]
+                same = _memory_at(table.ranges_of[group][a.name], offset) == _memory_at(
+                    table.ranges_of[other][b.name], placed[other]
                 )
                 if same and frozenset((a.name, b.name)) in pairs:
                     return False
     return True
 
 
-def _home(ranges: list[tuple[int, int, int]], offset: int) -> int:
+def _memory_at(ranges: list[tuple[int, int, int]], offset: int) -> int:
     return next(memory for low, high, memory in ranges if low <= offset <= high)
 
 
@@ -161,21 +167,21 @@ def _ranges(problem: Problem, buffer: Buffer, limit: int) -> list[tuple[int, int
     return sorted((low, high, memory) for memory, ranges in found.items() for low, high in ranges)
 
 
-def _common(homes: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int, int]]:
-    """The ranges that all members of a group may start in."""
+def _common(ranges_of: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int, int]]:
+    """The ranges of offsets that all members of a group may have."""
     common: list[tuple[int, int]] | None = None
-    for ranges in homes.values():
+    for ranges in ranges_of.values():
         own = [(low, high) for low, high, _ in ranges]
         if common is None:
             common = own
         else:
-            meets = ((max(a, c), min(b, d)) for a, b in common for c, d in own)
-            common = sorted((low, high) for low, high in meets if low <= high)
+            cuts = ((max(a, c), min(b, d)) for a, b in common for c, d in own)
+            common = sorted((low, high) for low, high in cuts if low <= high)
     return common or []
 
 
 def _live_pairs(groups: list[tuple[Buffer, ...]]) -> Iterable[tuple[int, int]]:
-    """Pairs of groups of which some members are alive together."""
+    """Pairs of groups with members that are alive together."""
     spans = [(i, g) for g, group in enumerate(groups) for b in group if b.bytes for i in b.live if len(i)]
     events: list[tuple[int, bool, int, int]] = []
     for key, (interval, g) in enumerate(spans):

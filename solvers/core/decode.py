@@ -1,5 +1,4 @@
-"""From an order of buffers to a plan, often: each at its lowest fit, or in its smallest gap, without
-numpy."""
+"""From an order of buffers to a plan, quickly: each buffer at its lowest fit or in its smallest gap."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ Spans = list[tuple[int, int]]
 
 
 class Decoder:
-    """The buffers of a problem that have bytes and are alive at some time, and who is alive together with
-    whom."""
+    """The non-empty buffers of a problem (``solid``), and which are alive together (``near``)."""
 
     def __init__(self, problem: Problem, near: Sequence[Sequence[int]]) -> None:
         self.problem, self.near = problem, near
@@ -26,8 +24,8 @@ class Decoder:
         self.pairs = sum(map(len, near))
 
     def ends(self, order: Sequence[int], rule: Rule, most: int | None = None) -> list[int] | None:
-        """The end of every buffer (by index, in bytes) when those of ``order`` are placed in turn; None as
-        soon as one ends above ``most``."""
+        """The end of every buffer (by index, in bytes) if those of ``order`` are placed in turn; None as soon
+        as one ends above ``most``."""
         near, sizes, steps = self.near, self.sizes, self.steps
         ends = [0] * len(sizes)
         place = lowest if rule == "lowest fit" else tightest
@@ -40,20 +38,21 @@ class Decoder:
         return ends
 
     def plan(self, ends: Sequence[int]) -> Plan:
-        """Where the buffers start; at 0 those that were not placed."""
+        """The plan with these ends; buffers that were not placed are at 0."""
         return Plan(
             {b.name: max(0, end - b.bytes) for b, end in zip(self.problem.buffers, ends, strict=True)}
         )
 
 
 def decoder(problem: Problem, most_pairs: int) -> Decoder | None:
-    """None where more than ``most_pairs`` pairs of buffers are alive together."""
+    """The decoder of ``problem``; None where more than ``most_pairs`` pairs of buffers are alive together."""
     near = neighbours(problem, most_pairs)
     return None if near is None else Decoder(problem, [each.tolist() for each in near])
 
 
 def lowest(rivals: Spans, size: int, step: int) -> int:
-    """The lowest multiple of ``step`` from which ``size`` bytes meet none of ``rivals``, which are sorted."""
+    """The lowest multiple of ``step`` from which ``size`` bytes overlap none of ``rivals``, which are
+    sorted."""
     offset = 0
     for low, high in rivals:
         if low - offset >= size:
@@ -66,10 +65,10 @@ def lowest(rivals: Spans, size: int, step: int) -> int:
 def tightest(rivals: Spans, size: int, step: int) -> int:
     """The start of the smallest gap between sorted ``rivals`` that holds ``size`` bytes (the lowest of
     equals), or else the first multiple of ``step`` above them."""
-    offset, best, room = 0, -1, 0
+    offset, best, best_size = 0, -1, 0
     for low, high in rivals:
-        if low - offset >= size and (best < 0 or low - offset < room):
-            best, room = offset, low - offset
+        if low - offset >= size and (best < 0 or low - offset < best_size):
+            best, best_size = offset, low - offset
         if high > offset:
             offset = high if step == 1 else align(high, step)
     return best if best >= 0 else offset

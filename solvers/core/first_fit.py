@@ -1,6 +1,6 @@
-"""Algorithm 1 of the control-flow paper (S2): place buffers one by one, each at its lowest fit.
+"""Place buffers one by one, each at its lowest free offset (first fit), in a given order.
 
-The planners differ only in the order in which buffers are placed; ties keep execution order.
+Source: Wang et al. 2025, Algorithm 1 (docs/references.md).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ ORDERS: dict[str, Order] = {
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
 SEGMENT_STARTS = 128
-"""Fewest lifetimes that begin in one stretch of time."""
+"""Fewest lifetimes that begin in one segment of time."""
 MAX_SEGMENTS = 4
-"""A lifetime that meets more stretches than these is looked up among all."""
+"""A lifetime that spans more segments than these is searched among all."""
 Ints = npt.NDArray[np.int64]
 
 
 def first_fit(problem: Problem, key: Order) -> Plan:
     """Offsets (bytes) for ``problem``, buffers placed by ascending ``key``.
 
-    A buffer starts at offset 0 and slides up past every placed buffer that it conflicts with and
-    would collide with; the first gap that is large enough is the lowest fit.
+    Each buffer takes the lowest gap between placed buffers alive with it that holds it. Ties of ``key`` keep
+    execution order.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: key(problem.buffers[i]))
     placed = PlacedByTime(problem)
@@ -46,43 +46,44 @@ def first_fit(problem: Problem, key: Order) -> Plan:
 
 
 class PlacedByTime:
-    """Placed buffers, found by when they are alive: time is cut into stretches in which as many begin.
+    """Placed buffers, indexed by lifetime: time is cut into segments in which equally many lifetimes begin.
 
-    A stretch has a row for every lifetime interval that meets it, but for those that meet many stretches:
-    these have rows of their own. Positions are ranks, so that any integers may be times.
+    A segment has a row for every lifetime interval that overlaps it, except for those that overlap many
+    segments, which are kept separately. Positions are ranks, so any integers may be times.
     """
 
-    def __init__(self, problem: Problem, stretch: int | None = None) -> None:
+    def __init__(self, problem: Problem, segment_starts: int | None = None) -> None:
         lives = [merged(b.live) if b.bytes else () for b in problem.buffers]
         edges = sorted({edge for live in lives for i in live for edge in (i.start, i.stop)})
         rank = {edge: number for number, edge in enumerate(edges)}
         self.sizes = [b.bytes for b in problem.buffers]
         self.lives = [[(rank[i.start], rank[i.stop] - 1) for i in live] for live in lives]
         starts = sorted(start for live in self.lives for start, _ in live)
-        self.cuts = starts[:: stretch or self._stretch(starts)][1:]
+        self.cuts = starts[:: segment_starts or self._segment_starts(starts)][1:]
         large = sum(b.bytes + b.alignment for b in problem.buffers) >= 1 << 62
         kind: type = object if large else np.int64
         self.all, self.long = _Rows(kind), _Rows(kind)
         self.rows = [_Rows(kind) for _ in range(len(self.cuts) + 1)]
 
-    def _stretch(self, starts: list[int]) -> int:
-        """So many that nine lifetimes out of ten span two or three stretches."""
+    def _segment_starts(self, starts: list[int]) -> int:
+        """Lifetimes that begin in one segment, so that nine out of ten span two or three segments."""
         spans = [(start, stop) for live in self.lives for start, stop in live]
         begun = sorted(bisect_right(starts, stop) - bisect_right(starts, start) for start, stop in spans)
         return max(SEGMENT_STARTS, begun[len(begun) * 9 // 10] if begun else 0)
 
-    def _meets(self, start: int, stop: int) -> range:
+    def _segments(self, start: int, stop: int) -> range:
+        """The segments that positions ``start`` to ``stop`` overlap."""
         return range(bisect_right(self.cuts, start), bisect_right(self.cuts, stop) + 1)
 
     def rivals(self, index: int) -> tuple[Ints, Ints]:
-        """Lows and highs of the placed buffers that are alive at some position where ``index`` is."""
+        """First bytes and ends of the placed buffers that are alive together with buffer ``index``."""
         found: list[Ints] = []
         for start, stop in self.lives[index]:
-            meets = self._meets(start, stop)
-            if len(meets) > MAX_SEGMENTS:
+            spanned = self._segments(start, stop)
+            if len(spanned) > MAX_SEGMENTS:
                 found.append(self.all.within(start, stop))
             else:
-                found += [self.rows[at].within(start, stop) for at in meets]
+                found += [self.rows[at].within(start, stop) for at in spanned]
                 found.append(self.long.within(start, stop))
         if not found:
             return self.all.table[0, :0], self.all.table[1, :0]
@@ -90,12 +91,12 @@ class PlacedByTime:
         return table[0], table[1]
 
     def add(self, index: int, offset: int) -> None:
-        """Puts buffer ``index`` at ``offset``."""
+        """Record that buffer ``index`` is at ``offset``."""
         for start, stop in self.lives[index]:
             row = (offset, offset + self.sizes[index], start, stop)
             self.all.add(row)
-            meets = self._meets(start, stop)
-            for rows in [self.long] if len(meets) > MAX_SEGMENTS else [self.rows[at] for at in meets]:
+            spanned = self._segments(start, stop)
+            for rows in [self.long] if len(spanned) > MAX_SEGMENTS else [self.rows[at] for at in spanned]:
                 rows.add(row)
 
 
@@ -113,14 +114,14 @@ class _Rows:
         self.count += 1
 
     def within(self, start: int, stop: int) -> Ints:
-        """The lows and highs of what is alive at some position of ``start`` to ``stop``."""
+        """First bytes and ends of what is alive at some position of ``start`` to ``stop``, both included."""
         rows = self.table[:, : self.count]
-        meets = np.flatnonzero((rows[2] <= stop) & (rows[3] >= start))
-        return rows[:2].take(meets, axis=1)
+        alive = np.flatnonzero((rows[2] <= stop) & (rows[3] >= start))
+        return rows[:2].take(alive, axis=1)
 
 
 def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
-    """The lowest aligned offset from which ``buffer.bytes`` bytes meet none of ``[lows, highs)``."""
+    """The lowest aligned offset from which ``buffer.bytes`` bytes overlap none of ``[lows, highs)``."""
     if not len(lows) or not buffer.bytes:
         return 0
     by_low = np.argsort(lows)

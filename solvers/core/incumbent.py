@@ -1,4 +1,4 @@
-"""The best peak and bound so far, as the portfolio's stages tell them, and those who are told of it."""
+"""The best peak and bound so far, and the reports of their changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solvers.core.outcome import Limits, Progress, Report
 
 
 class Incumbent:
-    """What is known; every change is kept and reported. Two solvers may write at once."""
+    """The best known peak and bound; every change is recorded and reported. Safe for two threads."""
 
     def __init__(self, report: Report | None) -> None:
         self.began = perf_counter()
@@ -36,27 +36,31 @@ class Incumbent:
     def found(self, peak: int) -> None:
         self._write(peak, 0, None)
 
-    def within(self, own: int | None, others: Sequence[int | None], fits: bool) -> Report:
-        """A report for one part's solver: the whole's peak is the largest of all parts' peaks."""
-        known = [peak for peak in others if peak is not None]
-        whole = len(known) == len(others)
+    def part_report(self, own: int | None, others: Sequence[int | None], fits: bool) -> Report:
+        """A report for the solver of one component: the whole's peak is the largest of all components'.
 
-        def tell(progress: Progress) -> None:
+        ``own`` is the component's peak so far, ``others`` are the peaks of the other components; ``fits``:
+        only a fit is searched, so bounds say nothing of the whole.
+        """
+        known = [peak for peak in others if peak is not None]
+        complete = len(known) == len(others)
+
+        def report(progress: Progress) -> None:
             peak = progress.peak if own is None or (progress.peak or own) <= own else own
-            best = max([*known, peak]) if whole and peak is not None else None
+            best = max([*known, peak]) if complete and peak is not None else None
             self._write(best, 0 if fits else progress.lower_bound, progress.stage)
 
-        return tell
+        return report
 
     def _write(self, peak: int | None, bound: int, stage: str | None) -> None:
         with self._lock:
             now = self._now
             if peak is None or (now.peak is not None and now.peak <= peak):
                 peak = now.peak
-            news = replace(now, peak=peak, lower_bound=max(bound, now.lower_bound), stage=stage or now.stage)
-            if news == now and self.points:
+            new = replace(now, peak=peak, lower_bound=max(bound, now.lower_bound), stage=stage or now.stage)
+            if new == now and self.points:
                 return
-            self._now = replace(news, seconds=perf_counter() - self.began)
+            self._now = replace(new, seconds=perf_counter() - self.began)
             self.points.append(self._now)
             if self._report is not None:
                 self._report(self._now)

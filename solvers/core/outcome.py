@@ -1,4 +1,4 @@
-"""What an exact planner is given beside the problem, and what it returns."""
+"""What a searching planner is given besides the problem, and what it returns."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Progress:
     peak: int | None
     lower_bound: int
     stage: str
-    """What is being done now, in a few words."""
+    """The current stage, in a few words."""
 
 
 class MemoryOverflow(Exception):
-    """A packer's plan for one memory does not fit it; whether another plan would is not known."""
+    """A packer's plan for one memory does not fit into it; another plan might."""
 
 
 Report = Callable[[Progress], None]
@@ -48,10 +48,10 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An exact planner's answer.
+    """A searching planner's answer.
 
     ``optimal``: no plan has a lower peak. ``feasible``: a plan that satisfies all constraints, capacity
-    included. ``infeasible``: proven that none does. ``unknown``: the limits came first.
+    included. ``infeasible``: proven that none does. ``unknown``: the limits were reached first.
     """
 
     status: Status
@@ -59,13 +59,13 @@ class Outcome:
     lower_bound: int
     nodes: int = 0
     proof: str = ""
-    """What the status rests on, in a few words: a certificate's kind, a search, or a solver's word."""
+    """What the status rests on, in a few words: a kind of certificate, a search, or a solver's claim."""
     explanation: tuple[str, ...] = ()
-    """Where it is infeasible: names of buffers that alone do not fit."""
+    """Names of buffers that alone do not fit, where the status is infeasible."""
     certificate: Certificate | None = None
-    """What ``lower_bound``, or that it is infeasible, rests on."""
+    """The proof of ``lower_bound``, or of infeasibility."""
     trajectory: tuple[Progress, ...] = ()
-    """Everything that was reported on the way."""
+    """All reports, in order."""
 
 
 MOST_SECONDS = 1e7

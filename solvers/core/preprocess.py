@@ -1,4 +1,4 @@
-"""What the exact planners know of a problem before they search: its unit, its parts, its legal offsets."""
+"""Properties of a problem that exact planners need before they search: unit, components, legal offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Range = tuple[int, int]
 
 
 def validate(problem: Problem) -> None:
-    """Raises BadInput for what no planner can give a meaning to."""
+    """Raise BadInput for a problem without meaning, such as two buffers of one name."""
     names: set[str] = set()
     for buffer in problem.buffers:
         if buffer.name in names:
@@ -46,14 +46,14 @@ def validate(problem: Problem) -> None:
 def _known(names: set[str], what: str, groups: Iterable[Sequence[str]]) -> None:
     for name in (name for group in groups for name in group):
         if name not in names:
-            raise BadInput(f"{what}: there is no {name!r}", hint="names must be of the problem itself")
+            raise BadInput(f"{what}: there is no {name!r}", hint="names must be those of the problem")
 
 
 def offset_unit(problem: Problem) -> int:
-    """A number that divides every offset of a plan whose buffers are slid down as far as they go.
+    """A number that divides every offset of a plan whose buffers lie as low as possible.
 
-    Such offsets are made of sizes, pins and starts of memories, rounded up to alignments. 1 where buffers
-    of no bytes and several memories meet: at the border of two memories sliding down changes the home.
+    Such offsets are sums of sizes, pins and starts of memories, rounded up to alignments. 1 where there are
+    both empty buffers and memories: an empty buffer at a border changes memory when it moves down.
     """
     if problem.memories and any(b.bytes == 0 for b in problem.buffers):
         return 1
@@ -71,30 +71,31 @@ def offset_unit(problem: Problem) -> int:
 
 
 def legal_offsets(problem: Problem, buffer: Buffer, limit: int) -> dict[int, list[Range]]:
-    """Where ``buffer`` may start in each memory (by its index; 0 where there are none) to end by ``limit``.
+    """Ranges of offsets of ``buffer`` in each memory (by index; 0 where there are none), with end ``limit``.
 
-    Alignment is left aside. A buffer of no bytes at the border of two memories is in the first listed.
+    Alignment is not considered. An empty buffer at the border of two memories is in the one listed first.
     """
     if not problem.memories:
-        return {0: _cut(buffer, 0, limit - buffer.bytes)}
+        return {0: _range(buffer, 0, limit - buffer.bytes)}
     result: dict[int, list[Range]] = {}
     taken: list[Range] = []
     for index, memory in enumerate(problem.memories):
-        own = _cut(buffer, max(0, memory.start), min(limit, memory.stop) - buffer.bytes)
-        left = _less(own, taken)
+        own = _range(buffer, max(0, memory.start), min(limit, memory.stop) - buffer.bytes)
+        left = _without(own, taken)
         taken += own
         if left and (not buffer.memories or memory.name in buffer.memories):
             result[index] = left
     return result
 
 
-def _cut(buffer: Buffer, low: int, high: int) -> list[Range]:
+def _range(buffer: Buffer, low: int, high: int) -> list[Range]:
+    """``low`` to ``high``, restricted to the buffer's pin; no range where that leaves nothing."""
     if buffer.pinned is not None:
         low, high = max(low, buffer.pinned), min(high, buffer.pinned)
     return [(low, high)] if low <= high else []
 
 
-def _less(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
+def _without(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
     """The offsets of ``ranges`` that are in none of ``taken``."""
     left = list(ranges)
     for low, high in taken:
@@ -108,7 +109,7 @@ def _less(ranges: Iterable[Range], taken: Sequence[Range]) -> list[Range]:
 
 
 def rigid(problem: Problem) -> list[tuple[int, ...]]:
-    """Every buffer's index once, in groups that share one offset, ordered by their first member."""
+    """All buffers (by index) in groups that must share one offset, ordered by their first member."""
     groups = rigid_groups(problem)
     grouped = {i for group in groups for i in group}
     single = [(i,) for i in range(len(problem.buffers)) if i not in grouped]
@@ -116,7 +117,7 @@ def rigid(problem: Problem) -> list[tuple[int, ...]]:
 
 
 def highest_end(problem: Problem) -> int:
-    """No plan whose buffers are slid down as far as they go has a higher peak."""
+    """An upper bound of the peak of a plan whose buffers lie as low as possible."""
     if problem.memories:
         return max(m.stop for m in problem.memories)
     pins = max((b.pinned for b in problem.buffers if b.pinned is not None), default=0)
@@ -126,7 +127,7 @@ def highest_end(problem: Problem) -> int:
 
 
 def components(problem: Problem) -> list[Problem]:
-    """Parts that no constraint joins, to be planned alone; the whole's peak is the largest of theirs."""
+    """Independent parts of a problem; its peak is the largest of theirs."""
     leader = list(range(len(problem.buffers)))
 
     def find(i: int) -> int:
@@ -135,7 +136,7 @@ def components(problem: Problem) -> list[Problem]:
             i = leader[i]
         return i
 
-    for a, b in _joined(problem):
+    for a, b in _connected(problem):
         leader[find(a)] = find(b)
     parts: dict[int, list[Buffer]] = {}
     for i, buffer in enumerate(problem.buffers):
@@ -160,8 +161,8 @@ def part_of(problem: Problem, buffers: Sequence[Buffer]) -> Problem:
     )
 
 
-def _joined(problem: Problem) -> Iterable[tuple[int, int]]:
-    """Pairs of indices that lie in one part; enough of them, not all."""
+def _connected(problem: Problem) -> Iterable[tuple[int, int]]:
+    """Pairs of indices of one component, enough to connect it."""
     spans = sorted(
         (interval.start, interval.stop, i)
         for i, buffer in enumerate(problem.buffers)

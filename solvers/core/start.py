@@ -1,4 +1,4 @@
-"""Plans to start from: lowest fit in several orders, or with all constraints where there are some."""
+"""Plans to start from: lowest fit in several orders, or a heuristic that keeps all constraints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solvers.core.constrained_fit import constrained_fit
 from solvers.core.first_fit import ORDERS, first_fit
 
 MAX_BUFFERS_ALL_ORDERS = 20_000
-"""From here on every order takes seconds: only the first is tried."""
+"""Above it, where each order takes seconds, only the first is tried."""
 
 EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
     "area-first": lambda buffer: -buffer.bytes * sum(map(len, buffer.live)),
@@ -20,7 +20,8 @@ EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
 
 
 def start_plans(problem: Problem) -> Iterator[Plan]:
-    """Plans that satisfy every constraint but perhaps the capacity, quickest first; may be none."""
+    """Plans that satisfy every constraint except perhaps the capacity, the cheapest to compute first; maybe
+    none."""
     if not problem.plain:
         plan = constrained_fit(problem)
         if plan is None and problem.capacity is not None:
@@ -35,6 +36,6 @@ def start_plans(problem: Problem) -> Iterator[Plan]:
 
 
 def start_plan(problem: Problem) -> Plan:
-    """The lowest of the start plans; one without offsets where there is none."""
+    """The start plan with the lowest peak; one without offsets where there is none."""
     plans = list(start_plans(problem))
     return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

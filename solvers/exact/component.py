@@ -1,4 +1,4 @@
-"""One part of a problem through the exact planners: the specialised search, then CP-SAT beside it."""
+"""Solve one component of a problem exactly: by the complete search, then together with CP-SAT."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from solvers.exact import cp_sat
 from solvers.search import complete
 
 SEARCH_FIRST_SECONDS = 0.25
-"""What the search has to itself before CP-SAT joins it, where more than lifetimes count."""
+"""Time of the search before CP-SAT joins it, on problems with constraints besides lifetimes."""
 SEARCH_FIRST_SHARE, SEARCH_FIRST_SECONDS_PLAIN = 0.6, 30.0
-"""The same for a problem of lifetimes only, on which CP-SAT is of little help: a part of the time, or so
-many seconds where there is no limit."""
+"""The same for problems with lifetimes only, on which CP-SAT helps little: a share of the limit, or seconds
+where there is none."""
 BOTH_SHARE, BOTH_SECONDS = 0.2, 30.0
-"""Then both work on such a problem for so long; and then the search has it again."""
+"""Time for both together on such problems, as a share of the limit or in seconds; then the search goes on
+alone."""
 
 
 @dataclass
 class Component:
-    """A part of a problem and the best plan of it so far, whatever the capacity."""
+    """An independent part of a problem and its best plan so far, which may exceed the capacity."""
 
     problem: Problem
     offsets: dict[str, int] = field(default_factory=dict[str, int])
@@ -42,7 +43,7 @@ class Component:
         return sum(b.bytes * sum(map(len, b.live)) for b in self.problem.buffers)
 
     def offer(self, plan: Plan) -> None:
-        """Keeps the part of ``plan`` that is its own, where it is lower."""
+        """Keep this component's part of ``plan`` if its peak is lower."""
         peak = plan.peak(self.problem)
         if self.peak is None or peak < self.peak:
             self.peak = peak
@@ -50,7 +51,7 @@ class Component:
 
     @property
     def plan(self) -> Plan | None:
-        """The best plan, where it is within the capacity."""
+        """The best plan if it is within the capacity, else None."""
         capacity = self.problem.capacity
         if self.peak is None or (capacity is not None and self.peak > capacity):
             return None
@@ -65,25 +66,25 @@ def is_infeasible(outcome: Outcome) -> bool:
 def solve_component(
     part: Component, limits: Limits, goal: Literal["fit", "minimise"], lower: int, report: Report | None
 ) -> Outcome:
-    """What the search, and where it leaves something open CP-SAT, say of ``part``.
+    """The answer of the search, and of CP-SAT where that leaves something open.
 
-    ``lower`` is a bound that is proven for the peak of this very part.
+    ``lower`` is a proven bound of this component's peak.
     """
     began = perf_counter()
-    task = _ComponentSolver(part, goal, lower, report)
+    solver = _ComponentSolver(part, goal, lower, report)
     if limits.nodes is not None or limits.threads < 2:
-        return _in_turn(task, limits, began)
-    outcome = task.search(_within(limits, began, _alone(part, limits)), None)
+        return _in_turn(solver, limits, began)
+    outcome = solver.search(_within(limits, began, _search_first_seconds(part, limits)), None)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     if outcome.proof.startswith("not searched"):
         rest = replace(limits, seconds=limits.left(began))
-        return _better(part.problem, outcome, task.cp_sat(rest, outcome, None))
-    outcome = _together(task, _within(limits, began, _beside(part, limits)), outcome)
+        return _better(part.problem, outcome, solver.cp_sat(rest, outcome, None))
+    outcome = _together(solver, _within(limits, began, _both_seconds(part, limits)), outcome)
     if _done(outcome, goal) or limits.left(began) == 0:
         return outcome
     rest = replace(limits, seconds=limits.left(began), seed=limits.seed + 2)
-    return _better(part.problem, outcome, task.search(rest, outcome.plan))
+    return _better(part.problem, outcome, solver.search(rest, outcome.plan))
 
 
 def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
@@ -93,14 +94,14 @@ def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
     return replace(limits, seconds=min(seconds, left))
 
 
-def _alone(part: Component, limits: Limits) -> float:
+def _search_first_seconds(part: Component, limits: Limits) -> float:
     if not part.problem.plain:
         return SEARCH_FIRST_SECONDS
     return SEARCH_FIRST_SECONDS_PLAIN if limits.seconds is None else limits.seconds * SEARCH_FIRST_SHARE
 
 
-def _beside(part: Component, limits: Limits) -> float | None:
-    """How long both work; CP-SAT is of most help where more than lifetimes count."""
+def _both_seconds(part: Component, limits: Limits) -> float | None:
+    """How long both work; None for all the time that is left."""
     if not part.problem.plain:
         return None
     return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
@@ -116,12 +117,12 @@ class _ComponentSolver:
     def search(self, limits: Limits, upper: Plan | None) -> Outcome:
         problem = self.part.problem
         if self.goal == "fit" and problem.capacity is not None:
-            return _signed(
+            return _certified(
                 complete.fit(problem, problem.capacity, limits, self.report), problem, "the search"
             )
         start = upper or self.part.plan
         outcome = complete.minimise(problem, limits, self.report, start, self.lower)
-        return _signed(outcome, problem, "the search")
+        return _certified(outcome, problem, "the search")
 
     def cp_sat(self, limits: Limits, before: Outcome, switch: cp_sat.Switch | None) -> Outcome:
         problem = self.part.problem
@@ -131,35 +132,36 @@ class _ComponentSolver:
         else:
             lower = max(self.lower, before.lower_bound)
             outcome = cp_sat.minimise(problem, limits, self.report, start, lower, switch)
-        return _signed(outcome, problem, "CP-SAT")
+        return _certified(outcome, problem, "CP-SAT")
 
 
-def _in_turn(task: _ComponentSolver, limits: Limits, began: float) -> Outcome:
-    """One after the other: the same answer every time where only nodes are limited."""
+def _in_turn(solver: _ComponentSolver, limits: Limits, began: float) -> Outcome:
+    """Run one after the other: deterministic where only nodes are limited."""
     half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-    outcome = task.search(half if not task.part.problem.plain else limits, None)
+    outcome = solver.search(half if not solver.part.problem.plain else limits, None)
     left = limits.left(began)
-    if _done(outcome, task.goal) or left == 0:
+    if _done(outcome, solver.goal) or left == 0:
         return outcome
-    other = task.cp_sat(replace(limits, seconds=left), outcome, None)
-    return _better(task.part.problem, outcome, other)
+    other = solver.cp_sat(replace(limits, seconds=left), outcome, None)
+    return _better(solver.part.problem, outcome, other)
 
 
-def _together(task: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
-    """CP-SAT on a thread of its own, beside the search with another seed; the first to finish ends it."""
+def _together(solver: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
+    """Run CP-SAT on a thread together with the search (with another seed); the first to finish stops the
+    other."""
     switch = cp_sat.Switch()
     found: list[Outcome] = []
     single = replace(limits, threads=1)
-    thread = _started(lambda: found.append(task.cp_sat(single, before, switch)))
+    thread = _started(lambda: found.append(solver.cp_sat(single, before, switch)))
     try:
-        other = task.search(replace(single, seed=limits.seed + 1), before.plan)
-        if not _done(other, task.goal):
+        other = solver.search(replace(single, seed=limits.seed + 1), before.plan)
+        if not _done(other, solver.goal):
             thread.join()
     finally:
         while thread.is_alive():
             switch.stop()
             thread.join(0.05)
-    return _better(task.part.problem, before, other, *found)
+    return _better(solver.part.problem, before, other, *found)
 
 
 def _started(work: Callable[[], None]) -> Thread:
@@ -174,8 +176,8 @@ def _done(outcome: Outcome, goal: str) -> bool:
     return outcome.status in ("optimal", "infeasible")
 
 
-def _signed(outcome: Outcome, problem: Problem, solver: str) -> Outcome:
-    """``outcome`` with a certificate, if it has none and claims something."""
+def _certified(outcome: Outcome, problem: Problem, solver: str) -> Outcome:
+    """``outcome`` with a certificate; one that names ``solver`` where it has none."""
     if outcome.certificate is not None:
         return outcome
     bound: int | None = outcome.lower_bound
@@ -186,7 +188,7 @@ def _signed(outcome: Outcome, problem: Problem, solver: str) -> Outcome:
 
 
 def _better(problem: Problem, *outcomes: Outcome) -> Outcome:
-    """What all of them together say of ``problem``."""
+    """The best of several answers for ``problem``."""
     settled = [o for o in outcomes if o.status in ("optimal", "infeasible")]
     planned = [(o.plan.peak(problem), i) for i, o in enumerate(outcomes) if o.plan is not None]
     best = settled[0] if settled else outcomes[min(planned)[1] if planned else -1]

@@ -1,7 +1,6 @@
-"""Any problem as a constraint program for OR-Tools' CP-SAT: the general exact planner.
+"""Solve any problem as a constraint program with CP-SAT.
 
-One variable per offset, and for every live set that no other contains one constraint that its buffers
-do not overlap as intervals of bytes: maximal cliques of the conflict graph, as in job-shop scheduling.
+Source: OR-Tools CP-SAT; the model is this project's (``solvers.exact.cp_sat_model``; docs/references.md).
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 NODES_PER_SECOND = 200_000
-"""Nodes of ``Limits`` that one unit of CP-SAT's deterministic time stands for."""
+"""Nodes of ``Limits`` for one unit of CP-SAT's deterministic time."""
 CP_SAT_PROOF = "the word of CP-SAT"
 SUBSOLVERS = ("fixed", "default_lp")
-"""First of all those that run at once. Placing what can begin lowest ("fixed") fits MiniMalloc's C, G and K
-in seconds, where the default portfolio takes minutes; the other learns, and proves."""
+"""Strategies that run first. "fixed", which places what can begin lowest, fits MiniMalloc's C, G and K in
+seconds, where the default portfolio takes minutes; the other learns, and proves."""
 
 
 @dataclass
 class Switch:
-    """Stops a running solver from another thread."""
+    """Stop a running solver from another thread."""
 
     stopped: bool = False
     stops: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
@@ -58,7 +57,7 @@ def fit(
     hint: Plan | None = None,
     switch: Switch | None = None,
 ) -> Outcome:
-    """A plan that ends by ``capacity`` bytes: ``feasible``, or ``infeasible``, or ``unknown``."""
+    """A plan within ``capacity`` bytes: the status is ``feasible``, ``infeasible`` or ``unknown``."""
     return _CpSatRun(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
         capacity, None, hint
     )
@@ -74,8 +73,7 @@ def minimise(
 ) -> Outcome:
     """The plan with the smallest peak, within the problem's capacity if it has one.
 
-    ``upper`` is a correct plan to start from, ``lower`` a bound that is proven already: reaching it ends
-    the search.
+    ``upper`` is a correct plan to start from, ``lower`` a proven bound: reaching it ends the search.
     """
     top = highest_end(problem) if problem.capacity is None else min(problem.capacity, highest_end(problem))
     if upper is not None:
@@ -92,7 +90,7 @@ class _CpSatRun:
     began: float = field(default_factory=perf_counter)
 
     def run(self, top: int, lower: int | None, hint: Plan | None) -> Outcome:
-        """``lower`` None asks only for a plan."""
+        """Search a plan that ends by ``top``; with a ``lower`` bound, one with the smallest peak."""
         try:
             model = CpSatModel(self.problem, top, lower)
         except TooLarge as reason:
@@ -133,12 +131,12 @@ class _CpSatRun:
         )
 
     def _infeasible(self, top: int, lower: int | None, nodes: int, proof: str) -> Outcome:
-        """Nothing ends by ``top``: the capacity, or what no plan that is slid down exceeds."""
+        """No plan ends by ``top``, which is the capacity, or an upper bound of settled plans' peaks."""
         beyond = max(top, self.problem.capacity or 0) + 1
         return Outcome("infeasible", None, max(lower or 0, beyond), nodes, proof)
 
     def _configure(self, solver: cp_model.CpSolver) -> None:
-        """Ensures that the solver keeps the limits, and repeats itself where they ask for that."""
+        """Ensure that the solver keeps the limits, and is deterministic where only nodes are limited."""
         parameters: Any = solver.parameters
         parameters.random_seed = self.limits.seed % (1 << 31)
         parameters.num_workers = max(1, self.limits.threads)
@@ -160,7 +158,7 @@ class _CpSatRun:
 def _watch(
     run: _CpSatRun, solver: cp_model.CpSolver, model: CpSatModel, lower: int
 ) -> cp_model.CpSolverSolutionCallback:
-    """Ensures that every better plan and every better bound is reported."""
+    """Ensure that every better plan and every better bound is reported."""
     sat: Any = import_module("ortools.sat.python.cp_model")
     known: dict[str, int | None] = {"peak": None, "bound": lower}
 

@@ -1,4 +1,8 @@
-"""The constraint program itself: variables and constraints, one method each."""
+"""The constraint program of a problem: variables and constraints, one method each.
+
+One variable for each offset, and for every maximal live set one constraint that its buffers do not overlap as
+intervals of bytes: maximal cliques of the conflict graph, as in job-shop scheduling.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +20,19 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 MAX_UNITS = 1 << 52
-"""Highest end, in units: sums in the solver stay far from the ends of its 64-bit integers."""
+"""Highest end, in units: sums in the solver stay far from the limits of its 64-bit integers."""
 MAX_MEMBERS = 1_000_000
-"""Buffers of all live sets together: beyond it the model alone takes minutes."""
+"""Total size of all live sets: beyond it building the model takes minutes."""
 
 
 class TooLarge(Exception):
-    """The problem is beyond what the solver can take; it says what is too large."""
+    """The problem is too large for the solver, for the reason given."""
 
 
 class CpSatModel:
     """The constraint program of ``problem`` with all ends at most ``top``.
 
-    ``lower`` None asks only for a plan; else the peak is minimised, and known to be at least ``lower``.
-    Raises TooLarge.
+    With ``lower``, a bound known to hold, the peak is minimised; with None any plan will do. Raises TooLarge.
     """
 
     def __init__(self, problem: Problem, top: int, lower: int | None) -> None:
@@ -60,9 +63,9 @@ class CpSatModel:
         return f"constraints of {', '.join(clash.buffers)} exclude each other" if clash else ""
 
     def _offsets(self) -> str:
-        """Ensures that every offset is legal: aligned, pinned, within a memory and the capacity.
+        """Ensure that every offset is legal: aligned, pinned, within a memory and the capacity.
 
-        Returns in words why that is impossible, empty where it is not.
+        Returns the reason where that is impossible, else an empty text.
         """
         for number, group in enumerate(self.groups):
             members = [self.problem.buffers[i] for i in group]
@@ -76,7 +79,7 @@ class CpSatModel:
                 )
                 domain = own if domain is None else domain.intersection_with(own)
             if domain.is_empty():
-                return f"buffer {members[0].name!r} may lie nowhere"
+                return f"buffer {members[0].name!r} has no legal offset"
             variable = self.sat.new_int_var_from_domain(domain, f"offset {number}")
             self._steps.append((variable, step))
             self.starts.append(variable * step)
@@ -89,7 +92,7 @@ class CpSatModel:
         ]
 
     def _live_sets(self) -> None:
-        """Ensures that buffers that are alive together share no byte, unless they are colocated."""
+        """Ensure that buffers that are alive together share no byte, unless they are colocated."""
         sections = _maximal(self._live())
         for live in sections:
             if len(live) > 1:
@@ -97,7 +100,7 @@ class CpSatModel:
         self._crossings(sections)
 
     def _crossings(self, sections: list[dict[int, int]]) -> None:
-        """Ensures, which follows but is found out faster so, that no byte is used more than all the time."""
+        """Ensure that no byte is used longer than all the time: redundant, but it speeds up propagation."""
         heights: dict[int, list[int]] = {}
         for live in sections:
             for group, size in live.items():
@@ -108,7 +111,8 @@ class CpSatModel:
             self.sat.add_cumulative(intervals, counts, len(sections))
 
     def _live(self) -> Iterator[dict[int, int]]:
-        """At every position where something starts, the live groups and their largest live member."""
+        """At every position where something starts, the live groups with the size of their largest live
+        member."""
         events: list[tuple[int, bool, int]] = []
         for i, buffer in enumerate(self.problem.buffers):
             for interval in merged(buffer.live) if buffer.bytes else ():
@@ -142,7 +146,7 @@ class CpSatModel:
         return self._intervals[key]
 
     def _separated(self) -> None:
-        """Ensures that pairs that are to be separated share no byte at any time."""
+        """Ensure that separated pairs never share a byte."""
         index = {b.name: i for i, b in enumerate(self.problem.buffers)}
         for pair in self.problem.separated:
             if pair[0] == pair[1] or not index.keys() >= set(pair):
@@ -154,7 +158,7 @@ class CpSatModel:
                 self.sat.add_no_overlap([self._interval(*one) for one in both])
 
     def _apart(self) -> None:
-        """Ensures that pairs that are to be apart lie in different memories."""
+        """Ensure that pairs that must be apart are in different memories."""
         index = {b.name: i for i, b in enumerate(self.problem.buffers)}
         homes: dict[int, dict[int, cp_model.IntVar]] = {}
         for pair in self.problem.apart if self.problem.memories else ():
@@ -171,7 +175,7 @@ class CpSatModel:
         return any(a in group and b in group for group in self.problem.colocated)
 
     def _home(self, i: int) -> dict[int, cp_model.IntVar]:
-        """Ensures that exactly one memory holds buffer ``i``, and that its offset lies there."""
+        """Ensure that exactly one memory holds buffer ``i``, and that its offset is in it."""
         homes: dict[int, cp_model.IntVar] = {}
         found = legal_offsets(self.problem, self.problem.buffers[i], self.top * self.unit)
         for memory, ranges in found.items():
@@ -184,7 +188,7 @@ class CpSatModel:
         return homes
 
     def _peak(self, lower: int) -> None:
-        """Ensures that the peak is minimised and no buffer ends above it."""
+        """Ensure that the peak is minimised and no buffer ends above it."""
         bottom = min(max(0, -(-lower // self.unit)), self.top)
         self.peak = self.sat.new_int_var(bottom, self.top, "peak")
         for number, group in enumerate(self.groups):
@@ -193,9 +197,10 @@ class CpSatModel:
         self.sat.minimize(self.peak)
 
     def hint(self, plan: Plan) -> None:
-        """Ensures that the solver starts from ``plan``, as near as its offsets are multiples of the unit.
+        """Ensure that the solver starts from ``plan``, with offsets rounded to the unit.
 
-        One that ends above the limit leads it astray (three times slower on MiniMalloc's G) and is left out.
+        A plan that ends above the limit is not used: it makes the solver three times slower on MiniMalloc's
+        G.
         """
         if plan.peak(self.problem) > (self.top + 1) * self.unit - 1:
             return
@@ -213,12 +218,12 @@ class CpSatModel:
         return Plan({b.name: offsets[i] for i, b in enumerate(self.problem.buffers)})
 
     def bound(self, value: float) -> int:
-        """A value of the objective, or a bound on it, in bytes; bounds are rounded up to whole units."""
+        """A value of the objective, or a bound of it, in bytes; rounded up to whole units."""
         return ceil(value - 1e-6) * self.unit if abs(value) < MAX_UNITS else 0
 
 
 def _maximal(sets: Iterable[dict[int, int]]) -> list[dict[int, int]]:
-    """The sets that neither the one before nor the one after them contains."""
+    """The sets that are contained in neither neighbour."""
     kept: list[dict[int, int]] = []
     for heights in sets:
         if kept and _within(heights, kept[-1]):

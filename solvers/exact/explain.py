@@ -1,4 +1,4 @@
-"""Why a problem is infeasible: a small set of its buffers that alone do not fit."""
+"""Explain why a problem is infeasible: a small set of its buffers that alone do not fit."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from solvers.core.outcome import Limits
 from solvers.core.preprocess import part_of
 
 CORE_BUFFERS = 10
-"""Largest set of which all plans may be tried to certify it."""
+"""Largest set that is certified by trying all plans."""
 CORE_STEPS = 100_000
+"""Steps of that check."""
 
 Fits = Callable[[Problem, Limits], Status]
-"""An exact planner's word on whether a problem's buffers fit in its capacity."""
+"""An exact planner's answer to whether a problem fits its capacity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Buffers that alone do not fit. ``irreducible``: without any one of them the others do."""
+    """Buffers that alone do not fit. ``irreducible``: without any one of them the others fit."""
 
     buffers: tuple[str, ...]
     irreducible: bool
@@ -40,13 +41,13 @@ class Explanation:
 
 
 def explain(problem: Problem, certificate: Certificate, limits: Limits, fits: Fits) -> Explanation:
-    """A small set for a problem that ``certificate`` shows to be infeasible within its capacity.
+    """A small infeasible set for a problem that ``certificate`` shows to exceed its capacity.
 
-    ``fits`` is asked about smaller and smaller parts, until no buffer can be left out or ``limits`` end
-    it; a part that it does not know about counts as one that fits. The certificate that is returned is of
-    the small set, and one that needs no solver's word where it is small enough for that.
+    ``fits`` is called for smaller and smaller parts, until no buffer can be left out or ``limits`` are
+    reached; ``unknown`` counts as fitting. The certificate returned is of the small set; where the set is
+    small enough it needs no trust in a solver.
     """
-    named = _named(problem, certificate)
+    named = _buffers_of(problem, certificate)
     if isinstance(certificate, Tallest):
         return Explanation(named, True, certificate)
     if isinstance(certificate, LiveSet) and _only_lifetimes(problem) and problem.capacity is not None:
@@ -61,7 +62,7 @@ def _only_lifetimes(problem: Problem) -> bool:
     return problem.plain and all(b.alignment == 1 for b in problem.buffers)
 
 
-def _named(problem: Problem, certificate: Certificate) -> tuple[str, ...]:
+def _buffers_of(problem: Problem, certificate: Certificate) -> tuple[str, ...]:
     match certificate:
         case LiveSet() | Regions() | Contradiction() | Core():
             return certificate.buffers
@@ -72,7 +73,8 @@ def _named(problem: Problem, certificate: Certificate) -> tuple[str, ...]:
 
 
 def _fewest(problem: Problem, certificate: LiveSet, capacity: int) -> Explanation:
-    """The largest of the live set, as many as it takes to exceed the capacity; without any one they fit."""
+    """The largest buffers of the live set, as many as exceed the capacity; without any one of them they
+    fit."""
     sizes = {b.name: b.bytes for b in problem.buffers}
     names: list[str] = []
     total = 0
@@ -87,7 +89,7 @@ def _fewest(problem: Problem, certificate: LiveSet, capacity: int) -> Explanatio
 
 @dataclass
 class _Shrink:
-    """A deletion filter: half of the buffers are left out first, then quarters, at last one by one."""
+    """A deletion filter: leave out half of the buffers, then quarters, at last one by one."""
 
     problem: Problem
     limits: Limits
@@ -101,10 +103,10 @@ class _Shrink:
         while True:
             at = 0
             while at < len(kept):
-                if self._late(began):
+                if self._out_of_time(began):
                     return self._in_order(kept)
                 rest = kept[:at] + kept[at + size :]
-                if rest and self._too_much(rest, began, size == 1):
+                if rest and self._exceeds(rest, began, size == 1):
                     kept = rest
                 else:
                     at += size
@@ -112,13 +114,13 @@ class _Shrink:
                 return self._in_order(kept)
             size = max(1, size // 2)
 
-    def _late(self, began: float) -> bool:
+    def _out_of_time(self, began: float) -> bool:
         if self.limits.left(began) == 0:
             self.complete = False
             return True
         return False
 
-    def _too_much(self, buffers: list[Buffer], began: float, last: bool) -> bool:
+    def _exceeds(self, buffers: list[Buffer], began: float, last: bool) -> bool:
         part = part_of(self.problem, buffers)
         if excludes(best_bound(part, part.capacity), part.capacity):
             return True

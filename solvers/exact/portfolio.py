@@ -1,7 +1,9 @@
-"""The portfolio: heuristics, bounds, decomposition, the specialised search and CP-SAT, in that order.
+"""The exact portfolio: bounds, heuristics, decomposition, the complete search and CP-SAT, in that order.
 
-Each is asked only where those before it have left something open; the first plan is there before the
-first search begins.
+Each stage runs only where those before it leave something open; the first plan is known before the first
+search begins.
+
+Source: this project (docs/references.md lists what its stages are based on).
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from solvers.search.complete import warm
 
 Goal = Literal["fit", "minimise"]
 LOADING_SECONDS = 1.0
-"""What it takes at most to load a search that was compiled before: that is charged."""
+"""Time to load a search that was compiled before, which counts towards the limit; compiling does not."""
 MAX_SEARCHED_BUFFERS = 20_000
-"""Buffers of one part beyond which nothing is searched."""
+"""Buffers of a component beyond which it is not searched."""
 EXPLAIN_SECONDS = 5.0
+"""Limit of the explanation of an infeasible problem."""
 EXPLAIN_NODES = 200_000
+"""The same where only nodes are limited."""
 
 
 def exact(
@@ -36,8 +40,8 @@ def exact(
     """The best answer within ``limits``; see ``Outcome`` for what its status means.
 
     ``fit`` stops at the first plan within the problem's capacity, ``minimise`` seeks the smallest peak
-    (within the capacity, where there is one). Without a ``goal`` a capacity means ``fit``. Raises
-    BadInput for a problem that has no meaning.
+    (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. Raises BadInput for a
+    problem without meaning.
     """
     validate(problem)
     if goal is None:
@@ -55,8 +59,8 @@ class _Portfolio:
     def __init__(self, problem: Problem, limits: Limits, report: Report | None, goal: Goal) -> None:
         self.problem, self.limits = problem, limits
         self.goal: Goal = goal
-        self.board = Incumbent(report)
-        self.parts = [Component(part) for part in components(problem)]
+        self.progress = Incumbent(report)
+        self.components = [Component(part) for part in components(problem)]
         self.certificate: Certificate = Searched(0, "nobody", 0, "nothing was searched")
         self.nodes = 0
         self.proof = ""
@@ -67,11 +71,11 @@ class _Portfolio:
         if excludes(self.certificate, self.problem.capacity):
             return self._infeasible(self.problem)
         self._start()
-        self._sums()
-        waiting = [part for part in self.parts if not self._settled(part)]
+        self._bound_by_sums()
+        waiting = [part for part in self.components if not self._is_solved(part)]
         waiting.sort(key=lambda part: -part.area)
         while waiting:
-            waiting = [part for part in waiting if not self._settled(part)]
+            waiting = [part for part in waiting if not self._is_solved(part)]
             if not waiting:
                 break
             part = waiting.pop(0)
@@ -81,44 +85,44 @@ class _Portfolio:
         return self._answer()
 
     def _start(self) -> None:
-        """Keeps for every part the lowest of the heuristics' plans."""
-        self.board.stage("heuristics")
+        """Keep the best of the heuristics' plans for every component."""
+        self.progress.stage("heuristics")
         for plan in start_plans(self.problem):
-            for part in self.parts:
+            for part in self.components:
                 part.offer(plan)
             self._tell()
-            if all(self._settled(part) for part in self.parts):
+            if all(self._is_solved(part) for part in self.components):
                 return
 
-    def _sums(self) -> None:
-        """With a plan known, sums of sizes need be followed no further than its peak."""
+    def _bound_by_sums(self) -> None:
+        """Improve the bound by sums of sizes, which need be listed only up to the best plan's peak."""
         peak = self._peak()
-        few = len(self.problem.buffers) <= MAX_BUFFERS
-        if self.goal == "minimise" and few and peak is not None and peak > self.board.bound:
+        small = len(self.problem.buffers) <= MAX_BUFFERS
+        if self.goal == "minimise" and small and peak is not None and peak > self.progress.bound:
             better = best_bound(self.problem, peak)
             if (better.bytes or 0) > self._proven:
                 self._bound(better)
 
-    def _settled(self, part: Component) -> bool:
-        """Whether a lower plan of this part would change nothing."""
+    def _is_solved(self, part: Component) -> bool:
+        """Whether a lower plan of this component would change nothing."""
         if part.closed:
             return True
-        target = self.board.bound
+        target = self.progress.bound
         if self.goal == "fit" and self.problem.capacity is not None:
             target = self.problem.capacity
         return part.peak is not None and part.peak <= target
 
     def _search(self, part: Component, shares: int) -> Outcome:
         part.closed = True
-        self.board.stage("search")
+        self.progress.stage("search")
         if len(part.problem.buffers) > MAX_SEARCHED_BUFFERS:
             return Outcome(
                 "unknown", None, 0, proof=f"parts of over {MAX_SEARCHED_BUFFERS} buffers are not searched"
             )
         self._compile()
-        others = [p.peak for p in self.parts if p is not part]
-        report = self.board.within(part.peak, others, self.goal == "fit")
-        left = self.board.left(self.limits)
+        others = [p.peak for p in self.components if p is not part]
+        report = self.progress.part_report(part.peak, others, self.goal == "fit")
+        left = self.progress.left(self.limits)
         limits = replace(self.limits, seconds=None if left is None else left / shares)
         outcome = self._solve(part, limits, report)
         self.nodes += outcome.nodes
@@ -133,49 +137,49 @@ class _Portfolio:
         return outcome
 
     def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
-        """A part need not be planned lower than the bound of the whole, which is no bound of the part's
-        own: first it is asked to fit in that."""
+        """Solve a component, first as a fit into the bound of the whole: a lower peak would not help."""
         own = best_bound(part.problem, part.problem.capacity).bytes or 0
-        whole = self.board.bound
-        if self.goal == "fit" or whole <= own:
+        overall = self.progress.bound
+        if self.goal == "fit" or overall <= own:
             return solve_component(part, limits, self.goal, own, report)
         half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-        roof = Component(replace(part.problem, capacity=whole), part.offsets, part.peak)
+        roof = Component(replace(part.problem, capacity=overall), part.offsets, part.peak)
         fitted = solve_component(roof, half, "fit", own, None)
         if fitted.plan is not None:
             return replace(fitted, status="feasible", certificate=None)
-        lower = whole + 1 if is_infeasible(fitted) else own
+        lower = overall + 1 if is_infeasible(fitted) else own
         outcome = solve_component(part, half, self.goal, lower, report)
         return replace(outcome, nodes=outcome.nodes + fitted.nodes)
 
     def _compile(self) -> None:
-        """A stage of its own, once on each machine; its seconds are not charged to the limit."""
-        self.board.stage("compiling the search")
-        compiling = max(0.0, warm() - LOADING_SECONDS)
+        """Compile the search, once on each machine; the time is not charged to the limit."""
+        self.progress.stage("compiling the search")
+        compile_seconds = max(0.0, warm() - LOADING_SECONDS)
         if self.limits.seconds is not None:
-            self.limits = replace(self.limits, seconds=self.limits.seconds + compiling)
-        self.board.stage("search")
+            self.limits = replace(self.limits, seconds=self.limits.seconds + compile_seconds)
+        self.progress.stage("search")
 
     @property
     def _proven(self) -> int:
-        """What ``certificate`` proves; the board may know of more, from a solver that is still at work."""
+        """What ``certificate`` proves; ``progress`` may have a higher bound from a solver that is still
+        running."""
         return self.certificate.bytes or 0
 
     def _bound(self, certificate: Certificate) -> None:
         self.certificate = certificate
-        self.board.raise_bound(certificate.bytes or 0)
+        self.progress.raise_bound(certificate.bytes or 0)
 
     def _peak(self) -> int | None:
-        peaks = [part.peak for part in self.parts]
+        peaks = [part.peak for part in self.components]
         return None if None in peaks else max((p for p in peaks if p is not None), default=0)
 
     def _tell(self) -> None:
         peak = self._peak()
         if peak is not None:
-            self.board.found(peak)
+            self.progress.found(peak)
 
     def _answer(self) -> Outcome:
-        peak, bound = self._peak(), self.board.bound
+        peak, bound = self._peak(), self.progress.bound
         capacity = self.problem.capacity
         if peak is None or (capacity is not None and peak > capacity):
             return self._outcome("unknown", None, self.proof or "the limits came first")
@@ -185,16 +189,16 @@ class _Portfolio:
 
     def _plan(self) -> Plan:
         offsets: dict[str, int] = {}
-        for part in self.parts:
+        for part in self.components:
             offsets.update(part.offsets)
         return Plan({b.name: offsets[b.name] for b in self.problem.buffers})
 
     def _infeasible(self, problem: Problem, outcome: Outcome | None = None) -> Outcome:
-        """``problem`` is the part that does not fit."""
+        """The answer where component ``problem`` does not fit, with an explanation."""
         if outcome is not None and outcome.certificate is not None:
             self._bound(outcome.certificate)
-        self.board.stage("explaining why it does not fit")
-        explained = explain(problem, self.certificate, self._explain_limits(), is_known_not_to_fit)
+        self.progress.stage("explaining why it does not fit")
+        explained = explain(problem, self.certificate, self._explain_limits(), fits)
         self.certificate = explained.certificate
         size = len(explained.buffers)
         proof = (
@@ -205,15 +209,15 @@ class _Portfolio:
     def _explain_limits(self) -> Limits:
         if self.limits.nodes is not None and self.limits.seconds is None:
             return replace(self.limits, nodes=min(self.limits.nodes, EXPLAIN_NODES))
-        left = self.board.left(self.limits)
+        left = self.progress.left(self.limits)
         seconds = EXPLAIN_SECONDS if left is None else min(EXPLAIN_SECONDS, max(1.0, left))
         return replace(self.limits, seconds=seconds)
 
     def _outcome(self, status: Status, plan: Plan | None, proof: str) -> Outcome:
-        bound, points = self.board.bound, tuple(self.board.points)
+        bound, points = self.progress.bound, tuple(self.progress.points)
         return Outcome(status, plan, bound, self.nodes, proof, (), self.certificate, points)
 
 
-def is_known_not_to_fit(problem: Problem, limits: Limits) -> Status:
-    """What ``explain`` asks about a smaller and smaller part."""
+def fits(problem: Problem, limits: Limits) -> Status:
+    """Whether ``problem`` fits, for ``explain``."""
     return solve_component(Component(problem), limits, "fit", 0, None).status

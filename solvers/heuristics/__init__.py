@@ -1,1 +1,1 @@
-"""Packers without a proof, each as published elsewhere."""
+"""Heuristic packers, each as published elsewhere."""

@@ -1,7 +1,7 @@
-"""Greedy by size with the smallest gap: S4's layout, and TensorFlow Lite's GreedyBySize family.
+"""Place the largest buffer first, each in the smallest gap that holds it.
 
-After Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", MLSys 2020 workshop,
-algorithm 3, which S4 (inference frameworks) describes in words.
+Source: the edge-framework patent (CN, 2021), and Pisarchyk and Lee 2020, algorithm 3, as in TensorFlow Lite's
+greedy by size (docs/references.md).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from solvers.core.first_fit import Ints, PlacedByTime
 
 
 def greedy_best_fit(problem: Problem) -> Plan:
-    """Buffers by falling bytes, each into the smallest gap between placed ones alive at some time with it
-    that holds it (the lowest such gap), or else above the last of them.
+    """Buffers by falling size, each in the smallest gap (of equal ones the lowest) between placed buffers
+    alive with it that holds it, or else above the last of them.
 
-    Guarantee: every buffer rests on another or on 0, and the peak is never above naive's but for alignment.
+    Guarantee: every buffer rests on another or on 0, and but for alignment the peak is at most naive's.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: -problem.buffers[i].bytes)
     placed = PlacedByTime(problem)
@@ -36,8 +36,8 @@ def _smallest_gap(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     above: Ints = np.maximum.accumulate(highs[by_low])
     step = buffer.alignment
     starts = np.concatenate((np.zeros_like(above[:1]), -(-above[:-1] // step) * step))
-    room = lows - starts
-    holds = np.flatnonzero(room >= buffer.bytes)
+    gaps = lows - starts
+    holds = np.flatnonzero(gaps >= buffer.bytes)
     if not len(holds):
         return align(int(above[-1]), step)
-    return int(starts[holds[room[holds].argmin()]])
+    return int(starts[holds[gaps[holds].argmin()]])

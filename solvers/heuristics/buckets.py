@@ -1,8 +1,9 @@
-"""What the LUNA vendor's own packer does: tensors share buckets, and a bucket holds one at a time.
+"""Buffers share buckets, each of which holds one buffer at a time: the LUNA vendor's own packer.
 
-After LISTENAI/thinker, resource_packer/memory.py. Its three planners differ in who comes first; the
-smallest sum of bucket sizes wins. There a tensor has a bucket of its own size or a larger one to itself,
-whatever the rest of it could have held.
+Three orders of buffers are tried; the smallest sum of bucket sizes wins. What a buffer leaves unused of its
+bucket is wasted.
+
+Source: LISTENAI/thinker, resource_packer/memory.py (docs/references.md).
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 
 def buckets(problem: Problem) -> Plan:
-    """The buckets of the best of three orders, one after another. Guarantee: but for alignment the peak
-    is the smallest of the three sums, and so never above naive's."""
+    """The buckets of the best of three orders, one after another. Guarantee: but for alignment the peak is
+    the smallest of the three sums, and so at most naive's."""
     orders = (by_size(problem), by_breadth(problem), by_order(problem))
     shared = [share(problem, order) for order in orders]
     return nodes_in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
 
 
 def share(problem: Problem, order: Iterable[int]) -> PoolNodes:
-    """Each buffer (by index) in the smallest bucket that is large enough and of which no other buffer is
-    ever alive with it, or else in a new one of its own size."""
-    placed, shelf = PlacedByTime(problem), _Shelf(len(problem.buffers))
+    """Each buffer (by index) in the smallest bucket that is large enough and holds no buffer alive together
+    with it, or else in a new one of its own size."""
+    placed, made = PlacedByTime(problem), _Buckets(len(problem.buffers))
     node_of: list[int | None] = [None] * len(problem.buffers)
     for index in order:
         taken = placed.rivals(index)[0].astype(np.int64)
-        node = shelf.bucket(problem.buffers[index].bytes, taken)
+        node = made.bucket(problem.buffers[index].bytes, taken)
         node_of[index] = node
         placed.add(index, node)
-    return PoolNodes(tuple(shelf.sizes), tuple(node_of))
+    return PoolNodes(tuple(made.sizes), tuple(node_of))
 
 
-class _Shelf:
-    """The buckets so far, and the same by size."""
+class _Buckets:
+    """The buckets so far, in order of creation and of size."""
 
     def __init__(self, most: int) -> None:
         self.sizes: list[int] = []
@@ -49,7 +50,8 @@ class _Shelf:
         self._busy = np.zeros(most, dtype=bool)
 
     def bucket(self, size: int, taken: Ints) -> int:
-        """The smallest one that is large enough and not ``taken`` (the older of two), or else a new one."""
+        """The smallest bucket that is large enough and not ``taken`` (of equal ones the oldest), or a new
+        one."""
         at, count = bisect_left(self._rising, size), len(self.sizes)
         self._busy[taken] = True
         free = np.flatnonzero(~self._busy[self._ranked[at:count]])
@@ -70,15 +72,13 @@ def by_size(problem: Problem) -> list[int]:
 
 
 def by_order(problem: Problem) -> list[int]:
-    """In the order in which they are first alive."""
+    """By start of lifetime."""
     return sorted(_solid(problem), key=lambda i: hull(problem.buffers[i].live).start)
 
 
 def by_breadth(problem: Problem) -> list[int]:
-    """Those of the position with the most bytes alive first, then of the next; at each the largest first.
-
-    A buffer's turn is that of the broadest position of its life, which is what is computed here.
-    """
+    """Those alive at the position with the most live bytes first, then those of the next position; at each
+    the largest first."""
     solid = _solid(problem)
     lives = {i: merged(problem.buffers[i].live) for i in solid}
     changes: dict[int, int] = {}
@@ -91,7 +91,7 @@ def by_breadth(problem: Problem) -> list[int]:
     for time in times:
         alive.append((alive[-1] if alive else 0) + changes[time])
     turns = {p: turn for turn, p in enumerate(sorted(range(len(times)), key=lambda p: -alive[p]))}
-    first = _Lowest([turns[p] for p in range(len(times))])
+    first = _RangeMinimum([turns[p] for p in range(len(times))])
     turn_of = {
         i: min(first.within(bisect_left(times, s.start), bisect_left(times, s.stop)) for s in lives[i])
         for i in solid
@@ -99,8 +99,8 @@ def by_breadth(problem: Problem) -> list[int]:
     return sorted(solid, key=lambda i: (turn_of[i], -problem.buffers[i].bytes))
 
 
-class _Lowest:
-    """The smallest of any stretch of a row of numbers, from the smallest of stretches of 1, 2, 4, ..."""
+class _RangeMinimum:
+    """The minimum of any range of a list, from the minima of ranges of 1, 2, 4, ... (a sparse table)."""
 
     def __init__(self, row: Sequence[int]) -> None:
         self.levels = [list(row)]

@@ -1,6 +1,6 @@
-"""TVM's greedy by conflicts: whoever is alive together with the most others is placed first.
+"""Place the buffer that is alive together with the most others first, each above all it conflicts with.
 
-After apache/tvm, src/tir/usmp/algo/greedy.cc (``greedy_by_conflicts``), where gaps are never looked for.
+Source: Apache TVM USMP, src/tir/usmp/algo/greedy.cc, ``greedy_by_conflicts`` (docs/references.md).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from solvers.core.first_fit import PlacedByTime
 
 
 def conflict_first(problem: Problem) -> Plan:
-    """Buffers by falling number of conflicts, then of bytes, each on top of every placed one that it
-    conflicts with. Guarantee: but for alignment never above naive's peak."""
+    """Buffers by falling number of conflicts, then of bytes, each above every placed one that it conflicts
+    with; gaps are not used. Guarantee: but for alignment the peak is at most naive's."""
     conflicts = conflict_counts(problem)
     order = sorted(range(len(conflicts)), key=lambda i: (-conflicts[i], -problem.buffers[i].bytes))
     placed = PlacedByTime(problem)

@@ -1,7 +1,9 @@
-"""S0: static offsets by simulating an allocator with a free list over the execution order.
+"""Static offsets by simulating an allocator with a free list over the execution order.
 
-Best fit among coalesced free blocks; where none is large enough the largest one is stretched, and
-everything that lies beyond it moves up by as much.
+Best fit among coalesced free blocks; where none is large enough the largest one is enlarged, and everything
+beyond it moves up by as much.
+
+Source: the free-list patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ from solvers.core.first_fit import Ints
 
 
 def free_list(problem: Problem) -> Plan:
-    """Buffers in the order in which they are first alive; in the holes of a lifetime its bytes stay taken.
+    """Buffers by start of lifetime; in the holes of a lifetime its bytes stay allocated.
 
-    All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned.
-    Guarantee: never above the sum of these sizes; and for buffers of one size as low as any plan.
+    All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned. Guarantee:
+    the peak is at most the sum of these sizes, and optimal for buffers of one size without holes.
     """
     step = lcm(*(b.alignment for b in problem.buffers))
     lives = [hull(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
-    arena = _Arena(len(lives), sum(align(problem.buffers[i].bytes, step) for i in solid))
+    arena = _FreeListArena(len(lives), sum(align(problem.buffers[i].bytes, step) for i in solid))
     ends: list[tuple[int, int]] = []
     for index in sorted(solid, key=lambda i: lives[i].start):
         while ends and ends[0][0] <= lives[index].start:
@@ -37,8 +39,8 @@ def free_list(problem: Problem) -> Plan:
     return Plan({b.name: int(arena.offsets[i]) for i, b in enumerate(problem.buffers)})
 
 
-class _Arena:
-    """Given offsets, and the free blocks between them, sorted by offset and never adjacent."""
+class _FreeListArena:
+    """Allocated offsets, and the free blocks between them, sorted by offset and never adjacent."""
 
     def __init__(self, count: int, most: int) -> None:
         kind: type = object if most >= 1 << 62 else np.int64
@@ -50,14 +52,14 @@ class _Arena:
         self.next_offset = 0
 
     def take(self, index: int, size: int) -> None:
-        """A place for buffer ``index``."""
+        """Allocate ``size`` bytes for buffer ``index``."""
         self.sizes[index] = size
         large = [block for block in self.blocks if block >= size]
         if large:
             self._cut(index, self.blocks.index(min(large)), size)
         elif self.blocks:
             at = self.blocks.index(max(self.blocks))
-            self._stretch(at, size)
+            self._enlarge(at, size)
             self._cut(index, at, size)
         else:
             self.offsets[index] = self.next_offset
@@ -70,8 +72,8 @@ class _Arena:
         if not self.blocks[at]:
             del self.starts[at], self.blocks[at]
 
-    def _stretch(self, at: int, size: int) -> None:
-        """Makes block ``at`` as large as ``size``; what lies at or past its end moves up."""
+    def _enlarge(self, at: int, size: int) -> None:
+        """Make block ``at`` as large as ``size``; what lies at or beyond its end moves up."""
         end, more = self.starts[at] + self.blocks[at], size - self.blocks[at]
         self.offsets[self.offsets >= end] += more
         self.starts[at + 1 :] = [start + more for start in self.starts[at + 1 :]]
@@ -79,7 +81,7 @@ class _Arena:
         self.next_offset += more
 
     def free(self, index: int) -> None:
-        """Takes buffer ``index``'s bytes back, joined with the free blocks that they touch."""
+        """Free buffer ``index``'s bytes, joined with adjacent free blocks."""
         start, size = int(self.offsets[index]), self.sizes[index]
         at = bisect_left(self.starts, start)
         if at < len(self.starts) and start + size == self.starts[at]:

@@ -1,94 +1,65 @@
-"""Hill climbing over the order of placement, as TVM's USMP and Arm's Vela do it.
+"""Hill climbing over the order of placement.
 
-Buffers are placed one by one at their lowest fit. What ends highest is the bottleneck; the order of two
-buffers that stood in its way, or in the way of those, is swapped, and the new order is kept unless its
-peak is higher. After apache/tvm, src/tir/usmp/algo/hill_climb.cc, and ethosu.vela, hillclimb_allocation.py.
+Buffers are placed one by one at their lowest fit. Of the buffers that keep a topmost buffer from being lower,
+or that keep those from being lower, two swap their places in the order; the new order is kept unless its peak
+is higher.
+
+Source: Apache TVM USMP, src/tir/usmp/algo/hill_climb.cc; Arm Vela, ethosu.vela, hillclimb_allocation.py
+(docs/references.md).
 """
 
 from __future__ import annotations
 
 from random import Random
 
-from chipmodel.model.certificate import rests_on
-from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.alignment import align
-from solvers.core.bounds_certified import best_bound
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.anytime import Anytime
 from solvers.core.conflicts import neighbours
+from solvers.core.decode import lowest
 from solvers.core.first_fit import ORDERS, first_fit
-from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 
 ITERATIONS = 500
-"""Where no limit is given: TVM's own."""
+"""Where no limit is given (TVM's own number)."""
 MAX_PAIR_CHECKS = 5_000_000
-"""Where no limit is given, there are fewer than that if they would look at more pairs of buffers."""
+"""Where no limit is given, iterations are reduced so that they examine at most so many pairs of buffers."""
 MAX_PAIRS = 2_000_000
-"""Pairs alive together beyond which nothing is climbed: a step would take seconds."""
+"""Pairs alive together beyond which nothing is searched: an iteration would take seconds."""
 MIN_ITERATIONS = 10
-"""Where no limit is given and no more iterations than these would be had, nothing is climbed."""
+"""Where no limit is given and fewer iterations than these are possible, nothing is searched."""
 DISTANT_CHANCE = 0.75
-"""How often the second of the two comes from further away (TVM: 75 of 100)."""
+"""Probability that the second of the two buffers is a neighbour's neighbour (TVM: 75 of 100)."""
 
 
 def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
     """The best plan within ``limits``, whose nodes are iterations; the same for the same seed and nodes.
 
-    Stops at the proven bound, or within the problem's capacity. Guarantee: never above the peak of
+    Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of
     ``large-first``, with which it begins, and no higher for more iterations.
     """
-    board = Incumbent(report)
-    plan = first_fit(problem, ORDERS["large-first"])
-    board.found(plan.peak(problem))
-    certificate = best_bound(problem, plan.peak(problem))
-    bound = certificate.bytes or 0
-    board.raise_bound(bound)
-    target = max(bound, problem.capacity or 0)
-    iterations, proof = 0, ""
-    if plan.peak(problem) > target:
-        board.stage("climbing")
-        most = MAX_PAIRS if _limited(limits) else MAX_PAIR_CHECKS // (2 * MIN_ITERATIONS)
-        near = neighbours(problem, most)
-        if near is None:
-            proof = f"more than {most:,} pairs alive together are not climbed"
-        else:
-            climb = _Climb(problem, plan, [each.tolist() for each in near], limits.seed)
-            iterations = _run(climb, target, limits, board)
-            plan = climb.plan
-    status = _status(problem, plan.peak(problem), bound)
-    if status in ("optimal", "infeasible"):
-        proof = rests_on(certificate)
-    points = tuple(board.points)
-    return Outcome(status, plan, bound, iterations, proof, certificate=certificate, trajectory=points)
-
-
-def _status(problem: Problem, peak: int, bound: int) -> Status:
-    capacity = problem.capacity
-    if capacity is not None and peak > capacity:
-        return "infeasible" if bound > capacity else "unknown"
-    return "optimal" if peak == bound else "feasible"
-
-
-def _limited(limits: Limits) -> bool:
-    return limits.nodes is not None or limits.seconds is not None
-
-
-def _run(climb: _Climb, target: int, limits: Limits, board: Incumbent) -> int:
-    most = limits.nodes
-    if not _limited(limits):
-        most = min(ITERATIONS, MAX_PAIR_CHECKS // max(1, climb.pairs))
-    done = 0
-    while climb.peak > target and (most is None or done < most) and limits.left(board.began) != 0.0:
+    run = Anytime(problem, limits, report, first_fit(problem, ORDERS["large-first"]))
+    if run.good_enough:
+        return run.outcome()
+    run.progress.stage("climbing")
+    max_pairs = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_ITERATIONS)
+    near = neighbours(problem, max_pairs)
+    if near is None:
+        return run.outcome(f"not searched: more than {max_pairs:,} pairs alive together")
+    climb = _Climb(problem, run.plan, [each.tolist() for each in near], limits.seed)
+    while not run.done(min(ITERATIONS, MAX_PAIR_CHECKS // max(1, climb.pairs))):
         climb.step()
-        done += 1
-        board.found(climb.peak)
-    return done
+        run.nodes += 1
+        if climb.peak < run.peak:
+            run.offer(climb.plan)
+    run.plan = climb.plan  # It may have changed since at the same peak.
+    return run.outcome()
 
 
 class _Climb:
-    """An order of placement, where it puts every buffer, and one step to another order."""
+    """An order of placement, the offsets it leads to, and one step to another order."""
 
     def __init__(self, problem: Problem, plan: Plan, near: list[list[int]], seed: int) -> None:
-        """``plan`` is what ``large-first`` makes of ``problem``."""
+        """``plan`` is that of ``large-first``; ``near`` lists the buffers alive together with each."""
         self.problem, self.near = problem, near
         self.pairs = sum(map(len, near))
         self.random = Random(seed)
@@ -106,7 +77,7 @@ class _Climb:
         return Plan({b.name: self.offsets[i] for i, b in enumerate(self.problem.buffers)})
 
     def step(self) -> None:
-        """Swaps two that are in the bottleneck's way, and back again if the peak rises."""
+        """Swap two buffers below the top, and back again if the peak rises."""
         chosen = self._choose()
         if chosen is None:
             return
@@ -140,22 +111,11 @@ class _Climb:
         order[turn[one]], order[turn[other]] = one, other
 
     def _place(self, first: int, most: int) -> int | None:
-        """Places all from turn ``first`` on again; the peak, or None as soon as it is above ``most``."""
+        """Place all from turn ``first`` on again; the peak, or None as soon as it is above ``most``."""
         offsets, sizes, turn = self.offsets, self.sizes, self.turn
         for now, index in enumerate(self.order[first:], first):
             rivals = [(offsets[j], offsets[j] + sizes[j]) for j in self.near[index] if turn[j] < now]
-            offsets[index] = _lowest(sorted(rivals), sizes[index], self.steps[index])
+            offsets[index] = lowest(sorted(rivals), sizes[index], self.steps[index])
             if offsets[index] + sizes[index] > most:
                 return None
         return max((offsets[i] + sizes[i] for i in self.order), default=0)
-
-
-def _lowest(rivals: list[tuple[int, int]], size: int, step: int) -> int:
-    """The lowest multiple of ``step`` from which ``size`` bytes meet none of ``rivals``, which are sorted."""
-    offset = 0
-    for low, high in rivals:
-        if low - offset >= size:
-            break
-        if high > offset:
-            offset = high if step == 1 else align(high, step)
-    return offset

@@ -1,7 +1,7 @@
-"""A stack: memory that is given back only while it is on top.
+"""A stack: memory is freed only from its top.
 
-What a bump pointer does, and the least reuse that there is. Arm Vela's LinearAlloc (ethosu.vela,
-tensor_allocation.py) does not even go back: on distinct tensors it is what ``naive`` is here.
+Source: after Arm Vela's LinearAlloc (ethosu.vela, tensor_allocation.py), which never frees: on distinct
+tensors that is ``naive`` here (docs/references.md).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from solvers.core.alignment import align
 
 
 def linear(problem: Problem) -> Plan:
-    """Every buffer starts where the highest one ends that is still alive when its own life begins.
+    """Every buffer starts at the highest end of those still alive when its own lifetime begins.
 
-    Buffers come in the order in which they are first alive; in the holes of a lifetime its bytes stay
-    taken. Guarantee: of buffers alive together the later one lies above, and a peak never above naive's.
+    Buffers come by start of lifetime; in the holes of a lifetime its bytes stay allocated. Guarantee: of
+    buffers alive together the later one lies above, and but for alignment the peak is at most naive's.
     """
     lives = [hull(b.live) for b in problem.buffers]
     order = sorted(range(len(lives)), key=lambda i: lives[i].start)

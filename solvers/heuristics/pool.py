@@ -1,7 +1,9 @@
-"""The memory pool of today's inference frameworks: S4's baseline, ncnn's PoolAllocator.
+"""The memory pool of common inference frameworks.
 
-Nodes are got from the system once and handed out again and again; a request may take a node that is
-larger than itself, but not too much larger, and the rest of the node is then wasted.
+Nodes are allocated once and reused; a request may take a node that is larger than itself, but not too much
+larger, and the rest of the node is wasted.
+
+Source: the edge-framework patent (CN, 2021), its baseline; ncnn's PoolAllocator (docs/references.md).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ REUSE_THRESHOLD = 0.75
 
 @dataclass(frozen=True, slots=True)
 class PoolNodes:
-    """``sizes`` in bytes, in the order in which they were got, and the node of every buffer (by index)."""
+    """``sizes`` in bytes, in order of allocation, and the node of every buffer (by index)."""
 
     sizes: tuple[int, ...]
     node_of: tuple[int | None, ...]
@@ -29,47 +31,47 @@ class PoolNodes:
 
 def pool(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Plan:
     """The nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum of
-    the nodes' sizes, and so never above naive's."""
+    the nodes' sizes, and so at most naive's."""
     return nodes_in_a_row(problem, pool_nodes(problem, reuse_threshold))
 
 
 def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> PoolNodes:
-    """Buffers in the order in which they are first alive; each takes the node that has been free for
-    longest of those that are large enough and of which it takes more than the share ``reuse_threshold``
-    (0 to below 1), or else a new one of its own size. It keeps it through the holes of its lifetime.
+    """Buffers by start of lifetime, each in the node that has been free for longest of those that are large
+    enough and of which it fills more than the share ``reuse_threshold`` (0 to below 1), or else in a new one
+    of its own size. In the holes of a lifetime the node stays taken.
     """
     lives = [hull(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
     sizes: list[int] = []
     node_of: list[int | None] = [None] * len(lives)
-    budgets: list[int] = []
-    payouts: list[tuple[int, int, int]] = []
+    free_nodes: list[int] = []
+    releases: list[tuple[int, int, int]] = []
     for index in sorted(solid, key=lambda i: lives[i].start):
-        while payouts and payouts[0][0] <= lives[index].start:
-            budgets.append(heappop(payouts)[2])
+        while releases and releases[0][0] <= lives[index].start:
+            free_nodes.append(heappop(releases)[2])
         size = problem.buffers[index].bytes
-        fitting = (n for n in budgets if size <= sizes[n] and size > reuse_threshold * sizes[n])
+        fitting = (n for n in free_nodes if size <= sizes[n] and size > reuse_threshold * sizes[n])
         node = next(fitting, None)
         if node is None:
             node = len(sizes)
             sizes.append(size)
         else:
-            budgets.remove(node)
+            free_nodes.remove(node)
         node_of[index] = node
-        heappush(payouts, (lives[index].stop, index, node))
+        heappush(releases, (lives[index].stop, index, node))
     return PoolNodes(tuple(sizes), tuple(node_of))
 
 
 def nodes_in_a_row(problem: Problem, nodes: PoolNodes) -> Plan:
-    """Every buffer at the start of its node, and the nodes one after another, each aligned for all of its
-    buffers; at 0 what has no node."""
+    """The plan with the nodes one after another, each aligned for all of its buffers; a buffer without a node
+    is at 0."""
     steps = [1] * len(nodes.sizes)
     for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
         if node is not None:
             steps[node] = lcm(steps[node], buffer.alignment)
     starts = _starts(nodes.sizes, steps)
-    homes = (0 if node is None else starts[node] for node in nodes.node_of)
-    return Plan({b.name: home for b, home in zip(problem.buffers, homes, strict=True)})
+    offsets = (0 if node is None else starts[node] for node in nodes.node_of)
+    return Plan({b.name: offset for b, offset in zip(problem.buffers, offsets, strict=True)})
 
 
 def _starts(sizes: Sequence[int], steps: Sequence[int]) -> list[int]:

@@ -1,1 +1,1 @@
-"""When each load of a straight list of steps is issued: complete search and bound."""
+"""When to issue each load of a straight-line segment of steps: complete search and bound."""

@@ -1,9 +1,10 @@
-"""Cycles that no plan of a ``StreamProblem`` beats, from any step to the end.
+"""Lower bounds of the cycles from any step to the end, for all plans of a ``StreamProblem``.
 
-Between the start of step ``d`` and that of step ``e`` the DMA engine moves all that the steps ``d + 1`` to
-``e`` read and that had not been loaded when ``d`` started. What had been loaded lay, at each step ``t`` from
-``d`` on, beside what ``t`` reads itself: those sets of bytes are nested, so taking the dearest bytes first
-is the best fractional choice. Stretches that follow one another add up, with each other and with compute.
+Between the start of step ``d`` and that of step ``e`` the DMA engine moves everything that the steps ``d +
+1`` to ``e`` read and that was not loaded when ``d`` started. What was loaded before is, at each step ``t``
+from ``d`` on, in memory together with what ``t`` reads itself: these sets of bytes are nested, so taking the
+bytes with the most cycles first is the best fractional choice. The bounds of consecutive intervals add up,
+with each other and with compute.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from heapq import heappop, heappush
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice
 
 _FRACTION_BITS = 20
-"""Bits after the point of cycles per byte; rounded so that the bound stays one."""
+"""Fractional bits of cycles per byte, rounded so that the bound remains valid."""
 MAX_STEP_PAIRS = 100_000
-"""Pairs of steps that are looked at, beside those with the end: of a long stretch, only near ones."""
+"""Pairs of steps examined, besides those with the end: in a long segment only near ones."""
 
 
 def tail_bounds(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
-    """For each step, the least cycles from its compute's start to the end of all, and 0 for the end itself,
-    where at most ``spare`` bytes may lie beside what each step reads."""
+    """For each step, a lower bound of the cycles from the start of its compute to the end (0 for the end
+    itself), if at most ``spare`` bytes may be in memory besides what each step reads."""
     count = len(problem.computes)
     window = _TransferWindow(problem, spare)
     result = [0] * (count + 1)
@@ -39,7 +40,8 @@ def tail_bounds(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
 
 
 class _TransferWindow:
-    """The least DMA cycles between the starts of two steps: the second one first, then back step by step."""
+    """A lower bound of DMA cycles between the starts of two steps: fix the second, then move the first
+    back."""
 
     def __init__(self, problem: StreamProblem, spare: Sequence[int]) -> None:
         self.spare = spare
@@ -54,29 +56,30 @@ class _TransferWindow:
 
     def end_at(self, stop: int) -> None:
         self.stop = stop
-        self.total = self.held = self.kept = 0
-        self.there: list[tuple[int, int]] = []
+        self.total = self.loaded_bytes = self.preloaded = 0
+        self.loaded: list[tuple[int, int]] = []
 
     def moved_since(self, start: int) -> int:
-        """To be called with one step before the end, then with the one before that, and so on."""
+        """DMA cycles since ``start``; to be called with descending ``start``, from one step before the
+        end."""
         for each in self.needed.get(start + 1, ()):
             pace = -(-(each.cycles << _FRACTION_BITS) // each.bytes)
-            heappush(self.there, (pace, each.bytes))
+            heappush(self.loaded, (pace, each.bytes))
             self.total += each.cycles
-            self.held += each.bytes
-            self.kept += pace * each.bytes
+            self.loaded_bytes += each.bytes
+            self.preloaded += pace * each.bytes
         for move in self.issued.get(start, ()):
             if move.due < min(self.stop + (move.direction == "load"), len(self.spare)):
                 self.total += move.cycles
-        self._leave(self.spare[start])
-        kept = -(-self.kept >> _FRACTION_BITS) if start else 0
-        return max(0, self.total - kept)
+        self._drop_beyond(self.spare[start])
+        preloaded = -(-self.preloaded >> _FRACTION_BITS) if start else 0
+        return max(0, self.total - preloaded)
 
-    def _leave(self, spare: int) -> None:
-        while self.held > spare:
-            pace, size = heappop(self.there)
-            gone = min(size, self.held - spare)
-            self.held -= gone
-            self.kept -= pace * gone
-            if gone < size:
-                heappush(self.there, (pace, size - gone))
+    def _drop_beyond(self, spare: int) -> None:
+        while self.loaded_bytes > spare:
+            pace, size = heappop(self.loaded)
+            dropped = min(size, self.loaded_bytes - spare)
+            self.loaded_bytes -= dropped
+            self.preloaded -= pace * dropped
+            if dropped < size:
+                heappush(self.loaded, (pace, size - dropped))

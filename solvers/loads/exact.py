@@ -1,12 +1,14 @@
-"""When to issue every weight load of a straight stretch: the quickest plan, and what proves it.
+"""When to issue every weight load of a straight-line segment: the fastest plan, with proof.
 
-``solve_stream`` starts from a plan, and searches with growing width (``stream_search``) until nothing is left
-out or the limits are reached. The bound of what was left out holds for all plans; so status and gap are
-known at any time. Of the quickest plans one with the smallest peak of weight bytes is taken: the search is
-repeated with less room.
+``solve_stream`` starts from a plan, and searches with growing width (``solvers.loads.search``) until nothing
+is dropped or the limits are reached. The bound of what was dropped holds for all plans, so status and gap are
+known at any time. Of the fastest plans one with the smallest peak of weight bytes is taken: the search is
+repeated with less space.
 
-Decided together: which load is issued at which step, and so the order of the queue, how far ahead loads go
+Decided together: the step at which each load is issued, and so the order of the queue, how early loads are,
 and when bytes are taken. Given: the slices, the order of steps, every other transfer.
+
+Source: this project (docs/references.md).
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ PASSES: tuple[tuple[int | None, int | None], ...] = (
     (4096, 4),
     (None, None),
 )
-"""Widths and turns of ``LoadSearch.run``, the last one complete."""
+"""Widths and turns of successive passes (``LoadSearch.run``); the last one is complete."""
 MAX_DELAY_CHECKS = 100_000
-"""Slices times steps up to which loads are put off one by one at the end."""
+"""Slices times steps up to which loads are delayed one by one at the end."""
 
 
 class StreamProgress(NamedTuple):
-    """What is known after ``nodes`` states; cycles."""
+    """The best plan (cycles and peak bytes) and bound after ``nodes`` states."""
 
     nodes: int
     cycles: int
@@ -49,7 +51,7 @@ StreamReport = Callable[[StreamProgress], None]
 
 @dataclass(frozen=True, slots=True)
 class StreamOutcome:
-    """``optimal``: no plan takes fewer cycles; ``feasible``: none fewer than ``lower_bound``."""
+    """``optimal``: no plan takes fewer cycles; ``feasible``: no plan takes fewer than ``lower_bound``."""
 
     status: Literal["optimal", "feasible"]
     positions: tuple[int, ...]
@@ -61,13 +63,13 @@ class StreamOutcome:
     peak: int
     """The most bytes of weights at any step."""
     least_peak: bool
-    """Whether no plan of as many cycles has a smaller one."""
+    """Whether no equally fast plan has a smaller peak."""
     nodes: int
     trajectory: tuple[StreamProgress, ...]
 
     @property
     def gap(self) -> float:
-        """By how much of ``cycles`` the best plan may be quicker at most."""
+        """The share of ``cycles`` by which another plan may at most be faster."""
         return 1 - self.lower_bound / self.cycles if self.cycles else 0.0
 
 
@@ -78,18 +80,20 @@ def solve_stream(
     hint: Sequence[int] | None = None,
     gap: float = 0.0,
 ) -> StreamOutcome:
-    """The quickest plan of ``problem``, then the one with the smallest peak; never worse than ``hint``.
+    """The fastest plan of ``problem``, of several one with the smallest peak; never worse than ``hint``.
 
-    Without limits the search is complete, but that it stops at a plan whose proven ``gap`` is no more than
-    that. The same problem, hint and ``limits.nodes`` give the same answer; ``limits.seed`` and
-    ``limits.threads`` play no part. Raises ValueError where the hint breaks the problem.
+    Without limits the search ends with a proof, or earlier at a plan whose proven gap is at most ``gap``.
+    Deterministic for the same ``limits.nodes``; ``limits.seed`` and ``limits.threads`` are not used. Raises
+    ValueError where the hint is no plan of the problem.
     """
     if hint is not None and not problem.fits(hint):
-        raise ValueError("the hint issues a load too late, or where there is no room")
-    return _Solver(problem, limits or Limits(), report, hint, gap).solve()
+        raise ValueError("the hint issues a load too late, or where there is no space")
+    return _LoadSolver(problem, limits or Limits(), report, hint, gap).solve()
 
 
-class _Solver:
+class _LoadSolver:
+    """The best plan and bound so far."""
+
     def __init__(
         self,
         problem: StreamProblem,
@@ -108,14 +112,14 @@ class _Solver:
         self.trajectory: list[StreamProgress] = []
 
     def solve(self) -> StreamOutcome:
-        """Cycles first, bytes second."""
+        """Minimise cycles, then bytes."""
         search = LoadSearch(self.problem, self.problem.spare)
         self._raise(search.root)
-        self._quicken(search)
-        self._put_off()
+        self._minimise_cycles(search)
+        self._delay_loads()
         if self.bound >= self.cycles:
-            self._shrink()
-            self._put_off()
+            self._minimise_peak()
+            self._delay_loads()
         order = tuple(index for _, index in queue(self.problem, self.positions) if index >= 0)
         return StreamOutcome(
             "optimal" if self.bound >= self.cycles else "feasible",
@@ -129,7 +133,7 @@ class _Solver:
             tuple(self.trajectory),
         )
 
-    def _quicken(self, search: LoadSearch) -> None:
+    def _minimise_cycles(self, search: LoadSearch) -> None:
         for width, turns in PASSES:
             if self.cycles - self.bound <= self.gap * self.cycles or self.effort.spent():
                 return
@@ -138,8 +142,8 @@ class _Solver:
                 self._offer(found.positions)
             self._raise(self.cycles if found.bound is None else min(found.bound, self.cycles))
 
-    def _shrink(self) -> None:
-        """Halves what is not known about the smallest peak of plans as quick as the best."""
+    def _minimise_peak(self) -> None:
+        """Find the smallest peak of plans as fast as the best, by bisection."""
         low = max(self.problem.readers, default=0)
         while low < self.peak and not self.effort.spent():
             most = (low + self.peak) // 2
@@ -153,7 +157,7 @@ class _Solver:
         self.least_peak = low >= self.peak
 
     def _within(self, most: int) -> list[int] | None:
-        """A plan as quick as the best with at most ``most`` bytes; none there: []; not known: None."""
+        """A plan as fast as the best with at most ``most`` bytes; [] if there is none, None if unknown."""
         both = zip(self.problem.spare, self.problem.readers, strict=True)
         search = LoadSearch(self.problem, [min(spare, most - own) for spare, own in both])
         if search.root > self.cycles:
@@ -168,8 +172,8 @@ class _Solver:
                 return None
         return None
 
-    def _put_off(self) -> None:
-        """Each load as late as no step starts later for it: bytes are taken for less long."""
+    def _delay_loads(self) -> None:
+        """Delay each load as far as delays no step, so that its bytes are taken for less long."""
         if len(self.positions) * len(self.problem.computes) > MAX_DELAY_CHECKS:
             return
         now = run(self.problem, self.positions)
@@ -186,7 +190,7 @@ class _Solver:
         self.positions = tried
 
     def _offer(self, positions: list[int]) -> None:
-        assert self.problem.fits(positions), "the search keeps to the room"
+        assert self.problem.fits(positions), "the search exceeded the space"
         cycles, peak = run(self.problem, positions).end, self.problem.peak(positions)
         if (cycles, peak) < (self.cycles, self.peak):
             self.positions, self.cycles, self.peak = positions, cycles, peak

@@ -1,9 +1,9 @@
-"""The loads of a straight stretch of steps, in integers: what may be decided, and how it runs.
+"""The problem of issuing the loads of a straight-line segment of steps, in integers, and its simulation.
 
-The machine is that of ``dma.schedule.forecast``: one queue, in order, and at each step the events of
-``chipmodel.passes.lower``. A step waits for the loads due that were issued before; issues what it loads at
-once and waits for that; issues loads for later steps; computes; issues stores and waits for those that are
-due.
+The machine is that of ``dma.schedule.forecast``: one DMA queue, in order, and at each step the events of
+``chipmodel.passes.lower``. A step waits for the loads that it needs; issues its own loads that were not
+issued before, and waits for them; issues loads for later steps; computes; issues stores, and waits for those
+that are due.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 
 class StreamSlice(NamedTuple):
-    """``bytes`` that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be issued from
-    step ``since`` on."""
+    """``bytes`` of weights that the steps ``first`` to ``last`` read; the load takes ``cycles`` and may be
+    issued from step ``since`` on."""
 
     bytes: int
     first: int
@@ -25,7 +25,7 @@ class StreamSlice(NamedTuple):
 
 
 class StreamMove(NamedTuple):
-    """A transfer that is decided already, of ``cycles``: issued at step ``issue``, waited for at ``due``."""
+    """A fixed transfer of ``cycles``: issued at step ``issue``, waited for at step ``due``."""
 
     direction: Literal["load", "store"]
     issue: int
@@ -34,7 +34,7 @@ class StreamMove(NamedTuple):
 
 
 class StreamRun(NamedTuple):
-    """Cycles from the beginning: when each step's compute starts, and when all has ended."""
+    """In cycles from the beginning: when each step's compute starts, and when everything has ended."""
 
     starts: tuple[int, ...]
     end: int
@@ -42,27 +42,27 @@ class StreamRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StreamProblem:
-    """Steps 0, 1 ... of ``computes`` cycles; ``room`` is what each leaves for weights, in bytes.
+    """Steps 0, 1 ... of ``computes`` cycles; ``space`` is what each leaves for weights, in bytes.
 
-    ``slices`` are in the order in which they are needed. A slice is issued at its first reader or at a step
-    before, and takes its bytes from there to its last reader; readers may take more than the room, but
-    then nothing else lies beside them. ``fixed`` moves go before slices of the same positions.
+    ``slices`` are in the order in which they are needed. A slice is issued at its first reader or at an
+    earlier step, and takes its bytes from there to its last reader. A step's own slices may exceed the space,
+    but then nothing else may be in memory at that step. ``fixed`` moves precede slices of the same positions.
     Raises ValueError where a number is out of range.
     """
 
     computes: tuple[int, ...]
-    room: tuple[int, ...]
+    space: tuple[int, ...]
     slices: tuple[StreamSlice, ...]
     fixed: tuple[StreamMove, ...] = ()
     readers: tuple[int, ...] = field(init=False)
     """Bytes that each step's own slices take."""
     spare: tuple[int, ...] = field(init=False)
-    """Bytes beside them for slices of later steps."""
+    """Bytes left at each step for slices of later steps."""
 
     def __post_init__(self) -> None:
         count = len(self.computes)
-        if len(self.room) != count or min(self.computes, default=0) < 0:
-            raise ValueError("every step has compute cycles, none negative, and room")
+        if len(self.space) != count or min(self.computes, default=0) < 0:
+            raise ValueError("every step has compute cycles, none negative, and space")
         for each in self.slices:
             in_order = 0 <= each.since <= each.first <= each.last < count
             if not (in_order and each.bytes > 0 and each.cycles >= 0):
@@ -74,7 +74,7 @@ class StreamProblem:
             raise ValueError("slices are in the order in which they are needed")
         readers = _covered(count, [(s.first, s.last + 1, s.bytes) for s in self.slices])
         object.__setattr__(self, "readers", tuple(readers))
-        spare = (max(0, room - own) for room, own in zip(self.room, readers, strict=True))
+        spare = (max(0, space - own) for space, own in zip(self.space, readers, strict=True))
         object.__setattr__(self, "spare", tuple(spare))
 
     def taken(self, positions: Sequence[int]) -> list[int]:
@@ -87,19 +87,19 @@ class StreamProblem:
         return max(self.taken(positions), default=0)
 
     def fits(self, positions: Sequence[int]) -> bool:
-        """Whether every load is issued in time, and only where there is room for it."""
+        """Whether every load is issued in time, and where there is space for it."""
         if len(positions) != len(self.slices):
             return False
         if not all(s.since <= p <= s.first for s, p in zip(self.slices, positions, strict=True)):
             return False
         return all(
-            taken <= max(room, own)
-            for taken, room, own in zip(self.taken(positions), self.room, self.readers, strict=True)
+            taken <= max(space, own)
+            for taken, space, own in zip(self.taken(positions), self.space, self.readers, strict=True)
         )
 
 
 def _covered(count: int, spans: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Sums over half-open spans of steps."""
+    """For each step the sum of the sizes of the spans (start, stop, size) that cover it."""
     change = [0] * (count + 1)
     for start, stop, size in spans:
         change[start] += size
@@ -112,20 +112,20 @@ def _covered(count: int, spans: Sequence[tuple[int, int, int]]) -> list[int]:
 
 
 def queue(problem: StreamProblem, positions: Sequence[int]) -> list[tuple[StreamMove, int]]:
-    """All transfers in the engine's order, with the slice's index, or -1 for a fixed one."""
+    """All transfers in the order of the queue, with the slice's index, or -1 for a fixed one."""
     moves = [(move, -1) for move in problem.fixed]
     for index, (each, position) in enumerate(zip(problem.slices, positions, strict=True)):
         moves.append((StreamMove("load", position, each.first, each.cycles), index))
-    return sorted(moves, key=_place)
+    return sorted(moves, key=_queue_position)
 
 
-def _place(entry: tuple[StreamMove, int]) -> tuple[int, bool, int]:
+def _queue_position(entry: tuple[StreamMove, int]) -> tuple[int, bool, int]:
     move, _ = entry
     return move.issue, move.direction == "store", move.due
 
 
 def run(problem: StreamProblem, positions: Sequence[int]) -> StreamRun:
-    """What happens when, with the slices' loads issued at ``positions``."""
+    """Simulate the segment with the slices' loads issued at ``positions``."""
     waiting = queue(problem, positions)
     waiting.reverse()
     loads: dict[int, int] = {}
@@ -134,11 +134,11 @@ def run(problem: StreamProblem, positions: Sequence[int]) -> StreamRun:
     starts: list[int] = []
     for here, cycles in enumerate(problem.computes):
         clock = max(clock, loads.get(here, 0))
-        at_once = False
-        while waiting and _at_once(waiting[-1][0], here):
+        awaited = False
+        while waiting and _is_awaited(waiting[-1][0], here):
             free = max(free, clock) + waiting.pop()[0].cycles
-            at_once = True
-        clock = max(clock, free) if at_once else clock
+            awaited = True
+        clock = max(clock, free) if awaited else clock
         while waiting and waiting[-1][0].issue == here and waiting[-1][0].direction == "load":
             move = waiting.pop()[0]
             free = max(free, clock) + move.cycles
@@ -153,5 +153,5 @@ def run(problem: StreamProblem, positions: Sequence[int]) -> StreamRun:
     return StreamRun(tuple(starts), clock)
 
 
-def _at_once(move: StreamMove, here: int) -> bool:
+def _is_awaited(move: StreamMove, here: int) -> bool:
     return move.direction == "load" and move.issue == move.due == here

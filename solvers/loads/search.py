@@ -1,13 +1,16 @@
-"""The complete search behind ``stream_exact``: step by step, all states that may lead to the best plan.
+"""The complete search of ``solvers.loads.exact``: step by step, all states that may lead to the best plan.
 
-A state is what has been issued before a step, and when the sequencer and the engine are free and loads in
-flight arrive. Of two with the same loads issued, one that is nowhere later makes the other needless. Three
-exchanges cut the choices without losing the best plan (docs/design-record.md has why they hold):
+A state is the set of loads issued before a step, the times at which the sequencer and the DMA engine are
+free, and the times at which loads in flight end. Of two states with the same loads issued, one that is
+nowhere later dominates the other. Three rules reduce the choices without losing the best plan
+(docs/design-record.md has the arguments):
 
-* a load that may be issued goes before every one that is needed later, takes as many cycles, and as many
-  bytes or more;
-* the load needed first is issued at once where all that is left would fit beside everything;
-* a state whose ``tail_bounds`` bound is no better than a known plan is dropped.
+* a load that may be issued precedes every one that is needed later, takes as many cycles, and as many bytes
+  or more;
+* the load needed first is issued as soon as all remaining slices would fit in memory together;
+* a state whose bound (``tail_bounds``) is no better than a known plan is dropped.
+
+Source: this project (docs/references.md).
 """
 
 from __future__ import annotations
@@ -21,47 +24,49 @@ from solvers.loads.bound import tail_bounds
 from solvers.loads.problem import StreamProblem
 
 Waits = tuple[tuple[int, int], ...]
-"""Later ends of transfers by who waits: twice the step for loads, one more for stores. Both numbers grow."""
+"""(wait point, end in cycles) of transfers in flight, both ascending. The point is twice the waiting step for
+loads, one more for stores."""
 Issues = tuple[int, tuple[int, ...], "Issues | None"]
-"""The slices issued at a step, and what was issued before."""
+"""A step, the slices issued at it, and those issued before in the same form."""
 
 
 class LoadState(NamedTuple):
-    """Before a step: ``free`` is when the engine has done all that was issued, no earlier than ``clock``."""
+    """Before a step: ``clock`` is the sequencer's time, ``free`` (not earlier) when the engine has done all
+    that was issued."""
 
     clock: int
     free: int
     waits: Waits
     issued: int
-    """A bit for each slice."""
+    """The slices issued, one bit each."""
     ahead: tuple[int, ...]
-    """Slices issued for this step or later ones, in the order of need."""
-    how: Issues | None
+    """Slices issued for this step or later ones, in the order in which they are needed."""
+    history: Issues | None
 
 
 @dataclass(slots=True)
 class PassResult:
-    """What one pass found: the quickest plan below the limit, and a bound for all others."""
+    """The result of one pass: the fastest plan below the limit, and a bound for all others."""
 
     end: int | None
     positions: list[int]
     bound: int | None
-    """The least bound of what was left out; None where nothing was."""
+    """The least bound of dropped states; None where none was dropped."""
 
 
 class NodeBudget:
-    """Nodes that may be spent; ``late`` says whether the seconds are over."""
+    """A limit of nodes and of time: ``left`` yields whether the seconds are over."""
 
     def __init__(self, nodes: int | None, left: Iterator[bool]) -> None:
         self.most, self.nodes, self._late = nodes, 0, left
 
     def spent(self) -> bool:
-        """Whether to stop."""
+        """Whether a limit is reached."""
         return (self.most is not None and self.nodes >= self.most) or next(self._late)
 
 
 class LoadSearch:
-    """All plans with at most ``spare`` bytes beside what each step reads."""
+    """Search all plans with at most ``spare`` bytes in memory besides what each step reads."""
 
     def __init__(self, problem: StreamProblem, spare: Sequence[int]) -> None:
         self.problem, self.spare = problem, spare
@@ -69,32 +74,32 @@ class LoadSearch:
         self.tails = tail_bounds(problem, spare)
         self.firsts = [s.first for s in problem.slices]
         self.before = _must_go_before(problem)
-        self.open = _open(problem)
+        self.issuable = _issuable(problem)
         self.reach = _reach(spare)
-        self.roomy = _roomy(problem, spare)
-        self.at_once = [(0, False)] * self.count
+        self.fits_up_to = _fits_up_to(problem, spare)
+        self.awaited = [(0, False)] * self.count
         self.later: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
         self.stores: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
         self._sort_fixed()
-        self.known: dict[int, _StateBounds] = {}
-        self.root = self._needs(-1).bound(LoadState(0, 0, (), 0, (), None))
+        self.bounds: dict[int, _StateBounds] = {}
+        self.root = self._bounds(-1).bound(LoadState(0, 0, (), 0, (), None))
 
     def _sort_fixed(self) -> None:
         for move in sorted(self.problem.fixed, key=lambda m: m.due):
             if move.direction == "store":
                 self.stores[move.issue].append((move.due, move.cycles))
             elif move.due == move.issue:
-                self.at_once[move.issue] = self.at_once[move.issue][0] + move.cycles, True
+                self.awaited[move.issue] = self.awaited[move.issue][0] + move.cycles, True
             else:
                 self.later[move.issue].append((move.due, move.cycles))
 
     def run(self, width: int | None, turns: int | None, limit: int, effort: NodeBudget) -> PassResult:
-        """At most ``width`` states before each step, and ``turns`` departures from loading all that fits at
-        each; only plans that end before ``limit``."""
+        """A pass with at most ``width`` states before each step, and at most ``turns`` slices skipped at each
+        step that would fit (None: unlimited); only plans that end before ``limit``."""
         left_out: list[int] = []
         layer = [LoadState(0, 0, (), 0, (), None)]
         for here in range(self.count):
-            needs = self._needs(here)
+            bounds = self._bounds(here)
             found: dict[int, list[LoadState]] = {}
             for state in layer:
                 effort.nodes += 1
@@ -102,17 +107,17 @@ class LoadSearch:
                     return PassResult(None, [], 0)
                 children, cut = self._after(state, here, turns)
                 if cut:
-                    left_out.append(self._needs(here - 1).bound(state))
+                    left_out.append(self._bounds(here - 1).bound(state))
                 for child in children:
                     effort.nodes += 1
-                    if needs.bound(child) < limit:
+                    if bounds.bound(child) < limit:
                         _keep(found.setdefault(child.issued, []), child)
             layer = [state for states in found.values() for state in states]
             if width is not None and len(layer) > width:
                 layer.sort(
-                    key=lambda state: (needs.bound(state), state.free - needs.moved(state), state.clock)
+                    key=lambda state: (bounds.bound(state), state.free - bounds.moved(state), state.clock)
                 )
-                left_out.append(needs.bound(layer[width]))
+                left_out.append(bounds.bound(layer[width]))
                 del layer[width:]
         best = min(layer, key=lambda state: state.clock, default=None)
         bound = min(left_out, default=None)
@@ -122,24 +127,24 @@ class LoadSearch:
 
     def _positions(self, state: LoadState) -> list[int]:
         positions = list(self.firsts)
-        how = state.how
-        while how is not None:
-            here, slices, how = how
+        history = state.history
+        while history is not None:
+            here, slices, history = history
             for index in slices:
                 positions[index] = here
         return positions
 
-    def _needs(self, here: int) -> _StateBounds:
-        if here not in self.known:
-            self.known[here] = _StateBounds(self, here)
-        return self.known[here]
+    def _bounds(self, here: int) -> _StateBounds:
+        if here not in self.bounds:
+            self.bounds[here] = _StateBounds(self, here)
+        return self.bounds[here]
 
     def _after(self, state: LoadState, here: int, turns: int | None) -> tuple[list[LoadState], bool]:
-        """The states after step ``here``, and whether some were left out."""
+        """The states after step ``here``, and whether some were dropped."""
         clock = max(state.clock, _latest(state.waits, 2 * here))
         free = max(state.free, clock)
         issued, slices = state.issued, self.problem.slices
-        cycles, waits_for_it = self.at_once[here]
+        cycles, waits_for_it = self.awaited[here]
         for index in range(*self._of(here)):
             if not issued >> index & 1:
                 cycles += slices[index].cycles
@@ -149,24 +154,18 @@ class LoadSearch:
         clock = free if waits_for_it else clock
         ahead = tuple(i for i in state.ahead if slices[i].first > here)
         ways = _IssueSets(self, here, issued, ahead, turns)
-        return [self._compute(state, here, clock, free, issued, ahead, way) for way in ways.all()], ways.cut
+        arrived = LoadState(clock, free, state.waits, issued, ahead, state.history)
+        return [self._compute(arrived, here, way) for way in ways.all()], ways.cut
 
     def _of(self, here: int) -> tuple[int, int]:
-        """The slices that ``here`` is the first to read, from and to."""
+        """The range of slices whose first reader is ``here``."""
         stop = bisect_right(self.firsts, here)
         return bisect_right(self.firsts, here - 1), stop
 
-    def _compute(
-        self,
-        state: LoadState,
-        here: int,
-        clock: int,
-        free: int,
-        issued: int,
-        ahead: tuple[int, ...],
-        way: tuple[int, ...],
-    ) -> LoadState:
-        ends = list(state.waits)
+    def _compute(self, arrived: LoadState, here: int, way: tuple[int, ...]) -> LoadState:
+        """The state after step ``here``, which issues the slices ``way`` once its own have ``arrived``."""
+        clock, free, waits, issued, ahead, history = arrived
+        ends = list(waits)
         slices = self.problem.slices
         queue = [(2 * due, cycles) for due, cycles in self.later[here]]
         for index in way:
@@ -181,13 +180,13 @@ class LoadSearch:
             ends.append((2 * due + 1, free))
         clock = max([clock, *(end for point, end in ends if point == 2 * here + 1)])
         ends = [wait for wait in ends if 2 * here + 1 < wait[0] < 2 * self.count]
-        how = (here, way, state.how) if way else state.how
+        history = (here, way, history) if way else history
         together = tuple(sorted((*ahead, *way))) if way else ahead
-        return LoadState(clock, max(free, clock), _canonical(ends, clock), issued, together, how)
+        return LoadState(clock, max(free, clock), _canonical(ends, clock), issued, together, history)
 
 
 class _IssueSets:
-    """Sets of slices that a step may issue for later ones."""
+    """The sets of slices that a step may issue for later steps."""
 
     def __init__(
         self, search: LoadSearch, here: int, issued: int, ahead: tuple[int, ...], turns: int | None
@@ -201,7 +200,7 @@ class _IssueSets:
             self._take(index, -1)
 
     def all(self) -> Iterator[tuple[int, ...]]:
-        """Each set once, in the order of need within; all that fit comes first."""
+        """Each set once, in the order of need; the set of all that fit comes first."""
         yield from self._from(self.first, self.issued, (), self.turns)
 
     def _from(
@@ -229,16 +228,17 @@ class _IssueSets:
         each = self.search.problem.slices[index]
         if each.since > self.here or issued >> index & 1:
             return False
-        if self.search.before[index] & self.search.open[self.here] & ~issued:
+        if self.search.before[index] & self.search.issuable[self.here] & ~issued:
             return False
         return all(left >= each.bytes for left in self.left[: each.first - self.here])
 
     def _must(self, index: int, issued: int) -> bool:
-        """Whether it is the one needed first, and nothing could want its room or be held up by it."""
+        """Whether the slice is the one needed first, and nothing else could use its space or be delayed by
+        it."""
         earlier = (1 << index) - 1
         if earlier & ~issued:
             return False
-        return self.search.roomy[self.here] >= self.search.problem.slices[index].first
+        return self.search.fits_up_to[self.here] >= self.search.problem.slices[index].first
 
     def _take(self, index: int, sign: int) -> None:
         each = self.search.problem.slices[index]
@@ -247,7 +247,7 @@ class _IssueSets:
 
 
 class _StateBounds:
-    """The bound of a state behind step ``here``."""
+    """Lower bounds of states after step ``here``."""
 
     def __init__(self, search: LoadSearch, here: int) -> None:
         self.search, self.here = search, here
@@ -260,24 +260,25 @@ class _StateBounds:
             if move.issue > here and move.due < count:
                 due[move.due + (move.direction == "store")] += move.cycles
         self.sums: list[int] = []
-        """Cycles of what is not issued before, in all, that the start of a step waits for."""
+        """For each step, cycles of all transfers not yet issued that its start waits for."""
         total = 0
         for step in range(count + 1):
             total += due[step]
             self.sums.append(total)
         self.best = [0] * (count + 1)
-        """The largest of such sums and the tail behind, of a step and all later ones."""
+        """For each step, the largest sum of these cycles and the tail bound, over the step and all later
+        ones."""
         best = 0
         for step in range(count, here, -1):
             best = max(best, self.sums[step] + self.tails[step])
             self.best[step] = best
 
     def moved(self, state: LoadState) -> int:
-        """Cycles of the slices that are there before they are needed."""
+        """Cycles of the slices that are loaded before they are needed."""
         return sum(self.slices[index].cycles for index in state.ahead)
 
     def bound(self, state: LoadState) -> int:
-        """The least cycles at which a plan that goes on from ``state`` ends."""
+        """A lower bound of the end of every plan that continues from ``state``."""
         after = self.here + 1
         least = state.clock + self.tails[after]
         for point, end in state.waits:
@@ -297,12 +298,12 @@ class _StateBounds:
 
 
 def _latest(waits: Waits, point: int) -> int:
-    """When all that is waited for up to ``point`` has ended."""
+    """When all transfers awaited up to ``point`` have ended."""
     return max((end for at, end in waits if at <= point), default=0)
 
 
 def _canonical(ends: list[tuple[int, int]], clock: int) -> Waits:
-    """Without those that hold up nobody."""
+    """``ends`` without those that delay no step."""
     result: list[tuple[int, int]] = []
     for point, end in sorted(ends):
         if end > clock:
@@ -314,21 +315,22 @@ def _canonical(ends: list[tuple[int, int]], clock: int) -> Waits:
 
 
 def _keep(states: list[LoadState], new: LoadState) -> None:
-    """Add ``new`` to those of the same loads, unless one of them is nowhere later; and not the reverse."""
-    if any(_no_later(state, new) for state in states):
+    """Add ``new`` to the states of the same loads unless one dominates it; remove those that it dominates."""
+    if any(_dominates(state, new) for state in states):
         return
-    states[:] = [state for state in states if not _no_later(new, state)]
+    states[:] = [state for state in states if not _dominates(new, state)]
     states.append(new)
 
 
-def _no_later(one: LoadState, other: LoadState) -> bool:
+def _dominates(one: LoadState, other: LoadState) -> bool:
+    """Whether ``one`` is nowhere later than ``other``."""
     if one.clock > other.clock or one.free > other.free:
         return False
     return all(end <= max(other.clock, _latest(other.waits, point)) for point, end in one.waits)
 
 
 def _must_go_before(problem: StreamProblem) -> list[int]:
-    """For each slice a bit for each that is needed earlier, takes as long, and takes no more bytes."""
+    """For each slice the set (as bits) of those needed earlier that take as long and no more bytes."""
     result: list[int] = []
     for index, each in enumerate(problem.slices):
         bits = 0
@@ -340,14 +342,14 @@ def _must_go_before(problem: StreamProblem) -> list[int]:
     return result
 
 
-def _open(problem: StreamProblem) -> list[int]:
-    """For each step a bit for each slice that may be issued by then."""
+def _issuable(problem: StreamProblem) -> list[int]:
+    """For each step the set (as bits) of slices that may be issued by then."""
     steps = range(len(problem.computes))
     return [sum(1 << i for i, s in enumerate(problem.slices) if s.since <= here) for here in steps]
 
 
 def _reach(spare: Sequence[int]) -> list[int]:
-    """For each step the next that has nothing to spare, itself included: nothing can lie there for later."""
+    """For each step the next one (or itself) without spare bytes, through which nothing can be kept."""
     result = [len(spare)] * len(spare)
     for here in range(len(spare) - 1, -1, -1):
         if not spare[here]:
@@ -357,9 +359,9 @@ def _reach(spare: Sequence[int]) -> list[int]:
     return result
 
 
-def _roomy(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
-    """For each step the furthest up to which all later slices would fit beside everything, with no fixed
-    transfer issued behind it."""
+def _fits_up_to(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
+    """For each step the furthest step up to which all later slices would fit together, with no fixed transfer
+    issued in between."""
     count = len(spare)
     needed = [0] * (count + 1)
     for each in problem.slices:

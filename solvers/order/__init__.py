@@ -1,1 +1,1 @@
-"""Orders of ops by the bytes that they keep alive, with a proof."""
+"""Orders of ops with the least peak of live bytes, with proof."""

@@ -1,20 +1,20 @@
-"""The least peak of live bytes over all orders that the graph allows, with its proof.
+"""The order with the least peak of live bytes among all that the graph allows, with its proof.
 
-The graph falls into parts at its articulation points: an op that every other op comes before or after runs at
-one fixed place of every order, so each part between two of them is a problem of its own, and the peak is the
+The graph is divided at its articulation points: an op that every other op must precede or follow has the same
+position in every order, so the segments between two of them are independent problems, and the peak is the
 largest of theirs (the divide and conquer of Ahn et al. 2020, arXiv:2003.02369).
 
-Within a part, states are sets of ops that have run, looked at from the lowest peak up (dynamic programming
-over downsets as a bottleneck shortest path): whoever comes out of the queue has the least peak of all ways to
-its set, and no order that is not yet complete has a lower one, which is the bound where the limit comes
-first. Two rules:
+Within a segment, states are sets of ops that have run, examined from the lowest peak up (dynamic programming
+over downsets as a bottleneck shortest path): a state taken from the queue has the least peak of all orders of
+its set, and no incomplete order has a lower one, which is the bound if the limit is reached. Two rules:
 
-* An op that fits under the peak so far and leaves no more bytes alive than before runs at once. It is safe:
-  the more ops have run, the less an op adds to what is alive (touched buffers are alive already) and the more
-  it frees, so an order that runs it later has nowhere fewer bytes alive than the same order with it here.
-* What cannot be better than the best known order is left out.
+* An op that fits under the peak so far and leaves no more bytes alive than before runs at once. This is safe:
+  the more ops have run, the fewer bytes an op adds (its buffers may be alive already) and the more it frees,
+  so an order that runs it later nowhere has fewer bytes alive than the same order with it here.
+* States that cannot be better than the best known order are dropped.
 
-Liberis and Lane 2019 (arXiv:1910.05110) have the same dynamic programme, over sets of tensors.
+Source: Ahn et al. 2020 (SERENITY); Liberis and Lane 2019 (arXiv:1910.05110) have the same dynamic program,
+over sets of tensors (docs/references.md).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from solvers.order.heuristics import beam, depth_first, least_live
 from solvers.order.problem import Ordered, OrderProblem, OrderState, OrderTables, mask
 
 MAX_STATES = 100_000
-"""Sets of ops to look at in each part; some seconds."""
+"""Sets of ops to examine in each segment; takes some seconds."""
 BUDGET_SHARE = 10
-"""A search under a budget gets one part in so many of the states."""
+"""A search under a budget of bytes gets one in so many of the states."""
 
 
 def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered:
-    """The order with the least peak; where ``states`` come first in a part, the best of the search and the
-    heuristics. A part whose given order is as good as any stays as it is."""
+    """The order with the least peak; in a segment where ``states`` are reached first, the best found. A
+    segment whose given order is optimal keeps it."""
     tables = OrderTables(problem)
     order: list[int] = []
     done, live = 0, tables.at_start
     found: list[Ordered] = []
-    for part in parts(problem):
+    for part in segments(problem):
         found.append(_least(tables, _OrderSegment(part, done, live), states))
-        live = tables.live_behind(found[-1].order, done, live)
+        live = tables.live_after(found[-1].order, done, live)
         done |= mask(part)
         order += found[-1].order
     peak = max((each.peak for each in found), default=tables.at_start)
@@ -50,21 +50,21 @@ def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered
 
 
 def depth_first_order(problem: OrderProblem) -> tuple[int, ...]:
-    """One branch after another, without regard to bytes."""
+    """The order that follows one branch after another, without regard to bytes."""
     tables = OrderTables(problem)
     return depth_first(tables, range(len(problem.after)), 0, tables.at_start)
 
 
-def parts(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
-    """The ops between the articulation points of the order, and each of these alone, in order."""
+def segments(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
+    """The segments between articulation points, and each articulation point alone, in order."""
     count = len(problem.after)
     before = _closed(count, problem.after)
-    behind = [0] * count
+    following = [0] * count
     for op in reversed(range(count)):
-        behind[op] |= 1 << op
+        following[op] |= 1 << op
         for earlier in problem.after[op]:
-            behind[earlier] |= behind[op]
-    fixed = [op for op in range(count) if (before[op] | behind[op]).bit_count() == count]
+            following[earlier] |= following[op]
+    fixed = [op for op in range(count) if (before[op] | following[op]).bit_count() == count]
     done = 0
     for op in fixed:
         yield from _segment(before[op] & ~(1 << op) & ~done)
@@ -74,7 +74,7 @@ def parts(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
 
 
 def _closed(count: int, after: Sequence[Iterable[int]]) -> list[int]:
-    """Each op with all that must run before it, as bits."""
+    """For each op, as bits, itself and all that must run before it."""
     result = [1 << op for op in range(count)]
     for op in range(count):
         for earlier in after[op]:
@@ -83,6 +83,7 @@ def _closed(count: int, after: Sequence[Iterable[int]]) -> list[int]:
 
 
 def _segment(ops: int) -> Iterator[tuple[int, ...]]:
+    """The ops of a set in order, or nothing if it is empty."""
     if ops:
         yield tuple(op for op in range(ops.bit_length()) if ops >> op & 1)
 
@@ -95,7 +96,7 @@ class _OrderSegment:
 
 
 def _least(tables: OrderTables, part: _OrderSegment, states: int) -> Ordered:
-    """The part by heuristics, then by search below the best of them."""
+    """The best order of a segment: by heuristics, then by search below the best of them."""
     candidates = [part.ops]
     if len(part.ops) > 1:
         candidates.append(depth_first(tables, part.ops, part.done, part.live))
@@ -115,33 +116,32 @@ def _least(tables: OrderTables, part: _OrderSegment, states: int) -> Ordered:
 
 
 def _least_of(tables: OrderTables, part: _OrderSegment, op: int) -> int:
-    """What ``op`` needs in any order of the part: its operands, or all that is alive where it is the first
-    and the last."""
+    """Bytes that ``op`` needs in any order of the segment: its operands, or all live bytes if it is alone."""
     if len(part.ops) == 1:
         return tables.step(part.done, part.live, op)[0]
     return tables.alone(op)
 
 
 def _budgeted(tables: OrderTables, part: _OrderSegment, best: Ordered, states: int) -> Ordered:
-    """``best``, or what searches under a budget of bytes find below it: the budget is halved between the
-    bound and the best known peak, as in the adaptive soft budgeting of Ahn et al."""
-    low, looked_at = best.lower_bound, 0
-    while low < best.peak and looked_at < states:
+    """``best``, or a better order found by searches under a budget of bytes: the budget is bisected between
+    the bound and the best known peak, as in the adaptive soft budgeting of Ahn et al. 2020."""
+    low, examined = best.lower_bound, 0
+    while low < best.peak and examined < states:
         budget = (low + best.peak - 1) // 2
-        limit = min(max(1, states // BUDGET_SHARE), states - looked_at)
+        limit = min(max(1, states // BUDGET_SHARE), states - examined)
         tried = _search(tables, part, replace(best, peak=budget + 1, lower_bound=budget), limit)
-        looked_at += tried.states
+        examined += tried.states
         if tried.peak <= budget:
             best = replace(best, order=tried.order, peak=tables.peak(tried.order, part.done, part.live))
         else:
             low = budget + 1
             if tried.lower_bound > budget:
                 best = replace(best, lower_bound=low)
-    return replace(best, states=looked_at)
+    return replace(best, states=examined)
 
 
 def _search(tables: OrderTables, part: _OrderSegment, best: Ordered, states: int) -> Ordered:
-    """The least peak between ``best``'s bound and its peak, or ``best`` with what is proven of it."""
+    """The order with the least peak below ``best``'s, or ``best`` with an improved bound."""
     inside = mask(part.ops)
     end, level = part.done | inside, best.lower_bound
     start = tables.begin(part.ops, part.done, part.live)
@@ -158,12 +158,12 @@ def _search(tables: OrderTables, part: _OrderSegment, best: Ordered, states: int
             continue
         seen.add(state.done)
         for op in state.ready:
-            during, behind = tables.step(state.done, state.live, op)
+            during, following = tables.step(state.done, state.live, op)
             reached, above = state.done | 1 << op, max(level, during)
             if above < least.get(reached, best.peak):
                 least[reached] = above
                 serial += 1
-                entry = tables.run(state, op, behind, inside)
-                heappush(queue, (above, -reached.bit_count(), behind, serial, entry))
+                entry = tables.run(state, op, following, inside)
+                heappush(queue, (above, -reached.bit_count(), following, serial, entry))
     bound = min(best.peak, queue[0][0]) if queue else best.peak
     return replace(best, lower_bound=bound, states=len(seen))

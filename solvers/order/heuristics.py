@@ -1,4 +1,4 @@
-"""Orders without a proof, each for the ops of one part of the graph, run behind ``done``."""
+"""Heuristic orders of the ops of one segment of the graph, which run after the ops ``done``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from solvers.order.problem import OrderState, OrderTables, mask
 
 BEAM_WIDTH = 64
+"""Sets of ops kept (assumed; wider beams take proportionally longer)."""
 
 
 def depth_first(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
-    """Next comes an op that the latest op has made ready, of several the first given: one branch is followed
-    to where it meets another before the next is begun."""
+    """Run the op that became ready last, of several the first given: one branch is followed until it joins
+    another, then the next begins."""
     inside, state = mask(ops), tables.begin(ops, done, live)
     since = dict.fromkeys(state.ready, 0)
     for count in range(1, len(ops) + 1):
@@ -23,8 +24,8 @@ def depth_first(tables: OrderTables, ops: Sequence[int], done: int, live: int) -
 
 
 def least_live(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
-    """Greedy: next comes the op behind which the fewest bytes are alive, of several the one with the fewest
-    while it runs."""
+    """Greedy: run the op that leaves the fewest bytes alive, of several the one with the fewest while it
+    runs."""
     inside, state = mask(ops), tables.begin(ops, done, live)
     for _ in ops:
         steps = {op: tables.step(state.done, state.live, op) for op in state.ready}
@@ -36,7 +37,7 @@ def least_live(tables: OrderTables, ops: Sequence[int], done: int, live: int) ->
 def beam(
     tables: OrderTables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
 ) -> tuple[int, ...]:
-    """All sets of ops of one size side by side, of which the ``width`` with the least peak, then the fewest
+    """Beam search over sets of ops of one size, of which the ``width`` with the least peak, then the fewest
     live bytes, are kept."""
     inside = mask(ops)
     front: list[tuple[int, OrderState]] = [(0, tables.begin(ops, done, live))]
@@ -44,10 +45,10 @@ def beam(
         found: dict[int, tuple[int, int, OrderState, int]] = {}
         for peak, state in front:
             for op in state.ready:
-                during, behind = tables.step(state.done, state.live, op)
+                during, after = tables.step(state.done, state.live, op)
                 reached, above = state.done | 1 << op, max(peak, during)
-                if reached not in found or (above, behind) < found[reached][:2]:
-                    found[reached] = above, behind, state, op
+                if reached not in found or (above, after) < found[reached][:2]:
+                    found[reached] = above, after, state, op
         best = sorted(found.values(), key=lambda entry: entry[:2])[:width]
-        front = [(above, tables.run(state, op, behind, inside)) for above, behind, state, op in best]
+        front = [(above, tables.run(state, op, after, inside)) for above, after, state, op in best]
     return front[0][1].order

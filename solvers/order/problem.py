@@ -1,8 +1,7 @@
-"""The order of ops as integers: which op must follow which, and the buffers that an order keeps alive.
+"""The problem of ordering ops: which op must follow which, and the buffers that an order keeps alive.
 
-A buffer is alive from the first op that touches it to the last, whatever the order of those between. So what
-is alive before an op depends on the *set* of ops that have run, not on their order: this is what makes
-dynamic programming over sets exact.
+A buffer is alive from the first op that uses it to the last. So what is alive before an op depends on the
+*set* of ops that have run, not on their order, which makes dynamic programming over sets exact.
 
 * Ahn et al. 2020, "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge
   Devices", arXiv:2003.02369
@@ -20,20 +19,19 @@ from chipmodel.model.plan import Status
 
 @dataclass(frozen=True, slots=True)
 class LiveBuffer:
-    """A buffer of ``bytes`` that the ops ``touchers`` read or write."""
+    """A buffer of ``bytes`` that the ops ``users`` read or write."""
 
     bytes: int
-    touchers: tuple[int, ...]
+    users: tuple[int, ...]
     at_start: bool = False
     """Whether it is alive before the first op."""
     at_end: bool = False
-    """Whether it stays alive behind the last op."""
+    """Whether it stays alive after the last op."""
 
 
 @dataclass(frozen=True, slots=True)
 class InPlaceWrite:
-    """``op`` may write buffer ``new`` over buffer ``old`` of the same size, if none of the ops to come needs
-    ``old``."""
+    """``op`` may write buffer ``new`` over buffer ``old`` of the same size, if no later op needs ``old``."""
 
     op: int
     new: int
@@ -42,7 +40,7 @@ class InPlaceWrite:
 
 @dataclass(frozen=True, slots=True)
 class OrderProblem:
-    """Ops are 0, 1, ...; ``after[op]`` lists those that it must follow, all smaller: the order given."""
+    """Ops are numbered in the given order; ``after[op]`` lists those that ``op`` must follow."""
 
     after: tuple[tuple[int, ...], ...]
     buffers: tuple[LiveBuffer, ...]
@@ -53,7 +51,7 @@ class OrderProblem:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order, its peak of live bytes, and a bound that no order is below; ``states`` were looked at."""
+    """An order, its peak of live bytes, and a lower bound for all orders; ``states`` were examined."""
 
     order: tuple[int, ...]
     peak: int
@@ -62,13 +60,13 @@ class Ordered:
 
     @property
     def status(self) -> Status:
-        """``optimal`` where the bound proves it, else ``unknown``: the limit came first."""
+        """``optimal`` where the bound proves it, else ``unknown``: the limit was reached first."""
         return "optimal" if self.peak == self.lower_bound else "unknown"
 
 
-_Touch = tuple[int, int, bool, bool]
-"""A buffer as one of its ops sees it: the other ops as bits, its bytes, ``at_start``, ``at_end``. Tuples, for
-this is what a search spends its time on."""
+_Use = tuple[int, int, bool, bool]
+"""A buffer from the view of one of its ops: the other ops as bits, its bytes, ``at_start``, ``at_end``. A
+plain tuple for speed: the search spends its time on these."""
 
 
 OpPath = tuple["OpPath", int] | None
@@ -77,20 +75,20 @@ OpPath = tuple["OpPath", int] | None
 
 @dataclass(frozen=True, slots=True)
 class OrderState:
-    """The set of ops that have run, those that may run next, the bytes alive, and a way to here."""
+    """The set of ops that have run, those that may run next, the live bytes, and an order that leads here."""
 
     done: int
     ready: tuple[int, ...]
     live: int
-    way: OpPath = None
+    path: OpPath = None
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The ops of the way, the first one first."""
+        """The ops run so far, in order."""
         ops: list[int] = []
-        way = self.way
-        while way is not None:
-            way, op = way
+        path = self.path
+        while path is not None:
+            path, op = path
             ops.append(op)
         return tuple(reversed(ops))
 
@@ -108,69 +106,68 @@ class OrderTables:
                 self.next[earlier].append(op)
         self.workspace = problem.workspace or (0,) * self.count
         self.at_start = sum(b.bytes for b in problem.buffers if b.at_start)
-        self.touches: list[list[_Touch]] = [[] for _ in range(self.count)]
-        seen = {
-            (op, index): self._touch(op, b) for index, b in enumerate(problem.buffers) for op in b.touchers
-        }
-        for (op, _), touch in seen.items():
-            self.touches[op].append(touch)
-        self.overlays: list[list[tuple[_Touch, _Touch]]] = [[] for _ in range(self.count)]
+        self.uses: list[list[_Use]] = [[] for _ in range(self.count)]
+        seen = {(op, index): self._use(op, b) for index, b in enumerate(problem.buffers) for op in b.users}
+        for (op, _), use in seen.items():
+            self.uses[op].append(use)
+        self.overlays: list[list[tuple[_Use, _Use]]] = [[] for _ in range(self.count)]
         for each in problem.overlays:
             self.overlays[each.op].append((seen[each.op, each.new], seen[each.op, each.old]))
 
     @staticmethod
-    def _touch(op: int, buffer: LiveBuffer) -> _Touch:
-        return mask(buffer.touchers) & ~(1 << op), buffer.bytes, buffer.at_start, buffer.at_end
+    def _use(op: int, buffer: LiveBuffer) -> _Use:
+        return mask(buffer.users) & ~(1 << op), buffer.bytes, buffer.at_start, buffer.at_end
 
     def step(self, done: int, live: int, op: int) -> tuple[int, int]:
-        """Bytes alive while ``op`` runs, and behind it, where ``live`` bytes are alive behind ``done``."""
-        during, behind = live + self.workspace[op], live
-        for others, size, at_start, at_end in self.touches[op]:
+        """Live bytes while ``op`` runs, and after it, if ``live`` bytes are alive after the ops ``done``."""
+        during, after = live + self.workspace[op], live
+        for others, size, at_start, at_end in self.uses[op]:
             ends = not at_end and not others & ~done
             if at_start or others & done:
                 if ends:
-                    behind -= size
+                    after -= size
             else:
                 during += size
                 if not ends:
-                    behind += size
-        return (during - self.overlaid(done, op) if self.overlays[op] else during), behind
+                    after += size
+        return (during - self.overlaid(done, op) if self.overlays[op] else during), after
 
     def overlaid(self, done: int, op: int) -> int:
-        """Bytes that ``op`` spares by writing over what nobody needs behind it."""
+        """Bytes that ``op`` saves by overwriting a buffer that no later op needs."""
         for (begun, size, at_start, _), (to_come, _, _, at_end) in self.overlays[op]:
             if not at_start and not begun & done and not at_end and not to_come & ~done:
                 return size
         return 0
 
     def begin(self, ops: Iterable[int], done: int, live: int) -> OrderState:
-        """The state in which of ``ops`` none has run, behind ``done``."""
+        """The state after the ops ``done``, before any of ``ops``."""
         return OrderState(done, tuple(op for op in ops if not self.needs[op] & ~done), live)
 
     def run(self, state: OrderState, op: int, live: int, inside: int) -> OrderState:
         """The state after ``op``, which leaves ``live`` bytes; only ops ``inside`` become ready."""
         done = state.done | 1 << op
         new = [n for n in self.next[op] if inside >> n & 1 and not self.needs[n] & ~done]
-        return OrderState(done, (*(each for each in state.ready if each != op), *new), live, (state.way, op))
+        return OrderState(done, (*(each for each in state.ready if each != op), *new), live, (state.path, op))
 
     def run_free(self, state: OrderState, inside: int, level: int) -> OrderState:
-        """The state after every op that fits under ``level`` and leaves no more alive than there was."""
+        """The state after running every op that fits under ``level`` and leaves no more bytes alive than
+        before."""
         while True:
             for op in state.ready:
-                during, behind = self.step(state.done, state.live, op)
-                if during <= level and behind <= state.live:
-                    state = self.run(state, op, behind, inside)
+                during, after = self.step(state.done, state.live, op)
+                if during <= level and after <= state.live:
+                    state = self.run(state, op, after, inside)
                     break
             else:
                 return state
 
     def alone(self, op: int) -> int:
-        """Bytes that ``op`` needs in any order: its operands, with all that may be spared."""
-        sizes = sum(size for _, size, _, _ in self.touches[op])
+        """Bytes that ``op`` needs in any order: its operands, less the largest one it may overwrite."""
+        sizes = sum(size for _, size, _, _ in self.uses[op])
         return sizes + self.workspace[op] - max((new[1] for new, _ in self.overlays[op]), default=0)
 
     def peak(self, order: Sequence[int], done: int = 0, live: int | None = None) -> int:
-        """The most bytes alive while the ops of ``order`` run one after another behind ``done``."""
+        """The most bytes alive while the ops of ``order`` run one after another, after the ops ``done``."""
         live = self.at_start if live is None else live
         peak = 0
         for op in order:
@@ -179,8 +176,8 @@ class OrderTables:
             peak = max(peak, during)
         return peak
 
-    def live_behind(self, order: Sequence[int], done: int, live: int) -> int:
-        """Bytes alive behind ``order``, run behind ``done``."""
+    def live_after(self, order: Sequence[int], done: int, live: int) -> int:
+        """Live bytes after ``order``, run after the ops ``done``."""
         for op in order:
             live = self.step(done, live, op)[1]
             done |= 1 << op
@@ -196,5 +193,5 @@ def mask(ops: Iterable[int]) -> int:
 
 
 def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
-    """The most bytes alive at any op of ``order``, which must keep the problem's order."""
+    """The most bytes alive at any op of ``order``, which must keep all precedences."""
     return OrderTables(problem).peak(order)

@@ -1,1 +1,1 @@
-"""Which items stay in the fast memory, decided for all steps at once."""
+"""Choice of the items that stay in the fast memory, for all steps at once."""

@@ -1,8 +1,8 @@
-"""What every interval moves, waits for and holds: the accounts of ``solvers.residency.milp``.
+"""Transfers, waits and memory of every interval, as sums of variables, and their constraints.
 
-An interval runs from the end of the step before to its own step's end. Whoever decides about items enters
-what they move and the memory they take; ``settle`` then asks each interval to be long enough, and memory to
-do.
+An interval runs from the end of the previous step to the end of its own step. ``solvers.residency.milp``
+enters what each item moves and the memory it takes; ``add_constraints`` then makes each interval long enough,
+and memory suffice.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 from solvers.residency.problem import InPlaceItems, PassingOption, ResidencyProblem
 
 TIME_UNITS = 100_000
-"""All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
+"""Total time of a problem in the solver's units, so that numbers suit floating point."""
 
 
 class ResidencyAccounts:
-    """Variables are shares of an item from 0 to 1, and time in units of ``unit`` cycles."""
+    """Sums for a problem: variables are shares of items from 0 to 1, times are in units of ``unit``
+    cycles."""
 
     def __init__(self, problem: ResidencyProblem, relaxed: bool) -> None:
         self.problem = problem
@@ -30,28 +31,28 @@ class ResidencyAccounts:
         self.unit = _unit(problem)
         count = len(problem.steps)
         self.moved: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count + 1)]
-        """Loads and stores in each interval; the last one is after all steps."""
+        """Loads and stores in each interval; the last interval is after all steps."""
         self.sometime: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
-        """Loads and stores in this interval or in any before it."""
+        """Loads and stores in this interval or any earlier one."""
         self.waited: list[list[tuple[Fraction, Any]]] = [[] for _ in range(count)]
-        """Of those, what has to end before the step computes."""
+        """Loads and stores that must end before the step computes."""
         self.held: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         """Bytes in SharedMemory at the end of each step's compute."""
         self.through: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
-        """Bytes there all along the step."""
+        """Bytes in SharedMemory throughout the step."""
         self.meanwhile: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
-        """Bytes that move while the step computes, of what passes and of its own weights."""
+        """Bytes of streamed items and of the step's own weights that move while it computes."""
         self.operands: list[dict[int, Any]] = [{} for _ in range(count)]
-        """Bytes that a step's own items take where they take most, by item."""
+        """Most bytes that a step's own items take at any time, by item."""
         self.endings: list[dict[int, Any]] = [{} for _ in range(count)]
-        """The same at the end."""
+        """The same at the end of the step."""
         self.shrinks: set[int] = {option.step for option in problem.options if option.ending is not None}
-        """Steps at whose end operands take less."""
+        """Steps whose operands take less at the end."""
         self.options: defaultdict[int, list[tuple[PassingOption, Any]]] = defaultdict(list)
         for option in problem.options:
-            self.options[option.step].append((option, self.either()))
+            self.options[option.step].append((option, self.binary()))
         self.saved: defaultdict[int, list[tuple[int, Any]]] = defaultdict(list)
-        """Cycles that the NPU has less to do."""
+        """NPU cycles saved by concatenations in place."""
         self.durations: list[Any] = []
 
     # -- entries -------------------------------------------------------------------------------
@@ -59,10 +60,10 @@ class ResidencyAccounts:
     def share(self) -> Any:
         return self.solver.NumVar(0, 1, "")
 
-    def either(self) -> Any:
+    def binary(self) -> Any:
         return self.share() if self.relaxed else self.solver.BoolVar("")
 
-    def lies(self, step: int, size: int, share: Any) -> None:
+    def occupy(self, step: int, size: int, share: Any) -> None:
         self.held[step].append((size, share))
         self.through[step].append((size, share))
 
@@ -81,24 +82,24 @@ class ResidencyAccounts:
 
     # -- constraints ---------------------------------------------------------------------------
 
-    def settle(self, thrift: float) -> None:
-        """The least of all intervals together, of ``thrift`` as ``solve_residency`` says."""
+    def add_constraints(self, dma_weight: float) -> None:
+        """Constrain all intervals, and minimise their sum; see ``solve_residency`` for ``dma_weight``."""
         count = len(self.problem.steps)
-        self._overlaid()
+        self._share_in_place()
         self.durations = [self._duration(step) for step in range(count)]
         self.durations.append(self._after())
         for step in range(count):
-            self._room(step)
+            self._memory(step)
         self._idle()
         times = [*(step.times for step in self.problem.steps), 1]
         total = sum(t * d for t, d in zip(times, self.durations, strict=True))
-        if thrift:
+        if dma_weight:
             moved = (*(a + b for a, b in zip(self.moved, self.sometime, strict=False)), self.moved[-1])
-            total += thrift * sum(t * self.time(m) for t, m in zip(times, moved, strict=True))
+            total += dma_weight * sum(t * self.time(m) for t, m in zip(times, moved, strict=True))
         self.solver.Minimize(total)
 
-    def _overlaid(self) -> None:
-        """Ensures that items in place of one another take the bytes of the larger side."""
+    def _share_in_place(self) -> None:
+        """Ensure that items that share bytes in place take those of the larger side."""
         for overlay in self.problem.overlays:
             for taken, lie in ((self.operands, self.through), (self.endings, self.held)):
                 sides = list(self._sides(overlay, taken[overlay.step]))
@@ -116,8 +117,7 @@ class ResidencyAccounts:
         yield sum(operands.pop(item) for item in overlay.under if item in operands)
 
     def _duration(self, step: int) -> Any:
-        """Ensures that an interval is long enough for its transfers, and for what is waited for and then
-        computed."""
+        """Ensure that an interval is long enough for its transfers, and for its waits followed by compute."""
         duration = self.solver.NumVar(0, self.infinity, "")
         waited = self.time(self.waited[step])
         more = sum(float(option.cycles / self.unit) * chosen for option, chosen in self.options.get(step, ()))
@@ -128,15 +128,16 @@ class ResidencyAccounts:
         return duration
 
     def _interrupted(self, step: int) -> Any:
-        """Ensures that what the step's option leaves no memory to move while it computes is waited for."""
+        """Ensure that the step waits for transfers for which its option leaves no memory while it
+        computes."""
         options = self.options.get(step, ())
-        told = [(option.meanwhile, chosen) for option, chosen in options if option.meanwhile is not None]
-        if not told or not self.problem.each:
+        limits = [(option.meanwhile, chosen) for option, chosen in options if option.meanwhile is not None]
+        if not limits or not self.problem.each:
             return 0
         capacity = self.problem.capacity
         waits = self.solver.NumVar(0, self.infinity, "")
         every = sum(size for size, _ in self.meanwhile[step]) / capacity
-        free = sum((most / capacity - every) * chosen for most, chosen in told)
+        free = sum((most / capacity - every) * chosen for most, chosen in limits)
         moves = sum(size / capacity * share for size, share in self.meanwhile[step])
         self.solver.Add(moves <= waits + every + free)
         return float(self.problem.each * capacity / self.unit) * waits
@@ -147,7 +148,7 @@ class ResidencyAccounts:
         return duration
 
     def _idle(self) -> None:
-        """Ensures that what moves at some time up to an interval finds the engine idle by then."""
+        """Ensure that the engine has enough idle time for transfers that may be in any earlier interval."""
         last = max((step for step, moves in enumerate(self.sometime) if moves), default=-1)
         idle: Any = 0
         for step, moves in enumerate(self.sometime[: last + 1]):
@@ -156,14 +157,14 @@ class ResidencyAccounts:
             self.solver.Add(left == idle + self.problem.steps[step].times * own)
             idle = left
 
-    def _room(self, step: int) -> None:
-        """Ensures that operands, what is kept for later and what is loaded already fit SharedMemory: at the
-        end, and where the operands take most, which only matters where that is before the end."""
-        self._fits(self.held[step], self.endings[step])
+    def _memory(self, step: int) -> None:
+        """Ensure that operands, kept items and loaded items fit SharedMemory at the end of the step, and
+        where its operands take most, if that is more."""
+        self._fit(self.held[step], self.endings[step])
         if step in self.shrinks:
-            self._fits(self.through[step], self.operands[step])
+            self._fit(self.through[step], self.operands[step])
 
-    def _fits(self, lie: list[tuple[int, Any]], operands: dict[int, Any]) -> None:
+    def _fit(self, lie: list[tuple[int, Any]], operands: dict[int, Any]) -> None:
         capacity = self.problem.capacity
         summed: defaultdict[int, float] = defaultdict(float)
         variables: dict[int, Any] = {}

@@ -1,8 +1,8 @@
-"""What stays in SharedMemory while steps run one after another: the question, in integers.
+"""The problem of choosing what stays in SharedMemory while steps run one after another, in integers.
 
-An *item* is read, or made, at some of the steps, its *touches*. At a touch it either lies whole in
-SharedMemory, or passes through it in stripes, from Psram or to it. Between two touches it is kept, or comes
-back from Psram. Weights are items of which any share may lie there.
+An *item* is a tensor that is read, or produced, at some of the steps, its *touches*. At a touch it either
+lies whole in SharedMemory, or is streamed (*passes*) through it in stripes, from or to Psram. Between two
+touches it is kept, or loaded again from Psram. Weights are items of which any share may be kept.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from typing import NamedTuple
 
 
 class ResidencyItem(NamedTuple):
-    """Bytes that steps touch; cycles are those of the DMA engine."""
+    """Bytes that steps use; cycles are those of the DMA engine."""
 
     name: str
     bytes: int
     touches: tuple[int, ...]
     """Steps, in order."""
     loads: tuple[Fraction, ...]
-    """Cycles that bring what each touch reads; 0 where it is made."""
+    """Cycles to load what each touch reads; 0 where it is produced."""
     reads: tuple[int, ...]
-    """Bytes of that."""
+    """Bytes that each touch reads."""
     passing: tuple[int, ...]
-    """Bytes that each touch needs of it in SharedMemory while it passes through."""
+    """Bytes of SharedMemory that each touch needs for it if it is streamed."""
     made: bool
-    """Whether its first touch makes it; otherwise it comes from Psram."""
+    """Whether its first touch produces it; otherwise it comes from Psram."""
     store: Fraction = Fraction(0)
-    """Cycles that write it to Psram."""
+    """Cycles to store it in Psram."""
     ends: bool = False
-    """Whether it has to be in Psram at the end."""
+    """Whether it must be in Psram at the end."""
     whole: bool = True
-    """Whether it lies whole in SharedMemory or not at all."""
+    """Whether it is in SharedMemory as a whole or not at all."""
     moves: bool = True
     """Whether it may be in one memory at one touch and in the other at the next."""
     pinned: bool | None = None
     """In SharedMemory at every touch (True), or never (False)."""
     absorbed: int | None = None
-    """The step from whose end on it may lie inside another item, and takes no bytes of its own."""
+    """The step after which it may be part of another item and takes no bytes of its own."""
     ending: tuple[int, ...] = ()
-    """What is left of ``passing`` at the end of each touch; as much where it is empty."""
+    """How much of ``passing`` is needed at the end of each touch; all of it where empty."""
     since: int = 0
     """The first interval that may load it for its first touch."""
     loop: tuple[int, int] | None = None
-    """The steps, from and to, of a loop around its touches: any share of it may be loaded once before, and
-    stay there for all iterations."""
+    """The steps ``[start, stop)`` of a loop around its touches: any share of it may be loaded once before the
+    loop and stay for all iterations."""
 
 
 class InPlaceItems(NamedTuple):
-    """At ``step`` the items ``under`` share their bytes with the item ``over``: in place."""
+    """At ``step``, which runs in place, the items ``under`` share their bytes with the item ``over``."""
 
     step: int
     under: tuple[int, ...]
@@ -57,9 +57,9 @@ class InPlaceItems(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """At ``step`` the items ``parts``, which die there, may have been made where they lie in the item
-    ``whole``: then all of its bytes are taken from the first of them on, and the NPU has ``saved`` cycles
-    less to do."""
+    """A concatenation at ``step`` of the items ``parts``, which die there, into the item ``whole``: they may
+    be produced in place, which takes the bytes of ``whole`` from the first of them on and saves ``saved`` NPU
+    cycles."""
 
     step: int
     parts: tuple[int, ...]
@@ -68,29 +68,29 @@ class Joined(NamedTuple):
 
 
 class ResidencyStep(NamedTuple):
-    """``cycles`` of the NPU, ``times`` over."""
+    """A step of ``cycles`` of the NPU, which runs ``times`` times."""
 
     cycles: int
     times: int = 1
 
 
 class PassingOption(NamedTuple):
-    """A way to run ``step`` with some of its items ``passing``; a step with options runs in one of them, or
+    """A way to run ``step`` with the items ``passing`` streamed; a step with options runs in one of them, or
     with all of its items in SharedMemory."""
 
     step: int
     passing: tuple[int, ...]
     bytes: int
-    """For what passes, weights included."""
+    """SharedMemory for what is streamed, including weights."""
     cycles: int
-    """Of the NPU, more than with all items there."""
+    """NPU cycles in addition to those with all items in SharedMemory."""
     moved: int
-    """Cycles of the DMA engine beside those of loading and storing each item once."""
+    """DMA cycles in addition to those of loading and storing each item once."""
     ending: int | None = None
-    """What is left of ``bytes`` at the end; as much where it is None."""
+    """How much of ``bytes`` is needed at the end of the step; all where None."""
     meanwhile: int | None = None
-    """Bytes of what passes, and of weights that this step alone touches, that can move while it computes;
-    less than 0 where something that is in ``moved`` has to wait. None: all."""
+    """Bytes of what is streamed, and of weights that only this step uses, that can move while it computes;
+    less than 0 where something in ``moved`` must wait. None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ResidencyProblem:
     Of a step with ``options`` what passes takes the bytes of its option, and not those of
     ``ResidencyItem.passing``.
 
-    Raises ValueError where touches are not steps in order, or numbers do not belong together.
+    Raises ValueError for inconsistent numbers.
     """
 
     steps: tuple[ResidencyStep, ...]
@@ -110,7 +110,7 @@ class ResidencyProblem:
     options: tuple[PassingOption, ...] = ()
     joins: tuple[Joined, ...] = ()
     each: Fraction = Fraction(0)
-    """The least cycles of the DMA engine a byte."""
+    """The least DMA cycles for a byte."""
 
     def __post_init__(self) -> None:
         for item in self.items:
@@ -131,20 +131,20 @@ class ResidencyProblem:
 
 @dataclass(frozen=True, slots=True)
 class ResidencyFound:
-    """``cycles`` of the best answer with the rest of the machine idealised, and what no answer is below.
+    """``cycles`` of the best answer in the idealised machine, and a lower ``bound`` for all answers.
 
-    ``there[i][j]``: whether item ``i`` lies in SharedMemory at its touch ``j``; ``kept[i][j]``: whether it
-    has stayed there since the touch before (False at the first). Empty where no answer was found.
+    ``there[i][j]``: whether item ``i`` is in SharedMemory at its touch ``j``; ``kept[i][j]``: whether it
+    stayed there since the previous touch (False at the first). Empty where no answer was found.
     """
 
     bound: float
     cycles: float | None
     joined: tuple[bool, ...] = ()
-    """Of each of the problem's ``joins``, whether it is made so."""
+    """For each of the problem's ``joins``, whether it is done in place."""
     there: tuple[tuple[bool, ...], ...] = ()
     kept: tuple[tuple[bool, ...], ...] = ()
     staying: tuple[float, ...] = ()
-    """Of each item, the share that stays for all iterations of its loop."""
+    """For each item, the share that stays for all iterations of its loop."""
     durations: tuple[float, ...] = ()
-    """Cycles of each step's interval, and after the last of what is still stored then."""
+    """Cycles of each step's interval, and at last of the stores after all steps."""
     nodes: int = 0

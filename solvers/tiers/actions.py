@@ -1,9 +1,10 @@
-"""S1's actions: what may be tried with each block at one step.
+"""The actions that the state search tries with each block at one step.
 
-``move`` to another free place of its tier, ``swap`` to another tier, ``reuse`` of what it may overwrite.
-A block that holds data is moved or swapped before the op runs, and pays for it; one that is born at
-the step is put elsewhere than the rule would, which costs nothing by itself. Blocks born later, at
-this step and after it, are placed again by the rule.
+``move`` to another free place of its tier, ``swap`` to another tier, ``reuse`` of what it may overwrite. A
+block that holds data is moved or swapped before the op runs, at a cost; one that is allocated at the step is
+put elsewhere than the rule would put it, at no cost. Blocks allocated later are placed again by the rule.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ Place = tuple[int, int, int]
 
 
 def variants(run: TierRun, step: int, changes: int, skips: bool) -> Iterator[TierRun]:
-    """The states in which the op of ``step`` has run, with at most ``changes`` actions before it, at most
-    one for each block: the one without any action first. ``run`` is the state before the step.
+    """The states after the op of ``step``, with at most ``changes`` actions before it, at most one for each
+    block; the state without actions first. ``run`` is the state before the step.
 
-    With ``skips`` (S1's rule) nothing is tried where without an action all of the op's blocks lie in the
-    first tier; unless one of them is born that may not change its place later."""
+    With ``skips`` (a rule of the source) nothing is tried where all of the op's blocks lie in the first tier
+    anyway, unless one is allocated that may not change its place later."""
     plain = run.copy()
     if all(_allocated(plain, block, step) for block in run.tables.births[step]):
-        done = skips and plain.fast(step) and not _last_chance(run, step)
+        done = skips and plain.fast(step) and not _cannot_move_later(run, step)
         plain.operate(step)
         yield plain
         if done:
             return
-    # What leaves the first tier makes room for what comes to it.
+    # Blocks that leave the first tier come first: they make space for others.
     alive = sorted(run.where, key=lambda block: (run.where[block] != 0, block))
     for after, left in _moved(run, step, changes, alive):
-        for result in _born(after, step, left, run.tables.births[step], left < changes):
+        for result in _allocations(after, step, left, run.tables.births[step], left < changes):
             result.operate(step)
             yield result
 
@@ -48,11 +49,11 @@ def _moved(run: TierRun, step: int, changes: int, alive: list[int]) -> Iterator[
         for tier, offset, _ in relocations(run, block, step):
             after = run.copy()
             after.move(block, step, tier, offset)
-            if run.where[block] or all(left >= 0 for left in after.room[step : run.tables.stop[block]]):
+            if run.where[block] or all(left >= 0 for left in after.free_bytes[step : run.tables.stop[block]]):
                 yield from _moved(after, step, changes - 1, alive[index + 1 :])
 
 
-def _born(run: TierRun, step: int, changes: int, births: list[int], acted: bool) -> Iterator[TierRun]:
+def _allocations(run: TierRun, step: int, changes: int, births: list[int], acted: bool) -> Iterator[TierRun]:
     if not births:
         if acted:
             yield run.copy()
@@ -62,20 +63,20 @@ def _born(run: TierRun, step: int, changes: int, births: list[int], acted: bool)
     usual: Place | None = None
     if _allocated(plain, block, step):
         usual = plain.events[-1][2:]
-        yield from _born(plain, step, changes, rest, acted)
-    for place in births_elsewhere(run, block, step) if changes else ():
+        yield from _allocations(plain, step, changes, rest, acted)
+    for place in allocations_elsewhere(run, block, step) if changes else ():
         if place != usual:
             after = run.copy()
             after.put(block, step, *place)
-            yield from _born(after, step, changes - 1, rest, True)
+            yield from _allocations(after, step, changes - 1, rest, True)
 
 
-def _last_chance(run: TierRun, step: int) -> bool:
+def _cannot_move_later(run: TierRun, step: int) -> bool:
     return any(not run.tables.problem.blocks[block].swaps for block in run.tables.births[step])
 
 
 def _allocated(run: TierRun, block: int, step: int) -> bool:
-    """Whether the rule has a place for a block: only one that is pinned to a tier may find none."""
+    """Whether the rule has a place for a block; only one that is pinned to a tier may have none."""
     try:
         run.allocate(block, step)
     except DoesNotFit:
@@ -84,7 +85,8 @@ def _allocated(run: TierRun, block: int, step: int) -> bool:
 
 
 def relocations(run: TierRun, block: int, step: int) -> Iterator[Place]:
-    """Where a block that holds data may go: by the rule into every other tier, and anywhere in its own."""
+    """Places to which a block with data may move: by the rule in every other tier, any free place of its
+    own."""
     tables, origin = run.tables, run.where[block]
     for tier in tables.allowed[block]:
         if tier == tables.last:
@@ -98,8 +100,8 @@ def relocations(run: TierRun, block: int, step: int) -> Iterator[Place]:
             yield from _free_places(run, block, tier)
 
 
-def births_elsewhere(run: TierRun, block: int, step: int) -> Iterator[Place]:
-    """Every place that a block may be born at."""
+def allocations_elsewhere(run: TierRun, block: int, step: int) -> Iterator[Place]:
+    """All places at which a block may be allocated."""
     tables = run.tables
     for tier in tables.allowed[block]:
         if tier == tables.last:
@@ -113,7 +115,7 @@ def births_elsewhere(run: TierRun, block: int, step: int) -> Iterator[Place]:
 
 
 def _free_places(run: TierRun, block: int, tier: int) -> Iterator[Place]:
-    """Both borders of every free space of a tier that holds the block."""
+    """Both ends of every free space of a tier that holds the block."""
     size, step = run.tables.size[block], run.tables.alignment[block][tier]
     for first, end, _, _ in run.spaces(tier, block):
         low, high = -(-first // step) * step, (end - size) // step * step

@@ -1,4 +1,7 @@
-"""Where in the free spaces of a tier S1's initial rule puts a block."""
+"""The place that the initial rule gives a block in the free spaces of a tier.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ def best_fit(
     spaces: Iterable[tuple[int, int, int, int]],
     capacity: int | None,
 ) -> int | None:
-    """The smallest of ``spaces`` that holds ``block``, against the neighbour that dies later."""
+    """The offset in the smallest of ``spaces`` that holds ``block``, next to the neighbour that dies later;
+    None if none does. ``spaces`` are (first byte, end, block below, block above), -1 for a border."""
     size, step = tables.size[block], tables.alignment[block][tier]
     best: tuple[int, int, int, int] | None = None
     for space in spaces:

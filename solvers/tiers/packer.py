@@ -1,9 +1,11 @@
-"""S1's rule and search where offsets alone are asked for: one memory, blocks that never move.
+"""State search as a packer of offsets: one memory, blocks that never move.
 
-The memory has a capacity as small as is hoped for, and what finds no place there overflows; a state costs
-the bytes that overflow. The capacity is first narrowed down by the rule alone, then the search is asked
-for less. A block may be put elsewhere only when it is born, so S1's skipping of steps that lie in
-the first tier is off: it is they that leave no place for a later one.
+The memory gets a small capacity, and what finds no place there overflows; the cost of a state is the bytes
+that overflow. The capacity is first reduced by the initial rule alone, then by the search. A block's place
+can be changed only when it is allocated, so the source's rule of skipping steps that lie in the first tier is
+off: such steps may leave no place for a later block.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from bisect import bisect_left
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import rests_on
 from chipmodel.model.interval import merged
-from chipmodel.model.plan import Plan, Problem, Status
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.anytime import status_of
 from solvers.core.bounds_certified import best_bound
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
@@ -23,51 +26,44 @@ from solvers.tiers.search import MAX_ACTIONS, TierWalk, last_tier
 from solvers.tiers.tables import TierTables
 
 MAX_PLACED = 3_000
-"""Where no limit is given, there are as many nodes as place no more blocks than these."""
+"""Where no limit is given, nodes times steps are at most this (a node places about a block for each step)."""
 MAX_PLACED_TO_FIT = 40_000
-"""The same for a problem with a capacity: a plan that does not fit is worth nothing."""
+"""The same for a problem with a capacity: more, as a plan that does not fit is of no use."""
 MIN_NODES = 10
-"""Where no limit is given and no more nodes than these would be had, nothing is searched."""
+"""Where no limit is given and no more nodes than these are possible, nothing is searched."""
 RULE_TRIES = 8
-"""Capacities at which the rule alone is tried."""
+"""Capacities tried with the initial rule alone."""
 
 
 def state_search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
     """The lowest plan within ``limits``; the same for the same nodes.
 
-    Stops at the proven bound, or within the problem's capacity. Guarantee: never above the initial rule's
-    peak in a memory without an end. Raises BadInput for a problem with constraints.
+    Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
+    initial rule in an unlimited memory. Raises BadInput for a problem with constraints.
     """
     if not problem.plain:
         raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
-    board = Incumbent(report)
-    packing = _Packing(problem, board)
+    progress = Incumbent(report)
+    packing = _Packing(problem, progress)
     packing.rule(None)
     certificate = best_bound(problem, packing.peak)
     bound = certificate.bytes or 0
-    board.raise_bound(bound)
+    progress.raise_bound(bound)
     target = max(bound, problem.capacity or 0)
     packing.narrow(target)
     nodes = packing.search(target, limits)
     plan, peak = packing.plan, packing.peak
-    status = _status(problem, peak, bound)
+    status = status_of(problem, peak, bound)
     proof = rests_on(certificate) if status in ("optimal", "infeasible") else ""
-    points = tuple(board.points)
+    points = tuple(progress.points)
     return Outcome(status, plan, bound, nodes, proof, certificate=certificate, trajectory=points)
 
 
-def _status(problem: Problem, peak: int, bound: int) -> Status:
-    capacity = problem.capacity
-    if capacity is not None and peak > capacity:
-        return "infeasible" if bound > capacity else "unknown"
-    return "optimal" if peak == bound else "feasible"
-
-
 class _Packing:
-    """The lowest plan so far."""
+    """The lowest plan so far, and the capacities that failed."""
 
-    def __init__(self, problem: Problem, board: Incumbent) -> None:
-        self.problem, self.board = problem, board
+    def __init__(self, problem: Problem, progress: Incumbent) -> None:
+        self.problem, self.progress = problem, progress
         self.blocks, self.steps, self.names = _blocks(problem)
         self.plan = Plan({})
         self.peak = 0
@@ -81,7 +77,7 @@ class _Packing:
         return TierTables(TierProblem(tiers, self.blocks, self.steps))
 
     def rule(self, capacity: int | None) -> None:
-        """The initial rule; a memory without an end is all overflow."""
+        """Apply the initial rule; without a capacity everything is in the overflow tier."""
         tables = self.tables(capacity)
         run = by_rule(tables)
         if capacity is None:
@@ -97,11 +93,11 @@ class _Packing:
             found = {self.names[at]: offset for at, offset in offsets.items()}
             self.plan = Plan({b.name: found.get(b.name, 0) for b in self.problem.buffers})
             self.peak = peak
-            self.board.found(peak)
+            self.progress.found(peak)
 
     def narrow(self, target: int) -> None:
-        """The least capacity that the rule alone keeps within, nearly; ``target`` is enough."""
-        self.board.stage("initial rule")
+        """Search, by bisection, the least capacity in which the initial rule fits; stop at ``target``."""
+        self.progress.stage("initial rule")
         if self.peak > target:
             self.rule(target)
         for _ in range(RULE_TRIES):
@@ -111,8 +107,8 @@ class _Packing:
             self.rule(middle)
 
     def search(self, target: int, limits: Limits) -> int:
-        """S1's search at ever smaller capacities, as long as there are nodes; how many there were."""
-        self.board.stage("state search")
+        """Run the state search at ever smaller capacities within the limits; the nodes used."""
+        self.progress.stage("state search")
         spent, most = 0, limits.nodes
         if most is None and limits.seconds is None:
             work = MAX_PLACED if self.problem.capacity is None else MAX_PLACED_TO_FIT
@@ -121,7 +117,7 @@ class _Packing:
         low = target
         while self.peak > low and (most is None or spent < most):
             capacity = (low + self.peak) // 2 if spent else target
-            left = Limits(self.board.left(limits), None if most is None else -(-(most - spent) // 2))
+            left = Limits(self.progress.left(limits), None if most is None else -(-(most - spent) // 2))
             walk = TierWalk(self.tables(capacity), left, 1, MAX_ACTIONS - 1, skips=False)
             walk.run(enough=0)
             spent += walk.nodes
@@ -129,7 +125,7 @@ class _Packing:
                 self._found({block: offset for events in walk.placed for _, block, _, offset, _ in events})
             else:
                 low = capacity + 1
-            if self.board.left(limits) == 0:
+            if self.progress.left(limits) == 0:
                 break
         return spent
 
@@ -143,8 +139,8 @@ def _all_bytes(size: int) -> int:
 
 
 def _blocks(problem: Problem) -> tuple[tuple[TierBlock, ...], tuple[TierStep, ...], list[str]]:
-    """A step for every position at which something begins to live or lives on after a hole; the buffers
-    that take any bytes as blocks, and their names."""
+    """The non-empty buffers as blocks, and their names; a step for every position at which a lifetime begins
+    or continues after a hole."""
     lives = [merged(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and lives[i]]
     starts = sorted({span.start for i in solid for span in lives[i]})
@@ -153,7 +149,7 @@ def _blocks(problem: Problem) -> tuple[tuple[TierBlock, ...], tuple[TierStep, ..
     for index in solid:
         buffer = problem.buffers[index]
         edges = [bisect_left(starts, edge) for span in lives[index] for edge in (span.start, span.stop)]
-        # Pieces of a life with nobody's birth between them are one.
+        # Intervals of a lifetime are one where no other lifetime begins in the hole between them.
         inner = [(a, b) for a, b in zip(edges[1:-1:2], edges[2:-1:2], strict=True) if a < b]
         tasks[edges[0]].append(TierAccess(len(blocks), True))
         blocks.append(

@@ -1,12 +1,15 @@
-"""S1's initial rule: where a block goes when it is born, from any state and for any later steps.
+"""The initial rule of state search: the place of a block when it is allocated.
 
 Tiers are tried from fast to slow (unless the block is pinned). In a tier a block is put on what it may
-overwrite, for that takes no more bytes; else into the smallest free space that holds it. There it
-lies against the neighbour that dies later, for what dies early then joins the free space; where
-both die together against the side nearer to the tier's border, and the border itself counts as a
-neighbour that never dies. What was not overwritten is freed when the op ends.
+overwrite, which takes no more bytes; else into the smallest free space that holds it, next to the neighbour
+that dies later, so that the free space grows when the other one dies. Where both die together, it is put on
+the side nearer to the tier's border; a border counts as a neighbour that never dies. What is not overwritten
+is freed when the op ends.
 
-The last tier holds everything, so only *that* a block lies there is kept; its places are given at the end.
+The last tier holds everything, so only *that* a block lies there is recorded; offsets in it are given at the
+end.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -20,40 +23,40 @@ from solvers.tiers.tables import TierTables
 Span = tuple[int, int, int]
 """First byte, end, and the block that holds them."""
 Event = tuple[int, int, int, int, int]
-"""Step, block, tier, offset there (0 in the last tier), and the block that it is put on or -1."""
+"""Step, block, tier, offset there (0 in the last tier), and the block that it overwrites or -1."""
 
 
 class TierRun:
-    """The state at one step, the cost up to it, and everything that was placed since the run began."""
+    """The state before one step, the cost so far, and all placements since the run began."""
 
-    __slots__ = ("busy", "copied", "cost", "events", "room", "stuck", "tables", "where")
+    __slots__ = ("busy", "copied", "cost", "events", "free_bytes", "stuck", "tables", "where")
 
     def __init__(self, tables: TierTables) -> None:
         self.tables = tables
         self.busy: list[list[Span]] = [[] for _ in range(tables.last)]
-        """Of each tier but the last, by offset. What lies between is free, so free spaces never touch.
-        Spans overlap only where the holes of one block's life hold another."""
+        """For each tier but the last, by offset; the bytes between are free. Spans overlap only where one
+        block lies in a hole of another's life."""
         self.where: dict[int, int] = {}
         self.copied: set[int] = set()
-        """Blocks alive elsewhere of which the last tier has a valid copy."""
+        """Live blocks in other tiers with a valid copy in the last."""
         self.stuck: set[int] = set()
-        """Blocks alive that may not change their place while they hold data."""
-        self.room = list(tables.room)
+        """Live blocks that may not change their place while they hold data."""
+        self.free_bytes = list(tables.free_bytes)
         self.cost = 0
         self.events: list[Event] = []
 
     def copy(self) -> TierRun:
-        """The same state, from which another may go on. Its events begin again with these."""
+        """A copy of the state, with the same events."""
         other = TierRun.__new__(TierRun)
         other.tables = self.tables
         other.busy = [list(spans) for spans in self.busy]
         other.where, other.copied, other.stuck = dict(self.where), set(self.copied), set(self.stuck)
-        other.room = list(self.room)
+        other.free_bytes = list(self.free_bytes)
         other.cost, other.events = self.cost, list(self.events)
         return other
 
     def same(self, other: TierRun) -> bool:
-        """Whether all that happens from here on is the same: then costs from here on are, too."""
+        """Whether two states are equal, so that all later costs are too."""
         return (
             self.busy == other.busy
             and self.where == other.where
@@ -68,7 +71,7 @@ class TierRun:
         below and above (-1 for the border)."""
         low, below, tables = 0, -1, self.tables
         for first, end, held in self.busy[tier]:
-            if tables.meet(block, held):
+            if tables.overlap(block, held):
                 if first > low:
                     yield low, first, below, held
                 if end > low:
@@ -77,22 +80,22 @@ class TierRun:
             yield low, self.tables.capacity[tier], below, -1
 
     def best_fit(self, block: int, tier: int) -> int | None:
-        """The place that the rule gives a block in the free spaces of a tier, if there is one."""
+        """The offset that the rule gives a block in the free spaces of a tier, if there is one."""
         return best_fit(self.tables, block, tier, self.spaces(tier, block), self.tables.capacity[tier])
 
     def fits(self, block: int, step: int, shared: int = 0) -> bool:
-        """Whether every later op still finds its reserve and staging when ``block`` lies in the first
-        tier from ``step`` on; ``shared`` bytes at that step are another's already."""
+        """Whether every later op still has its reserve and staging if ``block`` lies in the first tier from
+        ``step`` on; ``shared`` of its bytes are already taken by another block at that step."""
         tables = self.tables
         if not tables.limited:
             return True
-        need, start, room = tables.need[block], tables.start[block], self.room
-        if room[step] + shared < need[step - start]:
+        need, start, free_bytes = tables.need[block], tables.start[block], self.free_bytes
+        if free_bytes[step] + shared < need[step - start]:
             return False
-        return all(room[at] >= need[at - start] for at in range(step + 1, tables.stop[block]))
+        return all(free_bytes[at] >= need[at - start] for at in range(step + 1, tables.stop[block]))
 
     def reusable(self, block: int, tier: int) -> Iterator[tuple[int, int]]:
-        """(block, offset) of the spaces in a tier that ``block`` may overwrite and that hold it."""
+        """(block, offset) of the places in a tier that ``block`` may overwrite and that hold it."""
         tables, start = self.tables, self.tables.start[block]
         if tables.cuts[start] and any(self.where.get(x, tier) for x, _, _ in tables.tasks[start]):
             return
@@ -105,7 +108,7 @@ class TierRun:
     # -- changes -------------------------------------------------------------------------------
 
     def allocate(self, block: int, step: int) -> None:
-        """A place for a block that is born, by the rule. Raises DoesNotFit where its own tier has none."""
+        """Place a new block by the rule. Raises DoesNotFit where the tier it is pinned to has no place."""
         for tier in self.tables.allowed[block]:
             found = self._place(block, step, tier)
             if found is not None:
@@ -116,7 +119,7 @@ class TierRun:
         )
 
     def _place(self, block: int, step: int, tier: int) -> tuple[int, int] | None:
-        """Offset in a tier, and what is overwritten there or -1; None where there is no place."""
+        """Offset in a tier, and the block overwritten there or -1; None where there is no place."""
         size = self.tables.size[block]
         if not size or tier == self.tables.last:
             return 0, -1
@@ -127,7 +130,7 @@ class TierRun:
         return None if place is None else (place, -1)
 
     def put(self, block: int, step: int, tier: int, offset: int, under: int = -1) -> None:
-        """Place a block that is born; one that has a home is brought from there."""
+        """Place a new block; one that has a home is brought from there."""
         tables, problem = self.tables, self.tables.problem.blocks[block]
         self._occupy(block, step, tier, offset, under)
         if not problem.swaps or under in self.stuck:
@@ -139,7 +142,7 @@ class TierRun:
                 self.cost += tables.times[step] * tables.transfer(block, problem.home, tier)
 
     def move(self, block: int, step: int, tier: int, offset: int) -> None:
-        """Bring a block that holds data elsewhere, before the op of ``step``."""
+        """Move a block that holds data, before the op of ``step``."""
         tables, origin = self.tables, self.where[block]
         self.release(block, step)
         self._occupy(block, step, tier, offset, -1)
@@ -160,10 +163,10 @@ class TierRun:
             self._insert(tier, (offset, offset + size, block))
         if tier == 0 and tables.limited:
             self._take(block, step, 1)
-            self.room[step] += size if under >= 0 else 0
+            self.free_bytes[step] += size if under >= 0 else 0
 
     def _cut(self, tier: int, under: int, low: int, high: int) -> None:
-        """``under`` keeps the bytes outside of ``[low, high)``."""
+        """Take the bytes ``[low, high)`` from block ``under``."""
         spans = self.busy[tier]
         at = next(i for i, (a, b, held) in enumerate(spans) if held == under and a <= low and high <= b)
         first, end, _ = spans[at]
@@ -178,12 +181,12 @@ class TierRun:
         spans.insert(at, span)
 
     def _take(self, block: int, step: int, sign: int) -> None:
-        need, start, room = self.tables.need[block], self.tables.start[block], self.room
+        need, start, free_bytes = self.tables.need[block], self.tables.start[block], self.free_bytes
         for at in range(step, self.tables.stop[block]):
-            room[at] -= sign * need[at - start]
+            free_bytes[at] -= sign * need[at - start]
 
     def release(self, block: int, step: int) -> None:
-        """Free the bytes of a block from ``step`` on; neighbouring free spaces are one at once."""
+        """Free the bytes of a block from ``step`` on."""
         tier = self.where.pop(block)
         if tier != self.tables.last:
             self.busy[tier] = [span for span in self.busy[tier] if span[2] != block]
@@ -219,7 +222,7 @@ class TierRun:
 
 
 def by_rule(tables: TierTables) -> TierRun:
-    """The state behind the last step by the initial rule alone, with all of its events."""
+    """The state after the last step by the initial rule alone, with all of its events."""
     run = TierRun(tables)
     for step in range(len(tables.births)):
         run.advance(step)

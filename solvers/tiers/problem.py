@@ -1,7 +1,9 @@
-"""What S1 (state search over memory tiers) is asked: tiers, steps, blocks, and what each access costs.
+"""The problem of state search over memory tiers: tiers, steps, blocks, and the cost of each access.
 
-One time step per op. A *block* is alive from its first step on, which writes it, to its last; at every
-step it lies in one tier, at one place. Costs are exact rationals of cycles.
+One step for each op. A *block* is alive from its first step, which writes it, to its last; at every step it
+lies in one tier, at one place. Costs are exact rationals of cycles.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -13,22 +15,22 @@ from fractions import Fraction
 from chipmodel.errors import BadInput
 
 Cost = Callable[[int], int | Fraction]
-"""Cycles for so many bytes."""
+"""Cycles for a number of bytes."""
 
 
 def affine_cost(latency: int, bytes_per_cycle: int | Fraction) -> Cost:
-    """S1's own cost, exactly: ``latency + bytes / bandwidth``."""
+    """The source's own cost, exactly: ``latency + bytes / bandwidth``."""
     return lambda size: latency + Fraction(size) / bytes_per_cycle
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A memory. ``read`` and ``write`` are what an op pays for a block that lies here (S1's ``L_out +
-    d / W_out`` and ``L_in + d / W_in``), ``leave`` and ``enter`` what a transfer to or from another place."""
+    """A memory. ``read`` and ``write`` are an op's costs for a block in it (the source's ``L_out + d /
+    W_out`` and ``L_in + d / W_in``), ``leave`` and ``enter`` those of a transfer to or from another place."""
 
     name: str
     capacity: int | None
-    """Bytes; None for as many as it takes, which only the last tier may have."""
+    """Bytes; None is unlimited, which only the last tier may be."""
     read: Cost
     write: Cost
     leave: Cost
@@ -39,7 +41,7 @@ class Tier:
 
 
 def tier(name: str, capacity: int | None, out: Cost, into: Cost, alignment: int = 1) -> Tier:
-    """A tier where an op's access costs what a transfer does, as S1 states it."""
+    """A tier where an op's access costs as much as a transfer, as in the source."""
     return Tier(name, capacity, out, into, out, into, alignment)
 
 
@@ -57,16 +59,16 @@ class TierBlock:
     overwrites: tuple[int, ...] = ()
     """The blocks whose bytes it may lie on, at its first step, which must be their last."""
     home: int | None = None
-    """The tier that holds it before its first step: an input. Elsewhere it is to be brought first."""
+    """The tier that holds it before its first step: an input. It must be brought from there to any other."""
     constant: bool = False
-    """Whether bringing it from its home is not counted: S1 loads constants before the run."""
+    """Whether bringing it from its home is free: the source loads constants before the run."""
     ends: int | None = None
     """The tier that it must lie in, or have a copy in, after its last step: an output."""
     swaps: bool = True
     """Whether it may change its place while it holds data."""
     holes: tuple[tuple[int, int], ...] = ()
-    """Stretches ``[start, stop)`` of its life in which its place is free for others, in order: it holds no
-    data then. Only of a block that does not change its place."""
+    """Intervals ``[start, stop)`` of its life in which it holds no data and its place is free for others, in
+    order. Only for a block that does not change its place."""
 
     def alive(self, step: int) -> bool:
         """Whether it holds data at a step."""
@@ -80,8 +82,8 @@ class TierBlock:
 
 @dataclass(frozen=True, slots=True)
 class TierAccess:
-    """An op's read or write of a block. ``staged`` bytes of the first tier are needed meanwhile where the
-    block lies in another tier: what passes through on its way to the op."""
+    """An op's read or write of a block. ``staged`` bytes of the first tier are needed meanwhile if the block
+    lies in another tier: the staging buffer between the two."""
 
     block: int
     writes: bool
@@ -92,24 +94,24 @@ class TierAccess:
 
 @dataclass(frozen=True, slots=True)
 class TierStep:
-    """An op: its tasks, how often it runs (its costs count as often), and the bytes of the first tier
-    that it keeps from all blocks."""
+    """An op: its accesses (``tasks``), how often it runs (its costs are multiplied by that), and the bytes of
+    the first tier that it reserves."""
 
     tasks: tuple[TierAccess, ...]
     times: int = 1
     reserve: int = 0
     name: str = ""
     cuts: bool = False
-    """Whether the op is cut into parts where one of its blocks lies outside of the first tier; then it may
-    not overwrite what its later parts still read."""
+    """Whether the op is cut into parts if one of its blocks lies outside of the first tier; then it may not
+    overwrite what its later parts still read."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierProblem:
     """``tiers`` from fast to slow, the last of them without a capacity.
 
-    A copy of a block that once lay in the last tier stays valid until the block is written again, so that
-    the block returns there for nothing.
+    A block's copy in the last tier stays valid until the block is written again, so that it can return there
+    at no cost.
     """
 
     tiers: tuple[Tier, ...]
@@ -117,7 +119,7 @@ class TierProblem:
     steps: tuple[TierStep, ...]
 
     def __post_init__(self) -> None:
-        """Raises BadInput for a problem that makes no sense, naming the tier, block or step."""
+        """Raise BadInput for inconsistent numbers, naming the tier, block or step."""
         if not self.tiers or self.tiers[-1].capacity is not None:
             raise BadInput("the last tier has a capacity", hint="give it none: what fits nowhere lies there")
         for each in self.tiers[:-1]:
@@ -160,16 +162,17 @@ class TierStay:
 
 @dataclass(frozen=True, slots=True)
 class TierState:
-    """S1's memory state: where every block lies at every step, and what the program's tasks cost then."""
+    """The source's memory state: where every block lies at every step, and the resulting cost of all
+    accesses."""
 
     cycles: Fraction
     stays: tuple[tuple[TierStay, ...], ...]
-    """Of each block, in order of time."""
+    """For each block, in order of time."""
     under: tuple[int | None, ...]
-    """Of each block, the block whose bytes it was put on."""
+    """For each block, the block that it overwrites, if any."""
 
     def busy(self, problem: TierProblem, tier: int, step: int) -> tuple[tuple[str, int, int], ...]:
-        """S1's busy list: (block, offset, bytes) in a tier at a step, by offset."""
+        """The source's busy list: (block, offset, bytes) in a tier at a step, by offset."""
         found = [
             (stay.offset, block.name, block.bytes)
             for block, stays in zip(problem.blocks, self.stays, strict=True)

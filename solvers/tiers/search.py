@@ -1,9 +1,11 @@
-"""S1, state search over memory tiers: the initial rule, then actions step by step, the cheapest state kept.
+"""State search over memory tiers: improve the initial rule's state by actions, step by step.
 
-The steps are walked in order. In a segment of ``segment`` steps all combinations of actions are tried, and
-after each the rule places all later blocks again; at the segment's last step the cheapest state is
-kept if it is cheaper than the one before. As soon as a state is the kept one's again, so are all its
-later costs, and the rule need not be run on.
+The steps are visited in order. In a segment of ``segment`` steps all combinations of actions are tried, and
+after each the rule places all later blocks again; the cheapest state is kept if it is cheaper than the
+previous one. As soon as a state equals the kept one at some step, so do all later costs, and the rule can
+stop.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -22,32 +24,33 @@ from solvers.tiers.problem import TierProblem, TierState, TierStay
 from solvers.tiers.tables import TierTables
 
 MAX_STEPS = 600_000
-"""Where no limit is given, there are as many nodes as take no more steps than these."""
+"""Where no limit is given, nodes times steps of the problem are at most this."""
 MAX_ACTIONS = 2
-"""Blocks that may be acted on at one step: one gives up its place, another takes it."""
+"""Actions at one step: one block gives up its place, another takes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TierSearchResult:
-    """What the search found; never dearer than the initial state."""
+    """The state found, which costs at most as much as the initial one."""
 
     state: TierState
     initial_cycles: Fraction
     nodes: int
-    """States that were followed to their cost, or until they were no cheaper than the best."""
+    """States examined."""
     finished: bool
-    """Whether the walk came to the last step within its limits."""
+    """Whether all steps were visited within the limits."""
     trajectory: tuple[tuple[float, int, Fraction], ...]
-    """Seconds, nodes and cycles whenever a cheaper state was found; the initial state first."""
+    """Seconds, nodes and cycles of each cheaper state found; the initial state first."""
 
     @property
     def saved(self) -> float:
-        """The share of the initial cost that the search saved."""
+        """The share of the initial cost that was saved."""
         return float(1 - self.state.cycles / self.initial_cycles) if self.initial_cycles else 0.0
 
 
 def initial_state(problem: TierProblem) -> TierState:
-    """S1's initial rule. Raises DoesNotFit where an op's reserve and staging exceed the first tier."""
+    """The state of the initial rule. Raises DoesNotFit where an op's reserve and staging exceed the first
+    tier."""
     tables = TierTables(problem)
     run = by_rule(tables)
     return as_state(tables, run.events, run.cost)
@@ -56,8 +59,8 @@ def initial_state(problem: TierProblem) -> TierState:
 def search(
     problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = MAX_ACTIONS
 ) -> TierSearchResult:
-    """S1's search. ``segment`` steps are decided together (1 is greedy), with at most ``changes`` actions at
-    each step. The same problem and ``limits.nodes`` give the same state; there is nothing random.
+    """The state search. ``segment`` steps are decided together (1 is greedy), with at most ``changes``
+    actions at each step. Deterministic for the same ``limits.nodes``.
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
@@ -71,7 +74,7 @@ def search(
 
 
 class TierWalk:
-    """The kept state: the run before each step, what was placed at each, and the total cost."""
+    """The kept state: the run before each step, the events of each, and the total cost."""
 
     def __init__(
         self, tables: TierTables, limits: Limits, segment: int, changes: int, skips: bool = True
@@ -98,7 +101,7 @@ class TierWalk:
         return after
 
     def run(self, enough: int = -1) -> bool:
-        """Walk all steps, or until the cost is ``enough``; False where the limits came first."""
+        """Visit all steps, or until the cost is ``enough``; False where the limits were reached first."""
         steps = len(self.before)
         for start in range(0, steps, self.segment):
             if self.total <= enough:
@@ -119,7 +122,7 @@ class TierWalk:
         return True
 
     def combinations(self, run: TierRun, step: int, stop: int) -> Iterator[TierRun]:
-        """The states after ``stop - 1`` by all combinations of actions from ``step`` on."""
+        """The states after step ``stop - 1`` by all combinations of actions from ``step`` on."""
         for after in variants(run, step, self.changes, self.skips):
             if step + 1 == stop:
                 yield after
@@ -127,7 +130,8 @@ class TierWalk:
                 yield from self.combinations(after, step + 1, stop)
 
     def follow(self, run: TierRun, step: int) -> int | None:
-        """The total cost when the rule goes on from ``run``; None as soon as it is no cheaper."""
+        """The total cost if the rule continues from ``run``; None as soon as it is no cheaper than the kept
+        state."""
         run = run.copy()
         run.events.clear()
         while run.cost < self.total:
@@ -185,12 +189,12 @@ class TierWalk:
         return limits.seconds is not None and perf_counter() - self.began >= limits.seconds
 
     def state(self) -> TierState:
-        """The kept state, with places in the last tier."""
+        """The kept state, with offsets in the last tier."""
         return as_state(self.tables, [event for events in self.placed for event in events], self.total)
 
 
 def as_state(tables: TierTables, events: list[Event], total: int) -> TierState:
-    """The state that ``events`` make, at the cost ``total`` (times the tables' scale)."""
+    """The state after ``events``, with the cost ``total`` (times the tables' scale)."""
     stays: list[list[TierStay]] = [[] for _ in tables.size]
     lowest: list[int | None] = [None] * len(tables.size)
     deep = last_tier(tables, events)
@@ -206,7 +210,7 @@ def as_state(tables: TierTables, events: list[Event], total: int) -> TierState:
 
 
 def last_tier(tables: TierTables, events: list[Event]) -> dict[int, int]:
-    """Offsets in the last tier by the same rule: a block that ever lies there keeps its place."""
+    """Offsets in the last tier by the same rule; a block keeps its place there to the end of its life."""
     first: dict[int, int] = {}
     for step, block, tier, _, _ in events:
         if tier == tables.last:

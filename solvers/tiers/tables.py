@@ -1,4 +1,4 @@
-"""A tier problem in whole numbers, by index: what is looked up again and again while states are made."""
+"""A tier problem in integers and by index, for fast look-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, Tier
 
 
 class TierTables:
-    """All costs times ``scale``, so that they are integers; who is born, used and freed at each step.
+    """All costs times ``scale``, so that they are integers; blocks allocated, used and freed at each step.
 
     Raises DoesNotFit where an op's reserve and staging alone exceed the first tier.
     """
@@ -35,7 +35,7 @@ class TierTables:
         self.spans = [b.spans() for b in blocks]
         self.pierced = [bool(b.holes) for b in blocks]
         self._costs(tiers, blocks, steps)
-        self._rooms(problem)
+        self._budgets(problem)
 
     def _costs(
         self, tiers: tuple[Tier, ...], blocks: tuple[TierBlock, ...], steps: tuple[TierStep, ...]
@@ -59,37 +59,38 @@ class TierTables:
         ]
         """By step: block, whether it is written, and what that costs in each tier."""
 
-    def meet(self, block: int, other: int) -> bool:
-        """Whether two blocks of which one is born while the other lives ever hold data at the same step."""
+    def overlap(self, block: int, other: int) -> bool:
+        """Whether two blocks, one allocated during the life of the other, ever hold data at the same step."""
         if not self.pierced[block] and not self.pierced[other]:
             return True
         return any(a < d and c < b for a, b in self.spans[block] for c, d in self.spans[other])
 
     def transfer(self, block: int, origin: int, target: int) -> int:
-        """What it costs to bring a block from one tier (or place) to another."""
+        """The cost of bringing a block from one tier (or place) to another."""
         ways = self.ways[block]
         return ways[origin][0] + ways[target][1]
 
-    def _rooms(self, problem: TierProblem) -> None:
+    def _budgets(self, problem: TierProblem) -> None:
         self.limited = bool(self.last) and any(
             s.reserve or any(t.staged for t in s.tasks) for s in problem.steps
         )
-        """Whether anything but blocks takes bytes of the first tier: else its free spaces say all."""
-        self.room: list[int] = []
-        """Bytes of the first tier at each step with all blocks elsewhere, less what passes through then."""
+        """Whether ops take bytes of the first tier besides blocks."""
+        self.free_bytes: list[int] = []
+        """Bytes of the first tier at each step with all blocks elsewhere, less their staging buffers."""
         self.need: list[list[int]] = []
-        """Bytes that a block takes from it by lying there, step by step: it need not pass through then."""
+        """Bytes by which a block in the first tier reduces that at each step: it then needs no staging
+        buffer."""
         if not self.limited:
             return
-        self.room = [self.capacity[0] - step.reserve for step in problem.steps]
+        self.free_bytes = [self.capacity[0] - step.reserve for step in problem.steps]
         self.need = [[b.bytes * b.alive(at) for at in range(b.start, b.stop)] for b in problem.blocks]
         for at, step in enumerate(problem.steps):
             for task in step.tasks:
-                self.room[at] -= task.staged
+                self.free_bytes[at] -= task.staged
                 self.need[task.block][at - self.start[task.block]] -= task.staged
-            if self.room[at] < 0:
+            if self.free_bytes[at] < 0:
                 fast, slow = problem.tiers[0], problem.tiers[-1]
-                needed = self.capacity[0] - self.room[at]
+                needed = self.capacity[0] - self.free_bytes[at]
                 raise DoesNotFit(
                     f"op {step.name!r} needs {needed:,} B of {fast.name} to run from {slow.name}, "
                     f"of {self.capacity[0]:,} B",

@@ -52,7 +52,7 @@ class _Table:
     def _with(self, *buffers: Buffer) -> Problem:
         return replace(self.problem, buffers=buffers)
 
-    def beside(self, i: int, offset: int, j: int) -> int:
+    def offsets_with(self, i: int, offset: int, j: int) -> int:
         """The offsets of buffer ``j``, as bits, that go with buffer ``i`` at ``offset``."""
         key = (i, offset, j)
         if key not in self.known:
@@ -77,4 +77,4 @@ class _Table:
         i = min(masks, key=lambda k: masks[k].bit_count())
         rest = {k: m for k, m in masks.items() if k != i}
         offsets = (o for o in range(self.top + 1) if masks[i] >> o & 1)
-        return any(self._place({k: m & self.beside(i, o, k) for k, m in rest.items()}) for o in offsets)
+        return any(self._place({k: m & self.offsets_with(i, o, k) for k, m in rest.items()}) for o in offsets)

@@ -1,4 +1,4 @@
-"""Every heuristic on random problems and on the zoo: the check, the bound, its time."""
+"""Every heuristic on random problems and on the zoo: correctness, bound and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workloads.packing.random_problems import random_buffers
 EXACT = ("exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 SLOWNESS = 4
-"""A test machine may be that much slower than the one for which the issue states seconds."""
+"""How much slower a test machine may be than the one for which the limits below are stated."""
 
 
 @pytest.mark.parametrize("packer", HEURISTICS)
@@ -69,7 +69,7 @@ def densenet121() -> Problem:
 
 
 def fastest(problem: Problem, packer: str, tries: int) -> float:
-    """Seconds of the process for the quickest of some calls; the plan of each is checked afterwards."""
+    """Seconds of the process of the fastest of several calls; every plan is checked."""
     took: list[float] = []
     for _ in range(tries):
         began = process_time()

@@ -1,9 +1,10 @@
-"""Packers by name, and what a solution says of itself."""
+"""The table of packers, and the status of a solution."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -14,14 +15,15 @@ from chipmodel.verify.offsets import check
 from solvers import registry
 from solvers.branches.mergers import MERGERS
 from solvers.core.bounds import contention
-from solvers.registry import PACKERS, Planner, by_name, packers, solve
+from solvers.planner import Planner, by_name
+from solvers.registry import PACKERS, packers, solve
 
 
 def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
     return Buffer(name, size, (Interval(start, stop),))
 
 
-# a and c share; b must lie beside both: 30 + 20 = 50 is the fullest position.
+# a and c share; b conflicts with both: 30 + 20 = 50 is the fullest position.
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))
 
 PAPER = ["naive", "sequential", "large-first", "short-first"]
@@ -56,7 +58,7 @@ def test_each_name_runs_its_own_packer() -> None:
     assert dict(solve(Problem(short), "sequential").plan.offsets) == {"long": 0, "short": 10, "middle": 30}
 
 
-def test_an_unknown_packer_is_refused_with_those_there_are() -> None:
+def test_an_unknown_packer_is_refused_with_the_known_names() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
@@ -114,14 +116,14 @@ def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
         solve(problem, "linear:3")
 
 
-def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_peak_is_measured_not_taken_from_the_packer(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Planner("fake", "heuristic", "solvers.heuristics.lowest_fit:naive", "", "")
     monkeypatch.setattr(registry, "PACKERS", (fake,))
     solved = solve(Problem(CHAIN), "fake")
     assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))
 
 
-def test_heuristics_keep_constraints_or_say_that_they_cannot() -> None:
+def test_heuristics_keep_constraints_or_refuse_them() -> None:
     pinned = Buffer("p", 8, (Interval(0, 9),), pinned=20)
     problem = Problem((*CHAIN, pinned), separated=(("a", "c"),))
     for name in PAPER[1:]:
@@ -151,6 +153,12 @@ def test_listing_the_packers_imports_none_of_them() -> None:
 def test_every_row_names_a_function() -> None:
     for row in (*PACKERS, *MERGERS):
         assert callable(row.load()), row.name
+
+
+def test_every_planners_module_cites_its_source() -> None:
+    for row in (*PACKERS, *MERGERS):
+        text = import_module(row.function.partition(":")[0]).__doc__ or ""
+        assert "\nSource: " in text, row.name
 
 
 def test_two_planners_of_one_name_are_refused() -> None:

@@ -68,7 +68,7 @@ def test_algorithm_2_by_hand() -> None:
 
 
 def test_innermost_first_and_loops_are_a_depth() -> None:
-    """if { loop { p q } r | s }: the loop's 12 + 8 are a block beside r's life, of the first arm's block."""
+    """if { loop { p q } r | s }: the loop's 12 + 8 are a block next to r, of the first arm's block."""
     inner = fork("loop", (1, 3), repeats=True)
     outer = Fork("if", Interval(1, 5), (Section(Interval(1, 4), (inner,)), Section(Interval(4, 5))))
     nesting = Section(Interval(0, 6), (outer,))
@@ -219,8 +219,8 @@ def peaks_of(program: Program, packer: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("packer", PAPER)
 def test_merging_gains_on_equal_arms_and_nothing_where_they_are_very_unequal(packer: str) -> None:
-    """Tables 1 and 2 of S2 as shapes: FusionDetect and denoise gain, the wake-word net (24,152 B before and
-    after) does not: one arm has next to nothing to share."""
+    """Tables 1 and 2 of Wang et al. 2025 as shapes: FusionDetect and denoise gain, the wake-word net (24,152
+    B before and after) does not: one arm has next to nothing to share."""
     for name, program in SHAPES.items():
         peaks = peaks_of(program, packer)
         if name == "wake-word":

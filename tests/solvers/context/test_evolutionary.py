@@ -26,7 +26,7 @@ HARD = replace(guillotine(60, 2), capacity=None)
 
 
 class Cuts(Random):
-    """Cuts where it is told to."""
+    """A random source that cuts at given places."""
 
     def __init__(self, *cuts: int) -> None:
         self.cuts = list(cuts)
@@ -75,7 +75,7 @@ def test_never_above_its_seeds(problem: Problem, seed: int) -> None:
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     outcome = evolve(problem, Limits(nodes=30))
     assert outcome.plan is not None
     assert check(problem, outcome.plan) == ()

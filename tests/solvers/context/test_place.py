@@ -1,4 +1,4 @@
-"""S3's heuristic: what its source says of combinations, by hand; and what a look-ahead is good for."""
+"""Look-ahead placement: combinations as in the source, by hand, and the benefit of looking ahead."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_the_context_keeps_what_greed_scatters() -> None:
 
 
 def test_a_reusing_buffer_gets_the_released_place() -> None:
-    """Claim 6 of S3: two that can reuse lie together, the later in the place that the earlier has
-    released."""
+    """Claim 6 of the many-core patent: two that can reuse lie together, the later in the place that the
+    earlier has released."""
     problem = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 4, 2, 5))
     offsets = solve(problem, "context").plan.offsets
     assert offsets["a"] == offsets["c"]
@@ -100,7 +100,7 @@ def test_everybody_touches_a_neighbour_or_a_border(problem: Problem, context: in
 
 
 @given(odd_problems(), st.integers(0, 9))
-def test_holes_alignments_and_nothing_at_all(problem: Problem, context: int) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem, context: int) -> None:
     plan = context_fit(problem, context)
     assert check(problem, plan) == ()
     assert plan.peak(problem) >= contention(problem)
@@ -113,7 +113,7 @@ def test_never_above_naive(problem: Problem) -> None:
 
 @given(simple_problems(), st.integers(1, 12))
 def test_one_size_is_planned_as_low_as_any_plan(problem: Problem, size: int) -> None:
-    """Every free block is then a multiple of it, so nobody is left out while there are bytes."""
+    """Every free block is then a multiple of it, so no buffer is left out while there are bytes."""
     same = Problem(tuple(replace(b, bytes=size) for b in problem.buffers))
     assert context_fit(same).peak(same) == contention(same)
 

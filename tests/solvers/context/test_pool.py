@@ -1,4 +1,5 @@
-"""S3's resource pool: what looking ahead and stretching nodes saves, by hand and against the plain pool."""
+"""The pool with look-ahead: what looking ahead and enlarging nodes saves, by hand and against the plain
+pool."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def test_never_above_naive(problem: Problem, context: int) -> None:
 
 
 @given(odd_problems(), st.integers(0, 10))
-def test_holes_alignments_and_nothing_at_all(problem: Problem, context: int) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem, context: int) -> None:
     assert check(problem, context_pool(problem, context)) == ()
 
 

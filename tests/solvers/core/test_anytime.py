@@ -36,27 +36,27 @@ def test_the_same_seed_and_nodes_give_the_same_plan(packer: str) -> None:
         limits = Limits(nodes=60, seed=7, threads=1)
         one, two = solve(problem, packer, limits), solve(problem, packer, limits)
         assert (one.plan, one.status, one.nodes) == (two.plan, two.status, two.nodes)
-        told = [[(peak, bound) for _, peak, bound in solved.trajectory] for solved in (one, two)]
-        assert told[0] == told[1]
+        reports = [[(peak, bound) for _, peak, bound in solved.trajectory] for solved in (one, two)]
+        assert reports[0] == reports[1]
 
 
 @pytest.mark.parametrize("packer", ANYTIME)
 def test_what_is_told_only_improves_and_ends_with_the_answer(packer: str) -> None:
     for problem in PROBLEMS:
-        told: list[Progress] = []
-        solved = solve(problem, packer, Limits(nodes=60, seed=3, threads=1), told.append)
+        reports: list[Progress] = []
+        solved = solve(problem, packer, Limits(nodes=60, seed=3, threads=1), reports.append)
         assert check(problem, solved.plan) == ()
-        assert told
-        for one, next_ in pairwise(told):
+        assert reports
+        for one, next_ in pairwise(reports):
             assert one.seconds <= next_.seconds
             assert one.peak is None or (next_.peak is not None and next_.peak <= one.peak)
             assert one.lower_bound <= next_.lower_bound
-        peaks = [point.peak for point in told if point.peak is not None]
+        peaks = [point.peak for point in reports if point.peak is not None]
         assert not peaks or peaks[-1] == solved.peak
-        assert all(point.lower_bound <= solved.lower_bound <= solved.peak for point in told)
+        assert all(point.lower_bound <= solved.lower_bound <= solved.peak for point in reports)
         if packer not in ("search", "cp-sat"):
             kept = [(peak, bound) for _, peak, bound in solved.trajectory]
-            assert kept == [(point.peak, point.lower_bound) for point in told]
+            assert kept == [(point.peak, point.lower_bound) for point in reports]
 
 
 @pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])

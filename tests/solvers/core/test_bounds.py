@@ -40,7 +40,7 @@ def test_a_hole_in_a_lifetime_is_free() -> None:
     assert contention(Problem(both)) == 30
 
 
-def test_what_is_never_alive_counts_nothing() -> None:
+def test_buffers_never_alive_do_not_count() -> None:
     assert contention(Problem((buffer("a", 10), buffer("b", 5, (2, 2)), buffer("c", 3, (0, 1))))) == 3
 
 

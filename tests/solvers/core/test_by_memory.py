@@ -69,7 +69,7 @@ def test_two_cores_by_hand() -> None:
 def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
     parts = by_memory(TWO)
     assert parts is not None
-    assert [(p.memory.name, p.base, p.room, p.problem.capacity) for p in parts] == [
+    assert [(p.memory.name, p.base, p.space, p.problem.capacity) for p in parts] == [
         ("a", 0, 10, 10),
         ("b", 10, 6, 6),
     ]
@@ -77,7 +77,7 @@ def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
     assert all(p.problem.plain for p in parts)
     capped = by_memory(replace(TWO, capacity=15))
     assert capped is not None
-    assert [p.room for p in capped] == [10, 5]
+    assert [p.space for p in capped] == [10, 5]
 
 
 def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
@@ -85,7 +85,7 @@ def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
     problem = Problem((buffer("x", 1, 0, 1, "b", alignment=4), buffer("y", 1, 0, 1, "b")), None, memories)
     parts = by_memory(problem)
     assert parts is not None
-    assert [(p.base, p.room) for p in parts] == [(12, 18)]
+    assert [(p.base, p.space) for p in parts] == [(12, 18)]
     assert check(problem, solve(problem, "naive").plan) == ()
 
 
@@ -147,7 +147,7 @@ def test_against_brute_force(packer: str) -> None:
     assert planned > 50
 
 
-def test_against_exact_where_there_is_room_for_all() -> None:
+def test_against_exact_without_a_capacity() -> None:
     for seed in range(60):
         problem = cores(seed)
         roomy = tuple(Memory(m.name, 100 * i, 100 * i + 99) for i, m in enumerate(problem.memories))
@@ -167,7 +167,7 @@ def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
     assert parts is not None
     solved = solve(problem, "greedy-best-fit")
     alone = [solve(part.problem, "greedy-best-fit") for part in parts]
-    fits = all(s.peak <= part.room for s, part in zip(alone, parts, strict=True))
+    fits = all(s.peak <= part.space for s, part in zip(alone, parts, strict=True))
     if solved.plan.offsets:
         for part, own in zip(parts, alone, strict=True):
             assert own.plan == Plan({n: solved.plan.offsets[n] - part.base for n in own.plan.offsets})
@@ -175,7 +175,7 @@ def test_each_part_is_planned_as_if_it_were_alone(seed: int) -> None:
         assert not fits or solved.status in ("infeasible", "unknown")
 
 
-def test_limits_are_shared_and_progress_is_told() -> None:
+def test_limits_are_shared_and_progress_is_reported() -> None:
     random = Random(4)
     memories = (Memory("a", 0, 400), Memory("b", 400, 800))
     buffers: list[Buffer] = []
@@ -185,10 +185,12 @@ def test_limits_are_shared_and_progress_is_told() -> None:
             buffer(str(i), random.randint(1, 40), start, start + random.randint(1, 9), "ab"[i % 2])
         )
     problem = Problem(tuple(buffers), None, memories)
-    told: list[Progress] = []
-    solved = solve(problem, "hill-climb", Limits(nodes=30), told.append)
+    reports: list[Progress] = []
+    solved = solve(problem, "hill-climb", Limits(nodes=30), reports.append)
     assert solved.nodes <= 30
-    assert [(p.peak, p.lower_bound) for p in told] == [(peak, bound) for _, peak, bound in solved.trajectory]
+    assert [(p.peak, p.lower_bound) for p in reports] == [
+        (peak, bound) for _, peak, bound in solved.trajectory
+    ]
     if solved.plan.offsets:
         assert check(problem, solved.plan) == ()
-        assert told[-1].peak == solved.peak
+        assert reports[-1].peak == solved.peak

@@ -89,9 +89,9 @@ def test_first_fit_equals_its_slow_twin(problem: Problem, name: str) -> None:
 
 @settings(max_examples=150)
 @given(problems(), st.integers(1, 3))
-def test_short_stretches_of_time_lose_no_rival(problem: Problem, stretch: int) -> None:
+def test_short_segments_of_time_lose_no_rival(problem: Problem, segment: int) -> None:
     """Of every buffer, once all are placed: the same rivals as by asking each pair."""
-    placed = PlacedByTime(problem, stretch)
+    placed = PlacedByTime(problem, segment)
     for index in range(len(problem.buffers)):
         placed.add(index, index * 100)
     for index, item in enumerate(problem.buffers):

@@ -92,7 +92,7 @@ def test_too_many_buffers_are_refused_at_once() -> None:
     assert "live sets of more than" in outcome.proof
 
 
-def test_nothing_at_all() -> None:
+def test_empty_problems() -> None:
     assert cp_sat.minimise(Problem(()), ONE) == replace(
         cp_sat.minimise(Problem(()), ONE), status="optimal", plan=Plan({}), lower_bound=0
     )

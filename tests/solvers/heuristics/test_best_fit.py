@@ -1,4 +1,4 @@
-"""The smallest gap by hand, against a slow twin, and what it guarantees."""
+"""The smallest gap by hand, against a slow reference, and its guarantees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def alive(*rows: tuple[int, int, int]) -> Problem:
 
 
 def test_the_smallest_gap_is_taken_where_first_fit_takes_the_lowest() -> None:
-    # Free beside the last are [0, 20) and [39, 54).
+    # Free at the time of the last are [0, 20) and [39, 54).
     problem = alive((20, 0, 1), (19, 0, 9), (15, 0, 1), (14, 0, 9), (10, 1, 9))
     assert list(greedy_best_fit(problem).offsets.values()) == [0, 20, 39, 54, 39]
     assert list(first_fit(problem, ORDERS["large-first"]).offsets.values()) == [0, 20, 39, 54, 0]
@@ -43,7 +43,7 @@ def slow(problem: Problem) -> Plan:
 
 @settings(max_examples=200)
 @given(odd_problems())
-def test_it_equals_its_slow_twin_and_is_correct(problem: Problem) -> None:
+def test_it_equals_the_reference_and_is_correct(problem: Problem) -> None:
     plan = greedy_best_fit(problem)
     assert plan.offsets == slow(problem).offsets
     assert check(problem, plan) == ()

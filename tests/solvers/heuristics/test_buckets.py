@@ -1,4 +1,4 @@
-"""Shared buckets by hand, each of the three orders where it wins, and what they guarantee."""
+"""Shared buckets by hand, each of the three orders where it is best, and their guarantees."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sums(problem: Problem) -> dict[str, int]:
 
 
 def test_a_bucket_holds_one_buffer_at_a_time_whatever_its_size() -> None:
-    # Two of 10 would fit beside each other into the 50, but share no bucket while both are alive.
+    # Two of 10 would fit into the 50 together, but share no bucket while both are alive.
     problem = alive((50, 0, 1), (10, 1, 2), (10, 1, 2))
     assert share(problem, by_size(problem)).sizes == (50, 10)
     assert buckets(problem).peak(problem) == 60
@@ -68,7 +68,7 @@ def slow_breadth(problem: Problem) -> list[int]:
 
 
 @given(simple_problems())
-def test_by_breadth_equals_its_slow_twin(problem: Problem) -> None:
+def test_by_breadth_equals_the_reference(problem: Problem) -> None:
     assert by_breadth(problem) == slow_breadth(problem)
 
 
@@ -78,5 +78,5 @@ def test_never_above_the_sum_of_sizes(problem: Problem) -> None:
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     assert check(problem, buckets(problem)) == ()

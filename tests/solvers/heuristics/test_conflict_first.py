@@ -24,8 +24,8 @@ def test_by_hand() -> None:
     assert list(conflict_first(problem).offsets.values()) == [20, 0, 20, 50, 0]
 
 
-def test_gaps_are_not_looked_for() -> None:
-    # 3 conflicts with 0 and 2; below 2 there are 20 bytes free beside 0, but it goes on top.
+def test_gaps_are_not_used() -> None:
+    # 3 conflicts with 0 and 2; below 2 there are 20 bytes free next to 0, but it goes on top.
     problem = alive((10, 0, 9), (20, 0, 4), (15, 3, 9), (5, 5, 9), (1, 0, 3))
     assert list(conflict_first(problem).offsets.values()) == [0, 10, 30, 45, 30]
 
@@ -59,5 +59,5 @@ def test_on_top_of_all_placed_conflicts_and_never_above_naive(problem: Problem) 
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     assert check(problem, conflict_first(problem)) == ()

@@ -1,4 +1,4 @@
-"""S0's published example, its rules by hand, and what it guarantees."""
+"""The free-list packer: the published example of its source, its rules by hand, and its guarantees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
 
 
 def buffers(*rows: tuple[int, int, int]) -> Problem:
-    """Of (bytes, first position, last position), as S0 writes them."""
+    """Of (bytes, first position, last position), as in the patent."""
     return Problem(tuple(Buffer(str(n), size, (Interval(a, b + 1),)) for n, (size, a, b) in enumerate(rows)))
 
 
@@ -35,15 +35,15 @@ def test_the_smallest_free_block_that_is_large_enough_is_taken() -> None:
     assert offsets(problem) == [0, 30, 40, 50, 40, 0, 25]
 
 
-def test_neighbouring_free_blocks_are_one() -> None:
+def test_adjacent_free_blocks_are_joined() -> None:
     assert offsets(buffers((10, 0, 1), (20, 0, 0), (30, 0, 0), (60, 2, 2))) == [0, 10, 30, 0]
 
 
-def test_the_largest_free_block_is_stretched_and_what_lies_beyond_moves() -> None:
-    # Free at 1: [0, 10) and [15, 35); 28 bytes stretch the second one by 8.
+def test_the_largest_free_block_is_enlarged_and_everything_beyond_it_moves() -> None:
+    # Free at 1: [0, 10) and [15, 35); 28 bytes enlarge the second one by 8.
     rows = (10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2)
     assert offsets(buffers(*rows[:5])) == [0, 10, 15, 43, 15]
-    # At 2 only [0, 10) is free: 12 bytes stretch it by 2, and all the rest moves up once more.
+    # At 2 only [0, 10) is free: 12 bytes enlarge it by 2, and all the rest moves up once more.
     problem = buffers(*rows)
     assert offsets(problem) == [0, 12, 17, 45, 17, 0]
     assert free_list(problem).peak(problem) == 52
@@ -61,7 +61,7 @@ def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) 
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     assert check(problem, free_list(problem)) == ()
 
 

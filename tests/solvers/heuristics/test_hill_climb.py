@@ -1,4 +1,4 @@
-"""Hill climbing: what it improves, when it stops, and that the same seed climbs the same hill."""
+"""Hill climbing: what it improves, when it stops, and that a seed determines the plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def peak_of(problem: Problem, limits: Limits) -> int:
     return outcome.plan.peak(problem)
 
 
-def test_it_finds_what_no_order_of_large_first_finds() -> None:
+def test_it_improves_on_large_first() -> None:
     problem = replace(guillotine(30, 1), capacity=None)
     assert first_fit(problem, ORDERS["large-first"]).peak(problem) > 1.2 * contention(problem)
     outcome = hill_climb(problem, Limits())
@@ -57,16 +57,16 @@ def test_more_iterations_are_never_worse_and_none_is_large_first() -> None:
 
 
 def test_the_trajectory_falls_and_is_reported() -> None:
-    told: list[Progress] = []
-    outcome = hill_climb(HARD, Limits(nodes=300), told.append)
-    assert tuple(told) == outcome.trajectory
-    peaks = [p.peak for p in told if p.peak is not None]
+    reports: list[Progress] = []
+    outcome = hill_climb(HARD, Limits(nodes=300), reports.append)
+    assert tuple(reports) == outcome.trajectory
+    peaks = [p.peak for p in reports if p.peak is not None]
     assert peaks == sorted(peaks, reverse=True)
     assert peaks[-1] == outcome.plan.peak(HARD) if outcome.plan else False
-    assert {p.lower_bound for p in told[1:]} == {contention(HARD)}
-    assert "climbing" in {p.stage for p in told}
+    assert {p.lower_bound for p in reports[1:]} == {contention(HARD)}
+    assert "climbing" in {p.stage for p in reports}
     solved = solve(HARD, "hill-climb", Limits(nodes=300))
-    assert [peak for _, peak, _ in solved.trajectory] == [p.peak for p in told]
+    assert [peak for _, peak, _ in solved.trajectory] == [p.peak for p in reports]
 
 
 def test_seconds_are_kept() -> None:
@@ -76,7 +76,7 @@ def test_seconds_are_kept() -> None:
     assert outcome.status == "feasible"
 
 
-def test_with_a_capacity_the_first_plan_that_fits_will_do() -> None:
+def test_with_a_capacity_it_stops_at_the_first_plan_that_fits() -> None:
     bound = contention(HARD)
     roomy = hill_climb(replace(HARD, capacity=2 * bound), Limits(nodes=500))
     assert (roomy.status, roomy.nodes) == ("feasible", 0)
@@ -87,7 +87,7 @@ def test_with_a_capacity_the_first_plan_that_fits_will_do() -> None:
     assert hill_climb(replace(HARD, capacity=bound - 1), Limits(nodes=5)).status == "infeasible"
 
 
-def test_what_would_take_too_long_is_not_climbed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_pairs_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_PAIRS", 10)
     outcome = hill_climb(HARD, Limits(nodes=500))
     assert (outcome.nodes, outcome.status) == (0, "feasible")
@@ -106,7 +106,7 @@ def test_never_above_large_first(problem: Problem) -> None:
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     peak_of(problem, Limits(nodes=30))
 
 

@@ -1,4 +1,4 @@
-"""The stack by hand, against a slow twin, and what it guarantees."""
+"""The stack by hand, against a slow reference, and its guarantees."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def alive(*rows: tuple[int, int, int]) -> Problem:
     return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
 
 
-def test_only_the_top_is_given_back() -> None:
+def test_only_the_top_is_freed() -> None:
     # At 2 the lowest one is dead, but under one that lives; at 4 the top two are.
     problem = alive((10, 0, 2), (20, 0, 9), (30, 1, 4), (5, 2, 4), (7, 4, 9))
     assert list(linear(problem).offsets.values()) == [0, 10, 30, 60, 30]
 
 
-def test_one_buffer_that_lives_throughout_keeps_all_below_it() -> None:
+def test_a_buffer_alive_throughout_keeps_everything_below_it() -> None:
     assert list(linear(alive((10, 0, 1), (1, 0, 9), (10, 1, 2), (10, 2, 3))).offsets.values()) == [
         0,
         10,
@@ -44,12 +44,12 @@ def test_it_is_a_stack(problem: Problem) -> None:
 
 
 @given(simple_problems())
-def test_without_an_end_of_any_life_it_is_naive(problem: Problem) -> None:
-    """Vela's LinearAlloc, which gives nothing back, is naive in execution order."""
+def test_without_any_release_it_equals_naive(problem: Problem) -> None:
+    """Vela's LinearAlloc, which frees nothing, equals naive in execution order."""
     together = tuple(Buffer(b.name, b.bytes, (Interval(0, 1),)) for b in problem.buffers)
     assert linear(Problem(together)).offsets == naive(Problem(together)).offsets
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     assert check(problem, linear(problem)) == ()

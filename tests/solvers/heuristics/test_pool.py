@@ -1,4 +1,4 @@
-"""The pool's published example (S4), its rules by hand, and what it guarantees."""
+"""The memory pool: the published example of its source, its rules by hand, and its guarantees."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MIB = 1 << 20
 
 def feature_maps(program: Program) -> Problem:
     """The outputs of all ops but the last, which are no feature maps: an op's output lives until its last
-    reader is done (S2, eq. 1). The network's input is the caller's; activations are in place, so that the
-    zoo's networks have none of their own."""
+    reader is done (Wang et al. 2025, eq. 1). The network's input is the caller's; activations are in place,
+    so that the zoo's networks have none of their own."""
     steps = list(ops(program.body))
     born = {name: at for at, op in enumerate(steps) for name in op.outputs}
     dies = dict(born)
@@ -40,7 +40,7 @@ def resnet18() -> Problem:
     return feature_maps(build("resnet18", {"input": "448"}, dtype="float32"))
 
 
-def test_resnet18_as_the_source_document_says(resnet18: Problem) -> None:
+def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
     nodes = pool_nodes(resnet18, 0)
     assert [round(size / MIB, 2) for size in nodes.sizes] == [12.25, 3.06, 3.06]
     assert pool(resnet18, 0).peak(resnet18) == sum(nodes.sizes) == 19_267_584
@@ -48,9 +48,7 @@ def test_resnet18_as_the_source_document_says(resnet18: Problem) -> None:
 
 
 @pytest.mark.parametrize(("threshold", "nodes"), [(0.25, 8), (REUSE_THRESHOLD, 14)])
-def test_resnet18_with_the_thresholds_that_are_in_use(
-    resnet18: Problem, threshold: float, nodes: int
-) -> None:
+def test_resnet18_with_common_thresholds(resnet18: Problem, threshold: float, nodes: int) -> None:
     assert len(pool_nodes(resnet18, threshold).sizes) == nodes
 
 
@@ -58,7 +56,7 @@ def alive(*rows: tuple[int, int, int]) -> Problem:
     return Problem(tuple(Buffer(str(n), b, (Interval(i, j),)) for n, (b, i, j) in enumerate(rows)))
 
 
-def test_the_first_free_node_that_will_do_is_taken_and_not_the_best() -> None:
+def test_the_first_suitable_node_is_taken_not_the_best() -> None:
     # Freed first is the node of 100, then that of 80; 70 bytes are more than half of both.
     problem = alive((100, 0, 1), (80, 0, 2), (70, 2, 3))
     assert pool_nodes(problem, 0.5).node_of == (0, 1, 0)
@@ -88,5 +86,5 @@ def test_buffers_of_one_size_are_placed_as_low_as_they_can_be(problem: Problem) 
 
 
 @given(odd_problems())
-def test_holes_alignments_and_nothing_at_all(problem: Problem) -> None:
+def test_holes_alignments_and_empty_problems(problem: Problem) -> None:
     assert check(problem, pool(problem)) == ()

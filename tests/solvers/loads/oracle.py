@@ -1,4 +1,4 @@
-"""All plans of small stretches, and random stretches to try them on."""
+"""All plans of small segments, and random segments to try them on."""
 
 from __future__ import annotations
 

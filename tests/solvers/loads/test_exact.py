@@ -1,4 +1,4 @@
-"""The exact plan of a stretch against all plans, and what physics says of it."""
+"""The exact plan of a segment against all plans, and its monotonicity."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_tails_hold_from_every_step() -> None:
 
 
 def test_a_load_waits_for_what_it_reads() -> None:
-    """By hand: both loads fit beside step 0, which computes for 20 cycles. The first may come from step 1
+    """By hand: both loads fit during step 0, which computes for 20 cycles. The first may come from step 1
     on, when its 10 cycles are waited for; the second goes before it, and is there."""
     slices = (StreamSlice(4, 2, 2, 10, since=1), StreamSlice(4, 2, 2, 10))
     problem = StreamProblem((20, 5, 5), (9, 9, 9), slices)
@@ -95,7 +95,7 @@ def test_to_be_free_to_load_earlier_is_never_slower(seed: int, data: st.DataObje
 
 
 def test_tails_by_hand() -> None:
-    """10 bytes may lie beside step 1. Of 20 cycles for 10 bytes and 9 for 10, both read by step 2, it holds
+    """10 bytes are spare at step 1. Of 20 cycles for 10 bytes and 9 for 10, both read by step 2, it holds
     the first at best: 9 remain after its start, 29 after that of step 0, before which nothing can be
     loaded. At step 1 of 4 bytes it holds 4 of them: 8 cycles, 21 remain."""
     slices = (StreamSlice(10, 2, 2, 20), StreamSlice(10, 2, 2, 9))
@@ -134,7 +134,7 @@ def test_never_worse_than_the_hint(seed: int, data: st.DataObject) -> None:
 @given(SEEDS, st.data())
 def test_more_memory_is_never_slower(seed: int, data: st.DataObject) -> None:
     problem = random_stream(seed)
-    roomier = replace(problem, room=tuple(room + data.draw(st.integers(0, 12)) for room in problem.room))
+    roomier = replace(problem, space=tuple(free + data.draw(st.integers(0, 12)) for free in problem.space))
     assert solve_stream(roomier).cycles <= solve_stream(problem).cycles
 
 
@@ -161,11 +161,11 @@ def chain(seed: int, count: int) -> StreamProblem:
 
 def test_nodes_alone_decide() -> None:
     problem = chain(1, 60)
-    told: list[StreamProgress] = []
-    one = solve_stream(problem, Limits(nodes=3000), told.append)
+    reports: list[StreamProgress] = []
+    one = solve_stream(problem, Limits(nodes=3000), reports.append)
     other = solve_stream(problem, Limits(nodes=3000, seed=7, threads=1))
     assert one == other
-    assert one.trajectory == tuple(told)
+    assert one.trajectory == tuple(reports)
     hold(problem, one)
 
 
@@ -212,14 +212,14 @@ def broken(
     slices: Sequence[StreamSlice] = (),
     fixed: Sequence[StreamMove] = (),
     computes: Sequence[int] = (1, 1),
-    room: Sequence[int] = (9, 9),
+    space: Sequence[int] = (9, 9),
 ) -> None:
     with pytest.raises(ValueError, match=r"is no|every step|the order"):
-        StreamProblem(tuple(computes), tuple(room), tuple(slices), tuple(fixed))
+        StreamProblem(tuple(computes), tuple(space), tuple(slices), tuple(fixed))
 
 
 def test_numbers_out_of_range_are_refused() -> None:
-    broken(room=(1,))
+    broken(space=(1,))
     broken(computes=(1, -1))
     broken([StreamSlice(0, 0, 0, 1)])
     broken([StreamSlice(1, 0, 2, 1)])

@@ -11,7 +11,7 @@ from solvers.order.problem import InPlaceWrite, LiveBuffer, OrderProblem
 
 
 def keeps(problem: OrderProblem, order: Sequence[int]) -> bool:
-    """Whether every op runs once, behind all that it must follow."""
+    """Whether every op runs once, after all that it must follow."""
     place = {op: index for index, op in enumerate(order)}
     once = sorted(order) == list(range(len(problem.after)))
     return once and all(place[a] < place[op] for op, after in enumerate(problem.after) for a in after)
@@ -44,7 +44,7 @@ def oracle_peak(problem: OrderProblem, order: Sequence[int]) -> int:
 
 def _span(buffer: LiveBuffer, order: Sequence[int]) -> tuple[int, int]:
     """The first and last index at which it is alive; -1 and past the end where it outlives the order."""
-    touched = [index for index, op in enumerate(order) if op in buffer.touchers]
+    touched = [index for index, op in enumerate(order) if op in buffer.users]
     first = -1 if buffer.at_start else min(touched, default=len(order))
     last = len(order) if buffer.at_end else max(touched, default=-1)
     return first, last
@@ -52,7 +52,7 @@ def _span(buffer: LiveBuffer, order: Sequence[int]) -> tuple[int, int]:
 
 @st.composite
 def order_problems(draw: st.DrawFn, most_ops: int = 6) -> OrderProblem:
-    """Any graph and any buffers, also such as no network has: touchers without an order among them."""
+    """Any graph and any buffers, including some that no network has, with users in no order."""
     count = draw(st.integers(1, most_ops))
     after = tuple(
         tuple(sorted(draw(st.sets(st.integers(0, op - 1), max_size=2)))) if op else () for op in range(count)
@@ -67,7 +67,7 @@ def order_problems(draw: st.DrawFn, most_ops: int = 6) -> OrderProblem:
         for op in range(count)
         for new, a in enumerate(buffers)
         for old, b in enumerate(buffers)
-        if new != old and a.bytes == b.bytes and op in a.touchers and op in b.touchers
+        if new != old and a.bytes == b.bytes and op in a.users and op in b.users
     ]
     overlays = tuple(draw(st.lists(st.sampled_from(pairs), max_size=2, unique=True))) if pairs else ()
     workspace = tuple(draw(st.integers(0, 5)) for _ in range(count)) if draw(st.booleans()) else ()

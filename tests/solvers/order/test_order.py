@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.order import exact as order_exact
-from solvers.order.exact import depth_first_order, least_peak_order, parts
+from solvers.order.exact import depth_first_order, least_peak_order, segments
 from solvers.order.heuristics import beam, depth_first, least_live
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
@@ -43,8 +43,8 @@ WORKED = OrderProblem(
 
 
 def test_the_branch_that_shrinks_most_comes_first() -> None:
-    """By hand: op 2 finds 3136 + 1568 beside its 512. With the other branch (ops 3 and 5) first, 256 are left
-    of that when op 1 has 3136 + 1568, and the 3136 are gone behind it."""
+    """By hand: op 2 finds 3136 + 1568 besides its 512. With the other branch (ops 3 and 5) first, 256 are
+    left of that when op 1 has 3136 + 1568, and the 3136 are gone behind it."""
     assert peak_of(WORKED, range(7)) == 3136 + 1568 + 512
     found = least_peak_order(WORKED)
     assert (found.peak, found.status) == (3136 + 1568 + 256, "optimal")
@@ -53,7 +53,7 @@ def test_the_branch_that_shrinks_most_comes_first() -> None:
 
 def test_branches_one_after_another() -> None:
     """Three branches of 10 B that end in 1 B: side by side 30 B wait and the first small one comes to them;
-    one after another the third runs beside the 1 B of each of the others, 10 + 1 + 1 + 1."""
+    one after another the third runs together with the 1 B of each of the others, 10 + 1 + 1 + 1."""
     problem = chain_of_branches((10, 1), (10, 1), (10, 1))
     assert peak_of(problem, range(7)) == 31
     found = least_peak_order(problem)
@@ -61,7 +61,7 @@ def test_branches_one_after_another() -> None:
     assert peak_of(problem, depth_first_order(problem)) == 13
 
 
-def test_the_greatest_drop_comes_first() -> None:
+def test_the_branch_with_the_greatest_drop_comes_first() -> None:
     """Branches (10 -> 6) and (7 -> 1): 10 + 6 = 16, then 6 + 7 + 1; the other way round 1 + 10 + 6 = 17."""
     problem = chain_of_branches((7, 1), (10, 6))
     assert peak_of(problem, (0, 2, 1, 3, 4)) == 17
@@ -69,7 +69,7 @@ def test_the_greatest_drop_comes_first() -> None:
     assert least_peak_order(problem).order == (1, 3, 0, 2, 4)
 
 
-def test_a_given_order_that_is_as_good_stays() -> None:
+def test_an_optimal_given_order_is_kept() -> None:
     problem = chain_of_branches((5, 5), (5, 5))
     found = least_peak_order(problem)
     assert found.order == (0, 1, 2, 3, 4)
@@ -86,7 +86,7 @@ def test_an_output_over_its_dying_input_counts_once() -> None:
     assert least_peak_order(problem).order == (0, 2, 1, 3)
 
 
-def test_what_is_alive_around_counts() -> None:
+def test_buffers_alive_before_and_after_count() -> None:
     problem = OrderProblem(
         ((),), (LiveBuffer(3, (0,), at_start=True), LiveBuffer(4, (), at_start=True, at_end=True))
     )
@@ -94,13 +94,13 @@ def test_what_is_alive_around_counts() -> None:
     assert least_peak_order(OrderProblem((), problem.buffers[1:])).peak == 4
 
 
-def test_parts_end_at_articulation_points() -> None:
+def test_segments_end_at_articulation_points() -> None:
     """0 -> (1, 2) -> 3 -> 4 -> (5, 6)"""
     problem = OrderProblem(((), (0,), (0,), (1, 2), (3,), (4,), (4,)), ())
-    assert list(parts(problem)) == [(0,), (1, 2), (3,), (4,), (5, 6)]
+    assert list(segments(problem)) == [(0,), (1, 2), (3,), (4,), (5, 6)]
 
 
-def test_a_limit_leaves_a_bound() -> None:
+def test_a_search_stopped_by_its_limit_still_gives_a_bound() -> None:
     branches = [(20 + 3 * i, 9 - i) for i in range(7)]
     best = least_peak_order(chain_of_branches(*branches))
     stopped = least_peak_order(chain_of_branches(*branches), states=0)
@@ -120,7 +120,7 @@ def test_no_order_has_a_lower_peak(problem: OrderProblem) -> None:
 
 
 def by_search_alone(problem: OrderProblem, states: int = order_exact.MAX_STATES) -> Ordered:
-    """What the search makes of the order given, without a heuristic to begin with."""
+    """The search alone, from the given order, without heuristics."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("beam", "depth_first", "least_live"):
             patch.setattr(order_exact, name, _as_given)
@@ -143,7 +143,7 @@ def test_the_search_needs_no_heuristic(problem: OrderProblem) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(order_problems(most_ops=9), st.integers(0, 40))
-def test_a_search_that_is_cut_short_proves_nothing_wrong(problem: OrderProblem, states: int) -> None:
+def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: int) -> None:
     found, best = by_search_alone(problem, states), least_peak_order(problem)
     assert keeps(problem, found.order)
     assert found.lower_bound <= best.peak <= found.peak == oracle_peak(problem, found.order)
@@ -166,7 +166,7 @@ def test_heuristics_keep_the_order_of_the_graph(problem: OrderProblem) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(order_problems(most_ops=5))
-def test_a_wide_beam_leaves_nothing_out(problem: OrderProblem) -> None:
+def test_a_wide_beam_is_exact(problem: OrderProblem) -> None:
     """Of the orders to one set of ops the one with the least peak is all that counts."""
     tables = OrderTables(problem)
     order = beam(tables, range(len(problem.after)), 0, tables.at_start, width=1 << 5)

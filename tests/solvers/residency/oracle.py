@@ -145,7 +145,7 @@ class _Linear:
                 self._loads(item, touch, there, stayed[touch])
 
     def _looped(self, index: int, item: ResidencyItem, entire: bool) -> None:
-        """A share of an item with one touch stays all along the loop, and what passes lies beside it."""
+        """A share of an item with one touch stays throughout the loop, in addition to what is streamed."""
         assert item.loop
         (step,), (passing,) = item.touches, item.passing
         (ending,) = item.ending or item.passing
@@ -172,9 +172,9 @@ class _Linear:
             self.memory[interval] += item.reads[touch] * there
         there += self._move(step, item.loads[touch], waits=True)
         if not (lies[touch] and item.whole):
-            beside = self._move(step, item.loads[touch])
-            there += beside
-            self.meanwhile[step] += item.reads[touch] * beside * (item.whole or len(item.touches) == 1)
+            others = self._move(step, item.loads[touch])
+            there += others
+            self.meanwhile[step] += item.reads[touch] * others * (item.whole or len(item.touches) == 1)
         self.solver.Add(there + stayed >= 1)
 
     def _stores(
@@ -254,13 +254,13 @@ class _Linear:
         self._fits(step, self.left[step], self.memory[step])
         self._fits(step, self.taken[step], self.through[step])
 
-    def _fits(self, step: int, own: dict[int, Any], beside: Any) -> None:
+    def _fits(self, step: int, own: dict[int, Any], others: Any) -> None:
         sides: list[tuple[Any, Any]] = []
         for overlay in self.problem.overlays:
             under = [i for i in overlay.under if i in own]
             if overlay.step == step and overlay.over in own and under:
                 sides.append((own.pop(overlay.over), sum(own.pop(i) for i in under)))
-        alone = beside + sum(own.values())
+        alone = others + sum(own.values())
         for picked in product(*sides):
             self._below(alone + sum(picked))
 

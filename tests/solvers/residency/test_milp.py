@@ -67,7 +67,7 @@ def problem(computes: tuple[int, ...], *items: ResidencyItem, capacity: int = 10
 
 
 def cycles(asked: ResidencyProblem) -> float | None:
-    """The answer, of which the bound says the same."""
+    """The cycles of the answer, which must equal its bound."""
     found = solve_residency(asked)
     if found.cycles is None:
         assert not found.bound
@@ -86,7 +86,7 @@ def test_without_items_steps_follow_one_another() -> None:
 
 
 def test_what_lies_there_is_waited_for_and_what_passes_comes_beside() -> None:
-    """60 cycles of loading before 10 of compute, or beside them."""
+    """60 cycles of loading before 10 of compute, or during them."""
     assert cycles(problem((10,), item("x", 50, 0, loads=60, pinned=True))) == 60 + 10
     assert cycles(problem((10,), item("x", 50, 0, loads=60, pinned=False))) == 60
     assert cycles(problem((10,), item("weights", 50, 0, loads=60, whole=False))) == 60
@@ -94,7 +94,7 @@ def test_what_lies_there_is_waited_for_and_what_passes_comes_beside() -> None:
 
 def test_loading_hides_behind_compute_where_there_is_room() -> None:
     """Step 1 waits for 50 bytes that take 60 cycles. Beside 50 bytes of step 0 all of them come meanwhile;
-    beside 80 only 20 of 50, so 24 cycles of 60, and 36 are waited for."""
+    with 80 in use only 20 of 50, so 24 cycles of 60, and 36 are waited for."""
     x = item("x", 50, 1, loads=60, pinned=True)
     assert cycles(problem((100, 10), item("y", 50, 0, made=True, pinned=True), x)) == 100 + 10
     assert cycles(problem((100, 10), item("y", 80, 0, made=True, pinned=True), x)) == 100 + 36 + 10
@@ -125,8 +125,8 @@ def test_a_store_ends_before_what_it_stored_comes_back() -> None:
 
 
 def test_what_was_made_in_stripes_is_stored_meanwhile_and_comes_back_meanwhile() -> None:
-    """Made in stripes of 20 bytes, y is stored beside step 0; made whole, behind it. Read at once by step 1,
-    in stripes, it comes back beside that."""
+    """Made in stripes of 20 bytes, y is stored during step 0; produced whole, after it. Read at once by step
+    1, in stripes, it is loaded again during that."""
     striped = item("y", 60, 0, 1, loads=30, made=True, store=40, passing=20, pinned=False)
     assert cycles(problem((50, 35), striped)) == 50 + 35
     assert cycles(problem((50, 10), striped)) == 50 + 20  # of 70 cycles of the engine 50 are hidden
@@ -137,7 +137,7 @@ def test_what_was_made_in_stripes_is_stored_meanwhile_and_comes_back_meanwhile()
 
 def test_what_comes_back_twice_was_stored_once() -> None:
     """y is made whole, and has to pass at steps 1 and 2. Step 1 waits for its store (30), then 25 of loading
-    go beside 20 of compute, and at step 2 again."""
+    go during 20 of compute, and at step 2 again."""
     y = item("y", 60, 0, 1, 2, loads=25, made=True, store=30, passing=10)
     others = [item(f"z{t}", 80, t, made=True, pinned=True) for t in (1, 2)]
     asked = replace(problem((10, 20, 20), y, *others), options=(PassingOption(0, (), 0, 0, 0),))
@@ -152,8 +152,8 @@ def weights(name: str, step: int, passing: int = 20) -> ResidencyItem:
 
 def test_weights_that_stay_for_a_loop_are_not_loaded_again() -> None:
     """Two blocks of 50 bytes, eight iterations of two steps of 10 cycles. In 100 bytes both stay. In 70 one
-    does, and the other's 60 cycles fill an iteration. In 80, beside 20 bytes that pass, 10 of its 50 stay as
-    well."""
+    does, and the other's 60 cycles fill an iteration. In 80, with 20 bytes that are streamed, 10 of its 50
+    stay as well."""
     eight = tuple(ResidencyStep(10, times=8) for _ in range(2))
 
     def found(capacity: int) -> ResidencyFound:
@@ -180,8 +180,8 @@ def test_weights_stay_where_a_tensor_makes_room_for_them() -> None:
     assert found.cycles < 8 * 30
 
 
-def test_nothing_comes_before_its_own_stretch() -> None:
-    """60 cycles of loading beside 100 of another step, unless that lies before the stretch."""
+def test_no_load_comes_before_its_own_segment() -> None:
+    """60 cycles of loading during 100 of another step, unless that step is before the segment."""
     x = item("x", 50, 1, loads=60, pinned=True)
     y = item("y", 50, 0, made=True, pinned=True)
     assert cycles(problem((100, 10), y, x._replace(since=1))) == 100 + 60 + 10
@@ -195,7 +195,7 @@ def test_outputs_are_stored_at_the_end() -> None:
     assert cycles(problem((10, 35), whole)) == 10 + 35
 
 
-def test_what_may_not_move_is_there_for_good_or_never() -> None:
+def test_an_item_that_may_not_move_is_always_or_never_there() -> None:
     """For z y has to leave at step 1: then it passes at all touches, though there is room at two of them."""
     y = item("y", 60, 0, 2, 3, loads=30, made=True, store=30, passing=10, moves=False)
     z = item("z", 60, 1, made=True, pinned=True)
@@ -216,7 +216,7 @@ def test_in_place_both_sides_take_the_bytes_of_the_larger() -> None:
     assert cycles(replace(in_place, capacity=70)) == 30 + 10
 
 
-def test_what_lies_inside_another_takes_no_bytes_any_more() -> None:
+def test_an_item_inside_another_takes_no_bytes() -> None:
     """x is read again at step 2, when it has been inside y since step 1."""
     y = item("y", 70, 1, 2, made=True, pinned=True)
     x = item("x", 60, 0, 1, 2, made=True, loads=99, store=99, pinned=True, absorbed=1)
@@ -224,15 +224,15 @@ def test_what_lies_inside_another_takes_no_bytes_any_more() -> None:
     assert cycles(asked) == 30
     # Without, there is no room for both at step 2.
     assert cycles(replace(asked, items=(x._replace(absorbed=None), y))) is None
-    # Nor does it take any while it is kept for later beside z.
+    # Nor does it take any while it is kept for later with z.
     kept = x._replace(touches=(0, 1, 3))
     z = item("z", 30, 2, made=True, pinned=True)
-    beside = replace(problem((10, 10, 10, 10), kept, y, z), overlays=asked.overlays)
-    assert cycles(beside) == 40
-    assert cycles(replace(beside, capacity=99)) is None
+    other = replace(problem((10, 10, 10, 10), kept, y, z), overlays=asked.overlays)
+    assert cycles(other) == 40
+    assert cycles(replace(other, capacity=99)) is None
 
 
-def test_parts_made_in_their_whole_save_what_would_move_them() -> None:
+def test_concatenation_in_place_saves_its_cycles() -> None:
     """Both parts are made in the whole (70 B), which is there from step 0 on; apart, step 2 moves them."""
     parts = [item(n, 35, t, 2, made=True, pinned=True) for n, t in (("a", 0), ("b", 1))]
     whole = item("c", 70, 2, made=True, pinned=True)
@@ -247,7 +247,7 @@ def test_parts_made_in_their_whole_save_what_would_move_them() -> None:
 
 def test_the_best_option_that_fits() -> None:
     """y is whole (60 B); x passes in 30 bytes without loss, or in 20 with 5 cycles of the NPU and 7 of the
-    engine beside the 30 that x takes anyway."""
+    engine in addition to the 30 that x takes anyway."""
     items = item("x", 60, 0, loads=30), item("y", 60, 0, made=True, pinned=True)
     ways = PassingOption(0, (0,), 30, 0, 0), PassingOption(0, (0,), 20, 5, 7)
     asked = replace(problem((32,), *items), options=ways)
@@ -258,7 +258,7 @@ def test_the_best_option_that_fits() -> None:
     assert cycles(replace(asked, capacity=79)) is None
 
 
-def test_options_that_pass_nothing_have_to_be_chosen() -> None:
+def test_options_that_stream_nothing_must_be_chosen() -> None:
     items = (item("y", 60, 0, made=True, pinned=True),)
     asked = replace(
         problem((10,), *items), options=(PassingOption(0, (), 40, 3, 0), PassingOption(0, (), 20, 8, 0))
@@ -268,9 +268,9 @@ def test_options_that_pass_nothing_have_to_be_chosen() -> None:
     assert cycles(replace(asked, capacity=79)) is None
 
 
-def test_what_is_small_at_the_end_leaves_room_for_what_comes_then() -> None:
-    """Step 0 needs 80 bytes for its stripes, and 30 at its end: beside those 70 of the 80 bytes of x come, in
-    35 of 40 cycles. What came before has to lie beside all 80: 20 bytes, 10 cycles, and 10 while it
+def test_operands_smaller_at_the_end_leave_space_for_loads() -> None:
+    """Step 0 needs 80 bytes for its stripes, and 30 at its end: with those 70 of the 80 bytes of x come, in
+    35 of 40 cycles. What came before must be in memory with all 80: 20 bytes, 10 cycles, and 10 while it
     computes."""
     w = item("w", 90, 0, made=True, passing=80, pinned=False, ending=(30,))
     x = item("x", 80, 1, loads=40, pinned=True)
@@ -285,7 +285,7 @@ def _later(each: ResidencyItem) -> ResidencyItem:
 
 
 def test_weights_may_stay_in_part() -> None:
-    """Two ops in turn, twice, at every touch 20 bytes pass. Of the second block 80 of 100 bytes stay beside
+    """Two ops in turn, twice, at every touch 20 bytes pass. Of the second block 80 of 100 bytes stay with
     them. Where it is read first they take 20 + 4 / 5 * 80 bytes already, so of the first block 16 stay."""
     blocks = [item(n, 100, t, t + 2, loads=100, passing=20, whole=False) for n, t in (("a", 0), ("b", 1))]
     assert cycles(problem((0, 0, 0, 0), *blocks, capacity=1000)) == 200
@@ -293,7 +293,7 @@ def test_weights_may_stay_in_part() -> None:
     assert cycles(problem((0, 0, 0, 0), *blocks, capacity=100)) == 200 + 20 + 84
 
 
-def test_relaxed_bounds_from_below_and_thrift_idles_the_engine() -> None:
+def test_relaxed_bounds_from_below_and_a_dma_weight_idles_the_engine() -> None:
     y = item("y", 60, 0, 2, loads=30, made=True, store=30, pinned=True)
     z = item("z", 60, 1, made=True, pinned=True)
     asked = problem((10, 0, 10), y, z)
@@ -302,7 +302,7 @@ def test_relaxed_bounds_from_below_and_thrift_idles_the_engine() -> None:
     assert relaxed.bound == pytest.approx(10 + 10 + 10 + 10, rel=GAP)  # 40 of the 60 bytes stay
     # What may come at no cost comes no more.
     idle = item("x", 50, 0, 1, loads=20, pinned=True)
-    assert solve_residency(problem((50, 50), idle), thrift=0.1).kept == ((False, True),)
+    assert solve_residency(problem((50, 50), idle), dma_weight=0.1).kept == ((False, True),)
 
 
 @settings(max_examples=60, deadline=None)
@@ -320,7 +320,7 @@ def test_agrees_with_every_residency(seed: int) -> None:
     assert relaxed.bound <= best * (1 + 1e-5) + 1e-3
 
 
-def test_what_finds_no_memory_while_a_step_computes_is_waited_for() -> None:
+def test_transfers_without_memory_during_compute_are_waited_for() -> None:
     """Of 60 bytes of weights, a cycle each, 20 can come while 50 cycles are computed; or all of them, or, of
     what the option moves again, 10 have to wait too."""
     weights = item("w", 60, 0, loads=60, whole=False)
@@ -333,18 +333,18 @@ def test_what_finds_no_memory_while_a_step_computes_is_waited_for() -> None:
         assert cycles(asked) == pytest.approx(least, rel=GAP)
 
 
-def test_what_is_not_stored_yet_lies_there() -> None:
-    """x of 60 bytes is made in stripes of 10 beside z, 60 of 100 bytes: 30 more may wait for the next step,
+def test_bytes_not_stored_yet_take_memory() -> None:
+    """x of 60 bytes is made in stripes of 10 with z, 60 of 100 bytes: 30 more may wait for the next step,
     which takes long enough, and 20 are stored while nothing computes."""
     made = item("x", 60, 0, made=True, store=60, ends=True, passing=10, pinned=False)
-    beside = item("z", 60, 0, pinned=True)
-    assert cycles(problem((0, 100), made, beside)) == pytest.approx(20 + 100, rel=GAP)
-    assert cycles(problem((0, 100), made, beside, capacity=120)) == pytest.approx(100, rel=GAP)
+    other = item("z", 60, 0, pinned=True)
+    assert cycles(problem((0, 100), made, other)) == pytest.approx(20 + 100, rel=GAP)
+    assert cycles(problem((0, 100), made, other, capacity=120)) == pytest.approx(100, rel=GAP)
 
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.integers(1, 2))
-def test_a_shorter_horizon_only_bounds_less(seed: int, horizon: int) -> None:
+def test_a_shorter_horizon_gives_a_lower_bound(seed: int, horizon: int) -> None:
     """Of runs without loops, as those of the bound are: what a loop repeats costs more in it than before."""
     drawn = random_problem(seed)
     asked = replace(drawn, steps=tuple(step._replace(times=1) for step in drawn.steps))
@@ -354,7 +354,7 @@ def test_a_shorter_horizon_only_bounds_less(seed: int, horizon: int) -> None:
         assert found.bound <= best * (1 + 1e-5) + 1e-3
 
 
-def test_beyond_the_horizon_the_engine_has_to_be_idle_and_memory_free() -> None:
+def test_loads_beyond_the_horizon_need_an_idle_engine_and_free_memory() -> None:
     """y comes for the last of four steps while the first two compute, 30 of its 60 cycles each; where the
     second takes no time, 30 are waited for. In 100 bytes x and y are not there together."""
     busy = item("x", 60, 0, 3, loads=0, pinned=True)
@@ -408,7 +408,7 @@ def test_the_same_problem_has_the_same_answer(seed: int) -> None:
     assert solve_residency(asked) == solve_residency(asked)
 
 
-def test_fewer_nodes_still_bound() -> None:
+def test_fewer_nodes_still_give_a_bound() -> None:
     for seed in range(40):
         asked = random_problem(seed)
         found = solve_residency(asked, nodes=1)
@@ -418,14 +418,14 @@ def test_fewer_nodes_still_bound() -> None:
             assert found.cycles is None or found.cycles >= best * (1 - 1e-4) - 1e-3, seed
 
 
-def test_pinned_where_there_is_no_room_has_no_answer() -> None:
+def test_items_pinned_beyond_the_capacity_have_no_answer() -> None:
     assert cycles(problem((1,), item("x", 101, 0, pinned=True))) is None
     assert cycles(problem((1,), item("x", 100, 0, pinned=True))) == 1
     assert cycles(problem((1,), item("x", 101, 0, passing=90, pinned=False))) == 1
     assert cycles(problem((1,), item("x", 101, 0, passing=101, pinned=False))) is None
 
 
-def test_numbers_that_do_not_belong_together_are_refused() -> None:
+def test_inconsistent_numbers_are_refused() -> None:
     good = item("x", 10, 0, 1)
     for broken in (
         good._replace(loads=()),

@@ -1,4 +1,4 @@
-"""The specialised search: brute force agrees, rules change nothing, seeds decide, odd input is answered."""
+"""The complete search: against brute force, with rules switched off, by seed, and on unusual input."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_limits_end_the_search() -> None:
     assert fit(problem, 1 << 20, Limits(seconds=0.0)).status in ("unknown", "feasible")
 
 
-def test_minimise_keeps_what_it_was_given() -> None:
+def test_minimise_keeps_the_given_plan() -> None:
     problem = replace(guillotine(300, seed=3), capacity=None)
     offsets, end = dict[str, int](), 0
     for b in problem.buffers:
@@ -108,7 +108,7 @@ def test_minimise_keeps_what_it_was_given() -> None:
     assert outcome.lower_bound <= 1 << 20 < outcome.plan.peak(problem) <= end
 
 
-def test_minimise_reports_ever_better() -> None:
+def test_minimise_reports_improvements_only() -> None:
     seen: list[Progress] = []
     problem = replace(guillotine(80, seed=2), capacity=None)
     outcome = minimise(problem, Limits(nodes=2_000_000), report=seen.append)
@@ -120,7 +120,7 @@ def test_minimise_reports_ever_better() -> None:
     assert bounds == sorted(bounds)
 
 
-def test_minimise_takes_a_bound_for_granted() -> None:
+def test_minimise_trusts_a_given_bound() -> None:
     problem = Problem((buffer("a", 4, 0, 2), buffer("b", 4, 3, 5)))
     plan = Plan({"a": 0, "b": 0})
     outcome = minimise(problem, QUICK, upper=plan, lower=4)
@@ -132,7 +132,7 @@ def test_minimise_with_too_little_capacity() -> None:
     assert (outcome.status, outcome.plan) == ("infeasible", None)
 
 
-def test_contention_names_those_alive() -> None:
+def test_contention_names_the_live_buffers() -> None:
     problem = Problem((buffer("a", 3, 0, 2), buffer("b", 3, 1, 3), buffer("c", 3, 2, 4)))
     outcome = fit(problem, 5, QUICK)
     assert outcome.status == "infeasible"
@@ -150,7 +150,7 @@ def test_huge_sizes() -> None:
         assert outcome.proof.startswith("not searched")
 
 
-def test_nothing_at_all() -> None:
+def test_empty_problems() -> None:
     assert fit(Problem(()), 0, QUICK).status == "feasible"
     assert minimise(Problem(()), QUICK).status == "optimal"
     empty = Problem((buffer("a", 0, 0, 3), Buffer("b", 5, ()), buffer("c", 2, 4, 4)))
@@ -169,14 +169,14 @@ def test_constraints_that_clash_are_named() -> None:
     assert minimise(homeless, QUICK).explanation == ("a",)
 
 
-def test_full_sections_make_two_buffers_one() -> None:
+def test_full_sections_join_two_buffers() -> None:
     problem = Problem((buffer("x", 3, 0, 4), buffer("a", 2, 0, 2), buffer("b", 2, 2, 4)))
     items = fused(search_model(problem), 5).items
     assert sorted(tuple(b.name for b in item.members) for item in items) == [("a", "b"), ("x",)]
     assert len(fused(search_model(problem), 6).items) == 3
 
 
-def test_full_sections_may_leave_two_buffers_one_place() -> None:
+def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
     """b is where a is and c is where b is, but a and c are alive together."""
     a, c = (Buffer(n, 2, (Interval(t, t + 1 + (n == "c")), Interval(4, 5))) for n, t in (("a", 0), ("c", 3)))
     problem = Problem((buffer("x", 2, 0, 2), a, buffer("b", 2, 1, 3), buffer("y", 2, 2, 4), c))
@@ -186,7 +186,7 @@ def test_full_sections_may_leave_two_buffers_one_place() -> None:
     assert fit(problem, 4, QUICK).status == "infeasible"
 
 
-def test_warm_says_how_long_it_took() -> None:
+def test_warm_returns_its_seconds() -> None:
     assert 0 <= warm() < 120
 
 

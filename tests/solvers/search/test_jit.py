@@ -1,4 +1,4 @@
-"""Compiled functions, also where nothing may be kept on disk."""
+"""Compiled functions, with and without a cache on disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def square(number: int) -> int:
     return number * number
 
 
-def test_a_folder_for_the_compiled_code_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_needs_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
     assert compiled(square)(12) == 144
 
@@ -35,13 +35,13 @@ def test_the_fingerprint_changes_with_the_text_of_each_module(
         (tmp_path / f"{module}.py").write_text("before")
 
 
-def test_a_module_that_is_not_there_is_an_error() -> None:
+def test_a_missing_module_is_an_error() -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         fingerprint("state", "nowhere")
 
 
 def test_the_fingerprint_covers_every_module_whose_functions_are_compiled() -> None:
-    """What the kernel imports from its own package, and that imports in turn, is compiled into it."""
+    """The modules of its package that the kernel imports, directly or not, are compiled into it."""
     folder = Path(solvers.search.jit.__file__).parent
     reached, wanted = set[str](), {"kernel"}
     while wanted:

@@ -1,4 +1,4 @@
-"""S1 written down again, plainly and slowly: the initial rule, and every sequence of actions by brute force.
+"""A slow reference of state search: the initial rule, and every sequence of actions by brute force.
 
 Nothing is shared with ``solvers.tiers.search*`` but the problem's types. A tier is a list of bytes, each
 with the block that holds it, so sizes must be small.
@@ -116,7 +116,7 @@ class Oracle:
     # -- places --------------------------------------------------------------------------------
 
     def bytes_of(self, world: World, tier: int) -> list[int]:
-        """Who holds each byte of a tier; -1 for nobody. What overwrites holds what it lies on."""
+        """The block that holds each byte of a tier, or -1. A block holds the bytes that it overwrites."""
         held = [-1] * (self.problem.tiers[tier].capacity or 0)
         for over in (False, True):
             for index, (where, offset, under) in world.places.items():

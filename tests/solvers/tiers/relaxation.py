@@ -72,7 +72,7 @@ class _Model:
                 taken.append(self._need(index, step) * fast[index, step])
             if block.start == step:
                 taken += [-block.bytes * self._overwritten(index, under) for under in block.overwrites[:1]]
-        room = tables.room[step] if tables.limited else tables.capacity[0]
+        room = tables.free_bytes[step] if tables.limited else tables.capacity[0]
         self.model.Add(sum(taken) <= room)
         self._covers(step, room)
         for index, _, (quick, slow) in tables.tasks[step]:

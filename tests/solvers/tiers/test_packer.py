@@ -1,4 +1,4 @@
-"""S1 as a packer: the initial rule in one memory, and its search for a smaller one."""
+"""State search as a packer: the initial rule in one memory, and the search for a smaller one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.solvers.brute_force import optimum
 from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems
 
 
-def test_it_is_a_packer_that_decides_about_tiers_too() -> None:
+def test_it_is_listed_as_a_packer_that_decides_tiers() -> None:
     assert packers()["state-search"].tiers
     assert not packers()["large-first"].tiers
 
 
-def test_in_a_memory_with_an_end_blocks_lie_at_both_borders() -> None:
+def test_in_a_limited_memory_blocks_lie_at_both_borders() -> None:
     """What the initial rule does to a chain: its halves take turns, and no byte is lost."""
     chain = Problem(tuple(Buffer(str(i), 40 + i, (Interval(i, i + 2),)) for i in range(9)), 95)
     solved = solve(chain, "state-search", Limits(nodes=0))
@@ -55,7 +55,7 @@ def test_more_nodes_are_never_worse_and_the_same_nodes_give_the_same_plan() -> N
 
 
 @given(simple_problems())
-def test_no_lower_than_the_optimum_and_optimal_only_where_it_is(problem: Problem) -> None:
+def test_never_below_the_optimum_and_optimal_only_if_equal(problem: Problem) -> None:
     solved = solve(problem, "state-search")
     assert check(problem, solved.plan) == ()
     if len(problem.buffers) <= 5:
@@ -81,7 +81,7 @@ def test_a_hole_is_used() -> None:
     assert solve(Problem((around, across)), "state-search").peak == 20
 
 
-def test_a_capacity_is_enough_and_what_is_known_is_said() -> None:
+def test_it_stops_within_the_capacity_and_reports_what_is_proven() -> None:
     buffers = tuple(Buffer(str(i), 10, (Interval(i, i + 3),)) for i in range(6))
     assert solve(Problem(buffers, 60), "state-search").status in ("feasible", "optimal")
     assert solve(Problem(buffers, 30), "state-search").status == "optimal"
@@ -90,10 +90,10 @@ def test_a_capacity_is_enough_and_what_is_known_is_said() -> None:
 
 
 def test_the_trajectory_falls_and_is_reported() -> None:
-    told: list[Progress] = []
-    outcome = state_search(any_problem(7), Limits(nodes=200), told.append)
-    assert tuple(told) == outcome.trajectory
-    peaks = [point.peak for point in told if point.peak is not None]
+    reports: list[Progress] = []
+    outcome = state_search(any_problem(7), Limits(nodes=200), reports.append)
+    assert tuple(reports) == outcome.trajectory
+    peaks = [point.peak for point in reports if point.peak is not None]
     assert peaks == sorted(peaks, reverse=True)
 
 

@@ -1,4 +1,4 @@
-"""S1: each sentence of its initial rule by hand, its costs, and its search against brute force."""
+"""State search: each sentence of the initial rule by hand, costs, and the search against brute force."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_free_spaces_are_tried_from_small_to_large() -> None:
     assert where(asked, state, "new") == ("fast", 0)
 
 
-def test_neighbouring_free_spaces_are_one_at_once() -> None:
+def test_adjacent_free_spaces_are_joined() -> None:
     asked = problem(
         12,
         TierBlock("a", 4, 0, 1),
@@ -159,7 +159,7 @@ def test_an_op_that_is_cut_overwrites_nothing_while_something_passes_through() -
     assert initial_state(cut).under[2] is None
 
 
-def test_an_op_keeps_its_reserve_and_room_for_what_passes_through() -> None:
+def test_an_op_keeps_its_reserve_and_staging_bytes() -> None:
     blocks = (TierBlock("a", 6, 0, 2), TierBlock("b", 9, 1, 3, pinned=1))
     tasks = (
         TierStep((TierAccess(0, True),)),
@@ -239,8 +239,8 @@ def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
     assert found.saved == 0
 
 
-def test_a_longer_segment_finds_what_no_single_step_shows() -> None:
-    """Random problems of which one step at a time leaves money on the table."""
+def test_a_longer_segment_finds_better_states() -> None:
+    """Random problems of which one step at a time is not optimal."""
     longer = [search(asked, segment=9).state.cycles for asked in map(random_problem, range(25))]
     greedy = [search(asked, segment=1).state.cycles for asked in map(random_problem, range(25))]
     assert any(a < b for a, b in zip(longer, greedy, strict=True))
@@ -344,7 +344,7 @@ def possible(asked: TierProblem) -> TierSearchResult | None:
 
 @given(tier_problems(), st.integers(1, 2))
 @settings(max_examples=120, deadline=None)
-def test_over_the_whole_program_the_search_is_brute_force(asked: TierProblem, changes: int) -> None:
+def test_one_segment_over_the_whole_program_equals_brute_force(asked: TierProblem, changes: int) -> None:
     if possible(asked) is None:
         return
     found = search(asked, Limits(), segment=len(asked.steps), changes=changes)
@@ -355,7 +355,7 @@ def test_over_the_whole_program_the_search_is_brute_force(asked: TierProblem, ch
 
 @given(tier_problems(), st.integers(1, 4), st.integers(0, 3))
 @settings(max_examples=100, deadline=None)
-def test_never_dearer_than_the_initial_state_and_every_state_holds(
+def test_never_more_expensive_than_the_initial_state_and_always_valid(
     asked: TierProblem, segment: int, changes: int
 ) -> None:
     if possible(asked) is None:
@@ -368,7 +368,7 @@ def test_never_dearer_than_the_initial_state_and_every_state_holds(
     assert_sound(asked, found.state)
 
 
-def test_two_states_are_the_same_only_where_all_that_follows_is() -> None:
+def test_equal_states_have_equal_futures() -> None:
     """Then the kept state's costs are taken over instead of running the rule on."""
     run = TierRun(TierTables(problem(9, TierBlock("a", 4, 0, 3), TierBlock("b", 9, 1, 3))))
     run.advance(0)
@@ -385,7 +385,7 @@ def test_two_states_are_the_same_only_where_all_that_follows_is() -> None:
         assert not run.same(other)
 
 
-def test_what_is_said_of_a_state_is_what_it_costs() -> None:
+def test_the_reported_cost_of_a_state_is_its_cost() -> None:
     """Larger problems, where a new state soon goes on like the one before it."""
     for seed in range(150):
         asked = random_problem(seed, count=10, horizon=12)
@@ -395,7 +395,8 @@ def test_what_is_said_of_a_state_is_what_it_costs() -> None:
 
 
 def assert_sound(asked: TierProblem, state: TierState) -> None:
-    """Every block has a place at every step of its life, which nobody else has but what it overwrites."""
+    """Every block has a place at every step of its life, which no other block has except one that it
+    overwrites."""
     for index, (block, stays) in enumerate(zip(asked.blocks, state.stays, strict=True)):
         assert [stay.start for stay in stays] == [block.start, *(stay.stop for stay in stays[:-1])]
         assert stays[-1].stop == block.stop
@@ -442,7 +443,7 @@ def overwrites(asked: TierProblem, state: TierState, name: str, other: str) -> b
         ({"blocks": (TierBlock("a", 4, 1, 2),)}, "not alive then"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change: dict[str, object], words: str) -> None:
+def test_inconsistent_problems_are_refused(change: dict[str, object], words: str) -> None:
     asked = problem(4, TierBlock("a", 4, 0, 2))
     with pytest.raises(BadInput, match=words):
         replace(asked, **change)  # type: ignore[arg-type]

@@ -1,0 +1,75 @@
+"""A row of a table of planners.
+
+A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Another source of
+planners need only add rows. By kind the function is called as:
+
+* ``heuristic``: ``function(problem, **options) -> Plan``
+* ``search``: ``function(problem, limits, report, **options) -> Outcome``; keeps its limits, proves its claims
+* ``merger``: ``function(problem, nesting, packer, limits) -> Solved`` (``solvers.branches.mergers``)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import Any, Literal
+
+from solvers.core.outcome import Limits
+
+DEFAULT_LIMITS = Limits(nodes=2_000_000)
+"""Of a search if none are given: nodes, not seconds, so that a problem always has the same plan."""
+
+Kind = Literal["heuristic", "search", "merger"]
+Parse = Callable[[str, str], Mapping[str, object]]
+"""A planner's name and the text after its colon, as keyword arguments. Raises BadInput."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """One row of a table of planners."""
+
+    name: str
+    kind: Kind
+    function: str
+    """``"module:function"``; see the module's text for how it is called."""
+    title: str
+    """What it does, in a line."""
+    source: str
+    """Where it was published: an entry of docs/references.md, or a program."""
+    keeps_constraints: bool = False
+    """Whether it supports every constraint; otherwise it gets plain problems, one for each memory."""
+    limits: Limits = DEFAULT_LIMITS
+    """Of a search if none are given."""
+    tiers: bool = False
+    """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
+    parse: Parse | None = None
+    """Reads the setting that a user may write after the name and a colon."""
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def searches(self) -> bool:
+        """Whether it keeps limits and proves what it says."""
+        return self.kind == "search"
+
+    def load(self) -> Callable[..., Any]:
+        """The function, with the options given."""
+        return partial(load(self.function), **self.options)
+
+
+def load(reference: str) -> Callable[..., Any]:
+    """The function that ``"module:function"`` names; its module is imported if it is not yet."""
+    module, _, function = reference.partition(":")
+    loaded: Callable[..., Any] = getattr(import_module(module), function)
+    return loaded
+
+
+def by_name(rows: Iterable[Planner]) -> Mapping[str, Planner]:
+    """The rows by name, in order. Raises ValueError for two of one name."""
+    table: dict[str, Planner] = {}
+    for row in rows:
+        if row.name in table:
+            raise ValueError(f"two planners are named {row.name!r}")
+        table[row.name] = row
+    return table

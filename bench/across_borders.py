@@ -14,7 +14,8 @@ import time
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.passes.lower import lower
 from chipmodel.paths.run import with_paths
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from workloads.zoo import build
 
@@ -30,7 +31,7 @@ def row(chip_name: str, network: str) -> str:
     worst: list[int] = []
     began = time.process_time()
     for streamer in STREAMERS:
-        result = with_paths(run(program, chip, "large-first", streamer))
+        result = with_paths(run(PlanRequest(program, chip, "large-first", streamer)))
         assert result.paths is not None
         faults = verify(program, lower(result.schedule, result.solved.plan), chip)
         if faults:

@@ -17,26 +17,40 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
 
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.plan import Problem
+from chipmodel.passes.liveness import liveness
 from chipmodel.verify.offsets_sweep import check_fast
+from dma.stream import stream
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve
-from tests.solvers.many_problems import random_buffers, zoo_problems
 from workloads.packing.guillotine import guillotine
+from workloads.packing.random_problems import random_buffers
+from workloads.zoo import build
+from workloads.zoo.catalogue import CATALOGUE
 
-Row = tuple[list[float | None], float]
+GapsAndSeconds = tuple[list[float | None], float]
 """The gap on each problem of a set (None without a plan), and seconds of process time."""
 EXACT_NODES = 20_000
+"""Nodes of the exact packers where none are given."""
 
 
 def problem_sets() -> dict[str, list[Problem]]:
     shapes = ((100, 30, 12), (200, 200, 20), (200, 200, 60))
     crowds = [random_buffers(seed, n, horizon=h, longest=most) for seed in range(10) for n, h, most in shapes]
     return {
-        "zoo": list(zoo_problems().values()),
+        "zoo": zoo_problems(),
         "random": crowds,
         "guillotine": [replace(guillotine(60, seed), capacity=None) for seed in range(20)],
     }
+
+
+def zoo_problems() -> list[Problem]:
+    """What the packer is first asked for each feed-forward network on luna-arcs, without the capacity."""
+    chip = load_chip("luna-arcs", ())
+    size = chip.shared_memory.bytes
+    schedules = [stream(build(network.name), chip, "ping-pong", size) for network in CATALOGUE]
+    return [Problem(liveness(schedule, chip).buffers) for schedule in schedules]
 
 
 def known_bounds(name: str, problems: Sequence[Problem], by: str) -> list[int]:
@@ -46,7 +60,7 @@ def known_bounds(name: str, problems: Sequence[Problem], by: str) -> list[int]:
     return [solve(problem, by, Limits(nodes=EXACT_NODES)).lower_bound for problem in problems]
 
 
-def run(packer: str, problems: Sequence[Problem], bounds: Sequence[int], nodes: int | None) -> Row:
+def run(packer: str, problems: Sequence[Problem], bounds: Sequence[int], nodes: int | None) -> GapsAndSeconds:
     gaps: list[float | None] = []
     began = process_time()
     limits = None if nodes is None else Limits(nodes=nodes)
@@ -62,7 +76,7 @@ def run(packer: str, problems: Sequence[Problem], bounds: Sequence[int], nodes: 
     return gaps, seconds
 
 
-def cells(row: Row) -> str:
+def cells(row: GapsAndSeconds) -> str:
     gaps, seconds = row
     planned = [gap for gap in gaps if gap is not None]
     optimal = f"{sum(gap < 1e-12 for gap in planned)}/{len(gaps)}"

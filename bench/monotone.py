@@ -21,7 +21,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import smallest_capacity
+from chipmodel.pipeline.plan import smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from workloads.load import load
 
 STEPS = 8
@@ -68,7 +69,7 @@ def main() -> None:
         program = reuse(load(f"zoo:{network}"), "all")
         for name in asked.chips.split(","):
             chip = load_chip(name)
-            least = smallest_capacity(program, chip, "large-first", "ping-pong") or 0
+            least = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
             rows = {
                 "SharedMemory": list(memories(chip, least)),
                 "Psram": list(psrams(name, least // 2 // 64 * 64)),

@@ -18,7 +18,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.order_choice import Chosen, Cost, chosen_order
 from chipmodel.pipeline.order_search import live_bytes, ordered
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from workloads.load import load
 from workloads.zoo import networks
@@ -87,7 +88,7 @@ def run(name: str, program: Program, chip_name: str, kib: int) -> str:
         return Cost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
 
     chosen: Chosen[Planned] = chosen_order(
-        program, "all", "best", lambda each: plan(each, chip, "large-first", "ping-pong"), cost
+        program, "all", "best", lambda each: plan(PlanRequest(each, chip, "large-first", "ping-pong")), cost
     )
     assert chosen.planned is not None
     assert chosen.ordering is not None

@@ -79,9 +79,9 @@ class Worker:
     def __init__(self, packer: str, peer_python: str) -> None:
         if packer.startswith(PEER):
             name = packer.removeprefix(PEER)
-            self.command = [peer_python, str(HERE / "packing_peers.py"), name]
+            self.command = [peer_python, str(HERE / "packing_omnimalloc.py"), name]
         else:
-            self.command = [sys.executable, "-m", "bench.packing_ours", packer]
+            self.command = [sys.executable, "-m", "bench.packing_worker", packer]
         self.process: subprocess.Popen[str] | None = None
         self.start_seconds = 0.0
 

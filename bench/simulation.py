@@ -19,7 +19,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part, Phase
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from dma.timing.shape import shape_of
 from workloads.load import load
 
@@ -64,7 +65,7 @@ def main() -> None:
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for workload, name, sets in NETWORKS:
         chip = load_chip(name, sets)
-        commands = plan(load(workload), chip, "large-first", "ping-pong").commands
+        commands = plan(PlanRequest(load(workload), chip, "large-first", "ping-pong")).commands
         starts = [c for c in walk(commands) if isinstance(c, DmaStart)]
         bursts = sum(shape_of(chip, s.direction, s.bytes).lines for s in starts)
         cycles = simulate(commands, chip).cycles

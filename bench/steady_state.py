@@ -18,7 +18,8 @@ from chipmodel.model.result import Result
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.lower import lower
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import SteadyState, steady_of
 from workloads.zoo import build
@@ -55,7 +56,7 @@ def _cells(program: Program, chip: Chip) -> Sequence[str]:
 
 def _checked(program: Program, chip: Chip, streamer: str) -> Result:
     """Raises SystemExit for a wrong plan."""
-    result = run(program, chip, "large-first", streamer)
+    result = run(PlanRequest(program, chip, "large-first", streamer))
     faults = verify(program, lower(result.schedule, result.solved.plan), chip)
     if faults:
         raise SystemExit(f"{program.name} on {chip.name} by {streamer}: {faults[0]}")

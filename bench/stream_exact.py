@@ -7,10 +7,9 @@ simulated, and process seconds of the exact plan, its bound and its simulation.
 
     python -m bench.stream_exact [--chips luna-arcs,...] [--networks zoo:resnet18,...] [--seconds 600]
     python -m bench.stream_exact --join luna-arcs.txt stm32n6.txt gap9.txt
-    python -m bench.stream_exact --oracle 1000
 
-The second one sums up tables of several such processes. The third one holds ``solvers.loads.exact``
-against all plans of so many random stretches of up to 6 steps.
+The second form sums up tables of several such processes. ``python -m tests.fuzz exact-streamer`` compares the
+search with all plans of small problems.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan, smallest_capacity
-from dma.streamers.race import Forecasts
-from solvers.loads.exact import solve_stream
-from tests.solvers.loads.oracle import best_of_all, random_stream
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
+from dma.schedule.expected_forecast import ScheduleForecast
 from workloads.load import load
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")
@@ -93,13 +91,13 @@ class Row:
 def run_cycles(program: Program, chip: Chip, streamer: str) -> tuple[int | None, float]:
     """Simulated cycles of a run, None where no plan fits, and the share of them that the forecast missed."""
     try:
-        planned = plan(program, chip, "large-first", streamer)
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return None, 0.0
     if planned.solved.peak > chip.shared_memory.bytes:
         return None, 0.0
     cycles = simulate(planned.commands, chip).cycles
-    forecast = Forecasts(program, chip).cycles(planned.schedule)
+    forecast = ScheduleForecast(program, chip).cycles(planned.schedule)
     return cycles, abs(cycles - forecast) / cycles
 
 
@@ -122,7 +120,7 @@ def rows(networks: Sequence[str], chips: Sequence[str], seconds: float) -> Itera
         program = reuse(load(network), "all")
         for name in chips:
             chip = load_chip(name)
-            size = smallest_capacity(program, chip, "large-first", "ping-pong") or 0
+            size = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
             for part in PARTS:
                 if time.process_time() - began > seconds:
                     return
@@ -153,34 +151,15 @@ def parted(every: Sequence[Row]) -> list[Row]:
     return [replace(e, part=round(largest[e.network, e.chip] / e.size)) for e in every]
 
 
-def oracle(count: int) -> str:
-    """The search against all plans; raises AssertionError where they differ."""
-    began = time.process_time()
-    loads = 0
-    for seed in range(count):
-        problem = random_stream(seed)
-        outcome = solve_stream(problem)
-        assert outcome.status == "optimal", f"seed {seed}: {outcome}"
-        assert outcome.least_peak, f"seed {seed}: {outcome}"
-        assert (outcome.cycles, outcome.peak) == best_of_all(problem), f"seed {seed}: {outcome}"
-        loads += len(problem.slices)
-    spent = time.process_time() - began
-    return f"{count:,} stretches, {loads:,} loads: cycles and peak are the least of all plans; {spent:.1f} s"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--chips", default=",".join(CHIPS))
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--oracle", type=int, default=0)
     parser.add_argument("--join", nargs="+", default=[])
     asked = parser.parse_args()
     if asked.join:
         print(summary(parted([row for name in asked.join for row in written(Path(name).read_text())])))
-        return
-    if asked.oracle:
-        print(oracle(asked.oracle))
         return
     titles = ("network", "chip", "SharedMemory", *STREAMERS, "bound", "gap", "status", "missed", "s")
     print("| " + " | ".join(titles) + " |")
@@ -209,7 +188,7 @@ def summary(seen: Sequence[Row]) -> str:
         f"{len(gaps)} rows: exact within 1 % of the bound on {near}, median gap {median(gaps):.2%},",
         f"largest {max(gaps):.2%}. The best heuristic takes {median(behind):.2%} longer at the median,",
         f"{max(behind):.2%} at most, and is quicker on {sum(each < 0 for each in behind)}.",
-        f"Forecasts miss {max(each.missed for each in fitting):.2%} at most.",
+        f"ScheduleForecast miss {max(each.missed for each in fitting):.2%} at most.",
     ]
     for part, size in zip(PARTS, ("the comfortable size", "a half", "a quarter"), strict=True):
         own = [each.gap for each in fitting if each.part == part and each.gap is not None]

@@ -24,7 +24,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from workloads.zoo import CATALOGUE, build
 
 CHIPS = ("luna-arcs", "stm32n6", "gap9")
@@ -77,7 +78,7 @@ def rows(
         program = build(network)
         for name in chips:
             chip = load_chip(name)
-            comfortable = smallest_capacity(program, chip, "large-first", "sync")
+            comfortable = smallest_capacity(PlanRequest(program, chip, "large-first", "sync"))
             assert comfortable is not None, f"{network} fits into 4 GiB"
             for part in parts:
                 sized = with_memory(chip, comfortable // part)
@@ -88,7 +89,7 @@ def rows(
 def _run(program: Program, chip: Chip, packer: str, streamer: str) -> Iterator[Run]:
     began = time.process_time()
     try:
-        planned = plan(program, chip, packer, streamer)
+        planned = plan(PlanRequest(program, chip, packer, streamer))
     except DoesNotFit:
         return
     seconds = time.process_time() - began

@@ -1,69 +1,148 @@
-"""Streamers by name, and the schedule that one of them makes of a program on a chip."""
+"""The table of streamers, and the schedule that one of them makes of a program on a chip."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from dma.schedule.policy import Policy
-from dma.streamers import (
-    exact,
-    ping_pong,
-    ping_pong_across,
-    prefetch_greedy,
-    prefetch_k,
-    resident_knapsack,
-    sync,
-    weight_pipeline,
+from dma.schedule.build import StreamRequest
+from dma.schedule.streamer import Streamer, StreamerPortfolio
+from dma.streamers.race import StreamerRace
+
+
+@dataclass(frozen=True, slots=True)
+class StreamerEntry:
+    """A row of the table of streamers. Attributes are written ``module:attribute``, imported on first use."""
+
+    name: str
+    kind: Literal["streamer", "portfolio"]
+    target: str
+    """The ``Streamer`` or ``StreamerPortfolio``, as ``kind`` says."""
+    title: str
+    """What it does, in a line."""
+    source: str
+    """Who published it, as in docs/references.md."""
+    setting: str = ""
+    """Makes the same from the text that a user writes after the name and a colon; raises BadInput. Empty: the
+    streamer has no setting."""
+
+
+_ENTRIES = (
+    StreamerEntry(
+        "sync",
+        "streamer",
+        "dma.streamers.sync:STREAMER",
+        "every load at the step that needs it, waited for at once",
+        "Wang et al. 2025, Table 3, before optimisation",
+    ),
+    StreamerEntry(
+        "ping-pong",
+        "streamer",
+        "dma.streamers.ping_pong:STREAMER",
+        "two weight buffers in turn, the next block loaded during the current op",
+        "Wang et al. 2025, Algorithm 3",
+    ),
+    StreamerEntry(
+        "ping-pong-across",
+        "streamer",
+        "dma.streamers.ping_pong_across:STREAMER",
+        "ping-pong across branches and loops; weights kept for all iterations",
+        "chipmodel; extends Wang et al. 2025, Algorithm 3",
+    ),
+    StreamerEntry(
+        "weight-pipeline",
+        "streamer",
+        "dma.streamers.weight_pipeline:STREAMER",
+        "weights just in time, by a profile; weight-pipeline:500 has them 500 cycles early",
+        "the edge-framework patent (CN, 2021), weight pipeline",
+        "dma.streamers.weight_pipeline:with_jitter",
+    ),
+    StreamerEntry(
+        "prefetch-k",
+        "portfolio",
+        "dma.streamers.prefetch_k:PORTFOLIO",
+        "k weight buffers in turn; prefetch-k:3 has three, without a number the fastest forecast",
+        "chipmodel; extends Wang et al. 2025, Algorithm 3",
+        "dma.streamers.prefetch_k:with_buffers",
+    ),
+    StreamerEntry(
+        "prefetch-greedy",
+        "portfolio",
+        "dma.streamers.prefetch_greedy:PORTFOLIO",
+        "weights as early as memory allows, in the slices with the fastest forecast",
+        "chipmodel",
+    ),
+    StreamerEntry(
+        "resident-knapsack",
+        "portfolio",
+        "dma.streamers.resident_knapsack:PORTFOLIO",
+        "prefetch-greedy, and the best of a loop's weights kept for all iterations",
+        "chipmodel",
+    ),
+    StreamerEntry(
+        "exact",
+        "portfolio",
+        "dma.streamers.exact:PORTFOLIO",
+        "load times by exact search, for many tilings; exact:20000 searches longer",
+        "chipmodel; tries prefetch-greedy and its candidates too",
+        "dma.streamers.exact:with_states",
+    ),
 )
-from dma.streamers.race import Race
 
 
-def policies() -> Mapping[str, Policy]:
-    """The streamers by name."""
-    every = (
-        sync.POLICY,
-        ping_pong.POLICY,
-        ping_pong_across.POLICY,
-        weight_pipeline.POLICY,
-        prefetch_k.POLICY,
-        prefetch_greedy.POLICY,
-        resident_knapsack.POLICY,
-        exact.POLICY,
-    )
-    return {policy.name: policy for policy in every}
+def streamers() -> Mapping[str, StreamerEntry]:
+    """The table of streamers by name, in the order in which they are listed."""
+    return {entry.name: entry for entry in _ENTRIES}
 
 
-def policy_named(text: str) -> Policy:
-    """The streamer that a user means by ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
-    known = policies()
+def streamer_named(text: str) -> StreamerPortfolio:
+    """The streamer that a user means by ``NAME`` or ``NAME:SETTING``, a single one as a portfolio of one.
+
+    Raises BadInput for an unknown name, and for a setting that the streamer does not have.
+    """
+    known = streamers()
     name, colon, setting = text.partition(":")
     if name not in known:
         raise BadInput(f"unknown streamer {text!r}", hint=f"one of {', '.join(known)}")
-    policy = known[name]
+    entry = known[name]
     if not colon:
-        return policy
-    if policy.configured is None:
+        return _portfolio(_imported(entry.target))
+    if not entry.setting:
         raise BadInput(f"streamer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
-    return policy.configured(setting)
+    configured: Callable[[str], Streamer | StreamerPortfolio] = _imported(entry.setting)
+    return _portfolio(configured(setting))
+
+
+def _portfolio(found: Streamer | StreamerPortfolio) -> StreamerPortfolio:
+    return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
+
+
+@cache
+def _imported(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def stream(
     program: Program, chip: Chip, streamer: str, budget: int, spill: bool = True, tiers: bool = False
 ) -> Schedule:
-    """The schedule of ``program`` with at most ``budget`` bytes alive at once. With ``tiers``, what stays in
-    SharedMemory is decided by S1's state search (``dma.residency.state_search``), not by
-    ``dma.residency.greedy``.
+    """The schedule with the fastest forecast that ``streamer`` makes with at most ``budget`` bytes alive at
+    once.
 
-    Raises DoesNotFit where even stripes do not fit, or where ``spill`` is off and something would
-    have to leave SharedMemory; BadInput for an unknown streamer.
+    ``spill`` and ``tiers`` are those of ``dma.schedule.build.StreamRequest``. Raises DoesNotFit where not
+    even the smallest stripes fit, or where ``spill`` is off and something would have to leave SharedMemory;
+    BadInput for an unknown streamer.
     """
-    race = Race(program, chip, policy_named(streamer), budget, spill, tiers)
-    entry = race.next()
-    while entry and not race.fits(entry):
-        entry = race.next()
-    assert entry is not None, "what fits is left in the race"
-    return entry.schedule
+    race = StreamerRace(StreamRequest(program, chip, budget, spill, tiers), streamer_named(streamer))
+    ranked = race.next()
+    while ranked and not race.fits(ranked):
+        ranked = race.next()
+    assert ranked is not None, "a schedule that fits stays in the race"
+    return ranked.schedule

@@ -1,132 +1,267 @@
-"""Every packer by name, and the one way to run one."""
+"""The table of packers, and the one way to run them.
+
+A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Another source of
+planners need only add rows. By kind the function is called as:
+
+* ``heuristic``: ``function(problem, **options) -> Plan``
+* ``search``: ``function(problem, limits, report, **options) -> Outcome``; keeps ``Limits``, proves what it
+  says
+* ``merger``: ``function(problem, nesting, packer, limits) -> Solved`` (``solvers.branches.mergers``)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
 from time import perf_counter
+from typing import Any, Literal
 
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
-from solvers.context.packers import (
-    context,
-    context_evolutionary,
-    context_pool,
-    context_pool_with,
-    context_rl,
-    context_with,
-)
 from solvers.core.bounds import largest_live_set
-from solvers.core.dispatch import Search, climbing, plainly
+from solvers.core.bounds_certified import best_bound
+from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
 
 DEFAULT_LIMITS = Limits(nodes=2_000_000)
-"""Of an exact packer where none are given: by nodes, so that the same problem has the same plan always."""
+"""Of an exact packer if none are given: nodes, not seconds, so that a problem always has the same plan."""
+
+Kind = Literal["heuristic", "search", "merger"]
+Parse = Callable[[str, str], Mapping[str, object]]
+"""A planner's name and the text after its colon, as keyword arguments. Raises BadInput."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packer:
-    """A planner of offsets: its name, what it does in a line, who published it, and the function."""
+class Planner:
+    """One row of a table of planners."""
 
     name: str
+    kind: Kind
+    function: str
+    """``"module:function"``; see the module's text for how it is called."""
     title: str
+    """What it does, in a line."""
     source: str
-    pack: Callable[[Problem], Plan]
-    search: Search | None = None
-    """What answers instead of ``pack`` where the packer keeps limits and proves what it says."""
+    """Where it was published: an entry of docs/references.md, or a program."""
+    keeps_constraints: bool = False
+    """Whether it supports every constraint; otherwise it gets plain problems, one for each memory."""
     limits: Limits = DEFAULT_LIMITS
-    """Of ``search`` where none are given."""
-    configured: Callable[[str], Callable[[Problem], Plan]] | None = None
-    """``pack`` with the setting that a user writes after the name and a colon."""
+    """Of a search if none are given."""
     tiers: bool = False
-    """Whether it decides as well what stays in SharedMemory and what waits in Psram."""
+    """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
+    parse: Parse | None = None
+    """Reads the setting that a user may write after the name and a colon."""
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def searches(self) -> bool:
+        """Whether it keeps limits and proves what it says."""
+        return self.kind == "search"
+
+    def load(self) -> Callable[..., Any]:
+        """The function, with the options given."""
+        return partial(_load(self.function), **self.options)
 
 
-def packers() -> Mapping[str, Packer]:
-    """The packers by name, in the order in which they are listed."""
-    paper = "S2 (control-flow paper), Algorithm 1"
-    return {
-        packer.name: packer
-        for packer in (
-            Packer("naive", "every buffer its own memory", "S2 (control-flow paper), baseline", _naive),
-            Packer("sequential", "lowest fit in execution order", paper, _ordered("sequential")),
-            Packer("large-first", "lowest fit, largest buffers first", paper, _ordered("large-first")),
-            Packer("short-first", "lowest fit, shortest lifetimes first", paper, _ordered("short-first")),
-            Packer("free-list", "best fit in a free list, stretched", "S0 (pre-allocation)", _free_list),
-            Packer(
-                "pool",
-                "nodes of a pool, reused from 75 % full on; pool:0.25 from 25 % on",
-                "S4 (inference frameworks), baseline; ncnn",
-                _pool,
-                configured=_pool_with,
-            ),
-            Packer("buckets", "shared buckets: best of three orders", "LISTENAI thinker", _buckets),
-            Packer(
-                "greedy-best-fit", "smallest gap, largest buffers first", "S4; TensorFlow Lite", _best_fit
-            ),
-            Packer(
-                "conflict-first", "on top of its conflicts, most first", "Apache TVM USMP", _conflict_first
-            ),
-            Packer("linear", "a stack: only its top is given back", "after Arm Vela's LinearAlloc", _linear),
-            Packer(
-                "context",
-                "combinations with the 16 buffers after each; context:4 with 4",
-                "S3 (many cores), heuristic",
-                context,
-                configured=context_with,
-            ),
-            Packer(
-                "context-pool",
-                "nodes of a pool, chosen with the 4 after each; context-pool:8 with 8",
-                "S3 (many cores), resource pool",
-                context_pool,
-                configured=context_pool_with,
-            ),
-            Packer(
-                "context-evolutionary",
-                "a genetic algorithm over orders, seeded",
-                "S3 (many cores), evolutionary; Holland, Davis",
-                _some,
-                context_evolutionary,
-                Limits(),
-            ),
-            Packer(
-                "context-rl",
-                "a policy that learns on the problem, seeded",
-                "S3 (many cores), reinforcement learning",
-                _some,
-                context_rl,
-                Limits(),
-            ),
-            Packer(
-                "hill-climb",
-                "swaps in the order of lowest fits, seeded",
-                "Apache TVM USMP; Arm Vela",
-                _some,
-                _hill_climb,
-                Limits(),
-            ),
-            Packer(
-                "state-search",
-                "states of both memories, action by action",
-                "S1 (state search over memory tiers)",
-                _some,
-                _state_search,
-                Limits(),
-                tiers=True,
-            ),
-            Packer("exact", "proven: bounds, heuristics, search, CP-SAT", "chipmodel", _some, _exact),
-            Packer(
-                "search", "the specialised search alone", "after MiniMalloc and TelaMalloc", _some, _search
-            ),
-            Packer("cp-sat", "a constraint program alone", "OR-Tools CP-SAT", _some, _cp_sat),
+def _load(reference: str) -> Callable[..., Any]:
+    module, _, function = reference.partition(":")
+    loaded: Callable[..., Any] = getattr(import_module(module), function)
+    return loaded
+
+
+def by_name(rows: Iterable[Planner]) -> Mapping[str, Planner]:
+    """The rows by name, in order. Raises ValueError for two of one name."""
+    table: dict[str, Planner] = {}
+    for row in rows:
+        if row.name in table:
+            raise ValueError(f"two planners are named {row.name!r}")
+        table[row.name] = row
+    return table
+
+
+def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = -1.0
+    if not 0 <= threshold < 1:
+        raise BadInput(
+            f"{packer}:{text} is no reuse threshold", hint=f"a share of 0 to below 1, as in {packer}:0.75"
         )
-    }
+    return {"reuse_threshold": threshold}
 
 
-def packer_named(text: str) -> Packer:
-    """The packer that a user means by ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
+def _look_ahead(packer: str, text: str) -> Mapping[str, object]:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise BadInput(
+            f"{packer}:{text} is no number of buffers to look ahead", hint=f"0 or more, as in {packer}:8"
+        )
+    return {"context": int(text)}
+
+
+PACKERS = (
+    Planner(
+        "naive",
+        "heuristic",
+        "solvers.heuristics.lowest_fit:naive",
+        "no reuse: every buffer has its own bytes",
+        "Wang et al. 2025, baseline",
+    ),
+    Planner(
+        "sequential",
+        "heuristic",
+        "solvers.heuristics.lowest_fit:sequential",
+        "lowest free offset, in execution order",
+        "Wang et al. 2025, Algorithm 1",
+        keeps_constraints=True,
+    ),
+    Planner(
+        "large-first",
+        "heuristic",
+        "solvers.heuristics.lowest_fit:large_first",
+        "lowest free offset, largest buffers first",
+        "Wang et al. 2025, Algorithm 1",
+        keeps_constraints=True,
+    ),
+    Planner(
+        "short-first",
+        "heuristic",
+        "solvers.heuristics.lowest_fit:short_first",
+        "lowest free offset, shortest lifetimes first",
+        "Wang et al. 2025, Algorithm 1",
+        keeps_constraints=True,
+    ),
+    Planner(
+        "free-list",
+        "heuristic",
+        "solvers.heuristics.free_list:free_list",
+        "simulated allocator: best fit in a free list, enlarged where needed",
+        "the free-list patent (CN, 2022)",
+    ),
+    Planner(
+        "pool",
+        "heuristic",
+        "solvers.heuristics.pool:pool",
+        "memory pool: reuse blocks that are filled by over 75 %; pool:0.25 by over 25 %",
+        "the edge-framework patent (CN, 2021), baseline; ncnn",
+        parse=_reuse_threshold,
+    ),
+    Planner(
+        "buckets",
+        "heuristic",
+        "solvers.heuristics.buckets:buckets",
+        "shared blocks, each holding one buffer at a time: best of three orders",
+        "LISTENAI thinker",
+    ),
+    Planner(
+        "greedy-best-fit",
+        "heuristic",
+        "solvers.heuristics.best_fit:greedy_best_fit",
+        "smallest gap that holds it, largest buffers first",
+        "the edge-framework patent (CN, 2021); Pisarchyk and Lee 2020 (TensorFlow Lite)",
+    ),
+    Planner(
+        "conflict-first",
+        "heuristic",
+        "solvers.heuristics.conflict_first:conflict_first",
+        "above all conflicting buffers, those with most conflicts first",
+        "Apache TVM USMP",
+    ),
+    Planner(
+        "linear",
+        "heuristic",
+        "solvers.heuristics.linear:linear",
+        "stack: only the topmost bytes are freed",
+        "after Arm Vela's LinearAlloc",
+    ),
+    Planner(
+        "context",
+        "heuristic",
+        "solvers.context.place:context_fit",
+        "look-ahead over the next 16 buffers; context:4 over 4",
+        "the many-core patent (CN, 2023), heuristic",
+        parse=_look_ahead,
+    ),
+    Planner(
+        "context-pool",
+        "heuristic",
+        "solvers.context.pool:context_pool",
+        "memory pool with look-ahead over the next 4 buffers; context-pool:8 over 8",
+        "the many-core patent (CN, 2023), resource pool",
+        parse=_look_ahead,
+    ),
+    Planner(
+        "context-evolutionary",
+        "search",
+        "solvers.context.evolutionary:evolve",
+        "genetic algorithm over placement orders, seeded",
+        "the many-core patent (CN, 2023), evolutionary; Holland 1975, Davis 1985",
+        limits=Limits(),
+    ),
+    Planner(
+        "context-rl",
+        "search",
+        "solvers.context.reinforcement:learn",
+        "reinforcement learning on the problem itself, seeded",
+        "the many-core patent (CN, 2023), reinforcement learning",
+        limits=Limits(),
+    ),
+    Planner(
+        "hill-climb",
+        "search",
+        "solvers.heuristics.hill_climb:hill_climb",
+        "hill climbing over placement orders, seeded",
+        "Apache TVM USMP; Arm Vela",
+        limits=Limits(),
+    ),
+    Planner(
+        "state-search",
+        "search",
+        "solvers.tiers.packer:state_search",
+        "search over both memories, one op after another",
+        "the tiered-memory patent (CN, 2022)",
+        limits=Limits(),
+        tiers=True,
+    ),
+    Planner(
+        "exact",
+        "search",
+        "solvers.exact.portfolio:exact",
+        "proven optimal: bounds, heuristics, search, CP-SAT",
+        "chipmodel",
+        keeps_constraints=True,
+    ),
+    Planner(
+        "search",
+        "search",
+        "solvers.search.complete:search",
+        "the complete search alone",
+        "after Moffitt 2023 (MiniMalloc), Maas et al. 2022 (TelaMalloc)",
+        keeps_constraints=True,
+    ),
+    Planner(
+        "cp-sat",
+        "search",
+        "solvers.exact.cp_sat:solve",
+        "the constraint program alone",
+        "OR-Tools CP-SAT",
+        keeps_constraints=True,
+    ),
+)
+FALLBACK = "solvers.core.start:start_plan"
+"""Gives the plan that is returned where a search has none."""
+
+
+def packers() -> Mapping[str, Planner]:
+    """The packers by name, in the order in which they are listed."""
+    return by_name(PACKERS)
+
+
+def packer_named(text: str) -> Planner:
+    """The packer given as ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
     known = packers()
     name, colon, setting = text.partition(":")
     if name not in known:
@@ -134,32 +269,33 @@ def packer_named(text: str) -> Packer:
     packer = known[name]
     if not colon:
         return packer
-    if packer.configured is None:
+    if packer.parse is None:
         raise BadInput(f"packer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
-    return replace(packer, name=text, pack=packer.configured(setting))
+    return replace(packer, name=text, options=packer.parse(name, setting))
 
 
 def solve(
     problem: Problem, packer: str, limits: Limits | None = None, report: Report | None = None
 ) -> Solved:
-    """Plan ``problem`` with the packer of that name (see ``packer_named``). Raises BadInput for an unknown
-    name, and for a packer that cannot keep the problem's constraints.
+    """Plan ``problem`` with the packer of that name (see ``packer_named``).
 
-    A heuristic's ``status`` is infeasible where the contention bound exceeds the problem's capacity,
-    optimal where the peak meets that bound, else feasible; a peak beyond the capacity leaves it unknown
-    whether another plan would fit. An exact or anytime packer keeps ``limits`` (its own if None), says
-    what it proves, and tells ``report`` on the way. Where it has no plan, the one that is returned is a
-    heuristic's that keeps every constraint but the capacity, or else has no offsets.
+    A heuristic's ``status`` is infeasible where the largest live set exceeds the problem's capacity, optimal
+    where the peak equals the bound, else feasible; if the peak exceeds the capacity it is unknown, as another
+    plan might fit. A search keeps ``limits`` (its own if None), states what it proves, and calls ``report``
+    on the way. Where it has no plan, a heuristic's plan that keeps every constraint but the capacity is
+    returned, or one without offsets.
+
+    Raises BadInput for an unknown name, and where the packer does not support the problem's constraints.
     """
     chosen = packer_named(packer)
     began = perf_counter()
-    if chosen.search is not None:
-        outcome = chosen.search(problem, limits or chosen.limits, report)
-        return _proven(problem, outcome, began, packer)
+    if chosen.searches:
+        outcome = _search(chosen, problem, limits or chosen.limits, report)
+        return _searched(problem, outcome, began, packer)
     try:
-        plan, overflow = chosen.pack(problem), ""
-    except MemoryOverflow as met:
-        plan, overflow = Plan({}), str(met)
+        plan, overflow = _pack(chosen, problem), ""
+    except MemoryOverflow as reason:
+        plan, overflow = Plan({}), str(reason)
     seconds = perf_counter() - began
     peak, certificate = 0 if overflow else plan.peak(problem), _bound(problem)
     bound = certificate.bytes or 0
@@ -170,16 +306,26 @@ def solve(
     return Solved(plan, status, bound, peak, seconds, packer, proof, certificate)
 
 
+def _pack(packer: Planner, problem: Problem) -> Plan:
+    function: Callable[[Problem], Plan] = packer.load()
+    if packer.keeps_constraints:
+        return function(problem)
+    return pack_plain(problem, packer.name.partition(":")[0], function)
+
+
+def _search(packer: Planner, problem: Problem, limits: Limits, report: Report | None) -> Outcome:
+    function: Callable[[Problem, Limits, Report | None], Outcome] = packer.load()
+    if packer.keeps_constraints:
+        return function(problem, limits, report)
+    return search_plain(problem, packer.name.partition(":")[0], function, limits, report)
+
+
 def _bound(problem: Problem) -> Certificate:
-    if not problem.memories:
-        return largest_live_set(problem)
-    from solvers.core.bounds_certified import best_bound
-
-    return best_bound(problem, problem.capacity)
+    return best_bound(problem, problem.capacity) if problem.memories else largest_live_set(problem)
 
 
-def _proven(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
-    plan = _some(problem) if outcome.plan is None else outcome.plan
+def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
+    plan: Plan = _load(FALLBACK)(problem) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
     certificate, bound, status = outcome.certificate, outcome.lower_bound, outcome.status
     if certificate is None and status == "feasible":
@@ -202,141 +348,10 @@ def _proven(problem: Problem, outcome: Outcome, began: float, packer: str) -> So
 
 
 def judge(problem: Problem, peak: int, bound: int) -> Status:
-    """What a plan's ``peak`` and a proven ``bound``, both in bytes, say of ``problem``."""
+    """The status of a plan with this ``peak``, given a proven ``bound`` (both in bytes)."""
     capacity = problem.capacity
     if capacity is not None and bound > capacity:
         return "infeasible"
     if peak == bound:
         return "optimal"
     return "unknown" if capacity is not None and peak > capacity else "feasible"
-
-
-def _naive(problem: Problem) -> Plan:
-    from solvers.core.first_fit import naive
-
-    return plainly(problem, "naive", naive)
-
-
-def _free_list(problem: Problem) -> Plan:
-    from solvers.heuristics.free_list import free_list
-
-    return plainly(problem, "free-list", free_list)
-
-
-def _pool(problem: Problem) -> Plan:
-    from solvers.heuristics.pool import pool
-
-    return plainly(problem, "pool", pool)
-
-
-def _pool_with(setting: str) -> Callable[[Problem], Plan]:
-    try:
-        threshold = float(setting)
-    except ValueError:
-        threshold = -1.0
-    if not 0 <= threshold < 1:
-        raise BadInput(
-            f"pool:{setting} is no reuse threshold", hint="a share of 0 to below 1, as in pool:0.75"
-        )
-
-    def pack(problem: Problem) -> Plan:
-        from solvers.heuristics.pool import pool
-
-        return plainly(problem, "pool", lambda part: pool(part, threshold))
-
-    return pack
-
-
-def _buckets(problem: Problem) -> Plan:
-    from solvers.heuristics.buckets import buckets
-
-    return plainly(problem, "buckets", buckets)
-
-
-def _best_fit(problem: Problem) -> Plan:
-    from solvers.heuristics.best_fit import greedy_best_fit
-
-    return plainly(problem, "greedy-best-fit", greedy_best_fit)
-
-
-def _conflict_first(problem: Problem) -> Plan:
-    from solvers.heuristics.conflict_first import conflict_first
-
-    return plainly(problem, "conflict-first", conflict_first)
-
-
-def _linear(problem: Problem) -> Plan:
-    from solvers.heuristics.linear import linear
-
-    return plainly(problem, "linear", linear)
-
-
-def _hill_climb(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.heuristics.hill_climb import hill_climb
-
-    return climbing(problem, "hill-climb", hill_climb, limits, report)
-
-
-def _state_search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.tiers.packer import state_search
-
-    return climbing(problem, "state-search", state_search, limits, report)
-
-
-def _ordered(name: str) -> Callable[[Problem], Plan]:
-    def pack(problem: Problem) -> Plan:
-        from solvers.core.first_fit import ORDERS, first_fit
-
-        def lowest(part: Problem) -> Plan:
-            return first_fit(part, ORDERS[name])
-
-        refused: BadInput | MemoryOverflow
-        try:
-            return plainly(problem, name, lowest)
-        except MemoryOverflow as overflow:
-            refused = overflow
-        except BadInput:
-            refused = BadInput(
-                f"packer {name!r} finds no plan that keeps all constraints",
-                hint="use --packer exact, which finds one if there is one",
-            )
-        from solvers.core.constrained_fit import in_order
-
-        plan = in_order(problem, ORDERS[name])
-        if plan is None:
-            raise refused
-        return plan
-
-    return pack
-
-
-def _some(problem: Problem) -> Plan:
-    from solvers.core.start import some_plan
-
-    return some_plan(problem)
-
-
-def _exact(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.exact.portfolio import exact
-
-    return exact(problem, limits, report)
-
-
-def _search(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.core.preprocess import validate
-    from solvers.search import complete as search
-
-    validate(problem)
-    if problem.capacity is None:
-        return search.minimise(problem, limits, report)
-    return search.fit(problem, problem.capacity, limits, report)
-
-
-def _cp_sat(problem: Problem, limits: Limits, report: Report | None) -> Outcome:
-    from solvers.core.preprocess import validate
-    from solvers.exact import cp_sat
-
-    validate(problem)
-    if problem.capacity is None:
-        return cp_sat.minimise(problem, limits, report)
-    return cp_sat.fit(problem, problem.capacity, limits, report)

@@ -10,11 +10,11 @@ from solvers.core.outcome import Limits
 from solvers.registry import judge
 from solvers.search.complete import fit
 
-NODES = 100_000
+MAX_NODES = 100_000
 """Nodes of the complete search: about 0.2 s. What fits is mostly found within 2,000."""
 
 
-def squeezed(problem: Problem, solved: Solved, capacity: int, nodes: int = NODES) -> Solved:
+def squeezed(problem: Problem, solved: Solved, capacity: int, nodes: int = MAX_NODES) -> Solved:
     """``solved``, or a plan within ``capacity`` bytes where the search finds one and ``solved`` is none.
 
     The same problem and ``nodes`` give the same plan.

@@ -21,8 +21,15 @@ from chipmodel.bounds.tiling_costs import largest, last
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
-from solvers.residency.milp import HORIZON, NODES, solve_residency
-from solvers.residency.problem import Item, Option, Overlay, ResidencyFound, ResidencyProblem, Step
+from solvers.residency.milp import HORIZON, MAX_NODES, solve_residency
+from solvers.residency.problem import (
+    InPlaceItems,
+    PassingOption,
+    ResidencyFound,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
 
 CLOSE = 0.001
 """A step that takes no more than this part longer than it computes is bound by the NPU."""
@@ -33,7 +40,7 @@ MOST_VISITS = 400
 
 
 def residency_bound(
-    program: Program, chip: Chip, path: Mapping[str, str], nodes: int = NODES
+    program: Program, chip: Chip, path: Mapping[str, str], nodes: int = MAX_NODES
 ) -> TimeBound | None:
     """Cycles that no plan beats along ``path``, in seconds; None where this bound says nothing: several
     cores, a very long run, or tensors that are read or made slice by slice."""
@@ -89,7 +96,7 @@ class _Tensor:
     absorbed: int | None = None
 
 
-def _inside(item: Item, visit: int) -> bool:
+def _inside(item: ResidencyItem, visit: int) -> bool:
     """Whether its bytes may be those of another item."""
     return item.absorbed is not None and visit > item.absorbed
 
@@ -101,7 +108,7 @@ class _Run:
         self.tensors: list[_Tensor] = []
         self.current: dict[str, int] = {}
         self.blocks: dict[tuple[str, ...], int] = {}
-        self.overlays: list[Overlay] = []
+        self.overlays: list[InPlaceItems] = []
         self.touched: list[list[int]] = [[] for _ in run]
 
     def problem(self) -> ResidencyProblem:
@@ -113,7 +120,7 @@ class _Run:
             if name in self.current and self.tensors[self.current[name]].made:
                 self._output(self.current[name])
         items = tuple(self._item(index) for index in range(len(self.tensors)))
-        steps = tuple(Step(least_cycles(self.chip.npu, op)) for op in self.run)
+        steps = tuple(ResidencyStep(least_cycles(self.chip.npu, op)) for op in self.run)
         capacity = self.chip.shared_memory.bytes
         sizes = [item.bytes for item in items]
         ways = (self._options(visit, op, items, sizes) for visit, op in enumerate(self.run))
@@ -121,7 +128,9 @@ class _Run:
         each = min(self.costs.load_each, self.costs.store_each)
         return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every, each=each)
 
-    def _options(self, visit: int, op: Op, items: tuple[Item, ...], sizes: list[int]) -> Iterator[Option]:
+    def _options(
+        self, visit: int, op: Op, items: tuple[ResidencyItem, ...], sizes: list[int]
+    ) -> Iterator[PassingOption]:
         touched = [i for i in self.touched[visit] if items[i].whole]
         named = {self.tensors[i].name: i for i in touched}
         if len(named) == len(touched):
@@ -160,7 +169,7 @@ class _Run:
             share = written_share(op, name, 1)
             self.tensors[index].store = self.costs.store(int(self.program.tensors[name].bytes * share))
         if under and op.outputs and op.outputs[0] in self.current:
-            self.overlays.append(Overlay(visit, tuple(under), self.current[op.outputs[0]]))
+            self.overlays.append(InPlaceItems(visit, tuple(under), self.current[op.outputs[0]]))
             for index in under:
                 self.tensors[index].absorbed = visit
 
@@ -187,13 +196,13 @@ class _Run:
     def _output(self, index: int) -> None:
         self.tensors[index].ends = True
 
-    def _item(self, index: int) -> Item:
+    def _item(self, index: int) -> ResidencyItem:
         tensor = self.tensors[index]
         weights = index in self.blocks.values()
         size = max(tensor.reads) if weights else self.program.tensors[tensor.name].bytes
         later = tensor.reads[1:] if tensor.made else []
         store = tensor.store if tensor.ends else self.costs.store(min(later, default=0))
-        return Item(
+        return ResidencyItem(
             tensor.name,
             size,
             tuple(tensor.touches),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from chipmodel.bounds.tiling_costs import Case, Cut, Facts, last
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
-from solvers.residency.problem import Option
+from solvers.residency.problem import PassingOption
 
 COUNTS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 129, 257, 513, 1025, 1 << 40)
 """Stripes and slices are counted from one of these up to the next."""
@@ -49,7 +49,7 @@ def options(
     items: dict[str, int],
     sizes: Sequence[int],
     weights: bool = True,
-) -> Iterator[Option]:
+) -> Iterator[PassingOption]:
     """Of an op at ``step``: for each set of its tensors that may pass, ``items`` by name, ways within
     SharedMemory. ``sizes`` are bytes by item. None for an op whose tensors cannot all be told apart.
     Without ``weights`` the ways say nothing of them: they may be there since a visit before."""
@@ -59,14 +59,14 @@ def options(
     facts = Facts(program, chip, op)
     if weights:
         for way in _sliced_ways(facts, _room(chip, op, sized)):
-            yield Option(step, (), way.bytes, way.npu, way.moved, None, way.meanwhile)
+            yield PassingOption(step, (), way.bytes, way.npu, way.moved, None, way.meanwhile)
     for count in range(1, len(items) + 1):
         for names in combinations(items, count):
             kept = {name: size for name, size in sized.items() if name not in names}
             ending = last(program, op, frozenset(names))
             passing = tuple(items[name] for name in names)
             for way in _few_ways(Case(facts, frozenset(kept), weights, _room(chip, op, kept))):
-                yield Option(step, passing, way.bytes, way.npu, way.moved, ending, way.meanwhile)
+                yield PassingOption(step, passing, way.bytes, way.npu, way.moved, ending, way.meanwhile)
 
 
 def _room(chip: Chip, op: Op, kept: Mapping[str, int]) -> int:

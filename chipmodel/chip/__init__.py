@@ -1,2 +1,1 @@
-"""The hardware as data: memories, clocks, DMA engine, NPU, Psram parts, and the chip files that describe
-them."""
+"""Hardware as data: memories, clocks, DMA engine, NPU, Psram parts, and the chip files that describe them."""

@@ -1,8 +1,8 @@
 """The chip: SharedMemory, Psram, the DMA engine between them, the NPU, and their clocks.
 
 All types are frozen. Sizes are bytes, times are cycles of the core clock unless a name says
-otherwise, frequencies are exact rationals of MHz. Where each number of a preset comes from is kept
-beside it, see ``Chip.figures``; presets are the files in ``chipmodel/chips/``.
+otherwise, frequencies are exact rationals of MHz. ``Chip.figures`` keeps the origin of each number; presets
+are the files in ``chipmodel/chip/presets/``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Mark = Literal["published", "derived", "assumed", "given"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of a chip file: its value as written, how well it is known, and who says so."""
+    """One number of a chip file: its value as written, how well it is known, and its source."""
 
     value: str
     mark: Mark
@@ -33,11 +33,12 @@ Arbitration = Literal["npu first", "dma first", "round robin"]
 
 @dataclass(frozen=True, slots=True)
 class Banks:
-    """``shared_memory.model: banks``. Each of ``count`` banks serves ``ports`` accesses a cycle; who
-    asks for more waits a cycle, and asks again.
+    """``shared_memory.model: banks``. Each of ``count`` banks serves ``ports`` accesses a cycle; an access
+    beyond that waits a cycle and is tried again.
 
-    ``interleave: words`` gives word number ``n`` of ``word_bytes`` to bank ``n mod count``; ``blocks``
-    gives each bank one stretch of addresses. The CPU always goes first, then who ``arbitration`` says.
+    With ``interleave: words``, word number ``n`` of ``word_bytes`` is in bank ``n mod count``; with
+    ``blocks``, each bank has one contiguous range of addresses. The CPU has priority over both the NPU and
+    the DMA engine, which ``arbitration`` ranks.
     """
 
     count: int
@@ -55,7 +56,7 @@ class SharedMemory:
     alignment: int
     """Every buffer's offset is a multiple of this many bytes."""
     banks: Banks | None = None
-    """None: the NPU, the DMA engine and the CPU never wait for one another."""
+    """None: the NPU, the DMA engine and the CPU never wait for one another (no bank conflicts)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +67,19 @@ class Psram:
     clock_mhz: Fraction
     bytes_per_clock: Fraction
     device: Device | None = None
-    """The part, at ``clock_mhz``, where the DMA engine is modelled burst by burst."""
+    """The Psram part at ``clock_mhz``; only for a DMA engine that is modelled burst by burst."""
     collision: Literal["none", "expected", "worst", "phase"] = "none"
-    """Which of its bursts meet a refresh and wait longer: none, the expected share, every one, or those
-    that the simulated time says."""
+    """Which bursts collide with a refresh and wait longer: none, the expected share, every one (worst), or
+    those whose simulated time falls into one (phase)."""
     ce_low_max_us: Fraction | None = None
     ce_high_ns: Fraction = Fraction(0)
-    """How long CE# may be low and must be high, where a public controller drives the part (a ``device``
-    knows its own)."""
+    """Longest CE# low and shortest CE# high, for a public RTL controller; a ``device`` has its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One direction of the DMA engine: a transfer is cut into Psram bursts of ``burst_bytes``, and
-    each pays ``burst_overhead_clocks`` Psram clocks beside its data."""
+    """One direction of the DMA engine: a transfer is cut into Psram bursts of ``burst_bytes``, and each
+    costs ``burst_overhead_clocks`` Psram clocks in addition to its data."""
 
     setup_cycles: int
     burst_bytes: int
@@ -88,8 +88,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """``count`` transfers are in service at once. Each sets up on its own; their bursts share the one
-    engine, the oldest transfer's first (``in order``) or a burst of each in turn (``round robin``)."""
+    """``count`` transfers are in service at once. Each has its own setup; their bursts share one engine,
+    which serves the oldest transfer first (``in order``) or one burst of each in turn (``round robin``)."""
 
     count: int = 1
     arbitration: Literal["in order", "round robin"] = "in order"
@@ -97,31 +97,31 @@ class Channels:
 
 @dataclass(frozen=True, slots=True)
 class Dma:
-    """``dma.model: line``. ``outstanding`` bursts are asked for at once, which hides their overhead
-    behind one another's data."""
+    """``dma.model: line``. ``outstanding`` bursts are requested at once, so that the overhead of one
+    overlaps the data of the others."""
 
     load: Route
     store: Route
     channels: Channels = Channels()
     outstanding: int = 1
     port_bytes: int = 8
-    """What a beat brings to or takes from SharedMemory."""
+    """Bytes that one beat moves to or from SharedMemory."""
 
 
 @dataclass(frozen=True, slots=True)
 class BurstDma:
     """``dma.model: bursts``. The engine reads a burst of beats, then writes it; a beat takes a cycle.
 
-    Its Psram controller fetches ``prefetch_lines`` bursts beside the one asked for, and each access
+    Its Psram controller prefetches ``prefetch_lines`` bursts after the requested one, and each access
     waits ``crossing_clocks`` Psram clocks between the two clock domains. Transfers of up to
-    ``short_bytes`` run at the engine's own pace.
+    ``short_bytes`` run at the engine's own pace, not the Psram's.
     """
 
     setup_cycles: int
     beat_bytes: int
     burst_beats: int
     gap_cycles: int
-    """Core cycles between reading a burst and the next, beside its beats."""
+    """Core cycles between two bursts, in addition to their beats."""
     prefetch_lines: int
     crossing_clocks: int
     short_bytes: int
@@ -133,7 +133,7 @@ class BurstDma:
 @dataclass(frozen=True, slots=True)
 class HyperBusDma:
     """``dma.model: hyperbus``. A DMA that reads HyperRAM through pulp-platform/hyperbus, one AXI burst of
-    up to ``request_beats`` after the other (``dma.timing.controllers.HyperBus`` says what the constants are).
+    up to ``request_beats`` after another; ``dma.timing.controllers.HyperBus`` explains the constants.
     """
 
     latency_clocks: int
@@ -162,25 +162,25 @@ class HyperBusDma:
 
     @property
     def low_clocks(self) -> int:
-        """Psram clocks of the longest CS# low: command-address, of which the latency count overlaps one
-        clock, latency, words."""
+        """Psram clocks of the longest CS# low: 3 of command and address, one of which the latency count
+        overlaps, then latency and words."""
         return 2 + self.latency_clocks * self.latency_multiple + self.burst_words
 
     @property
     def high_clocks(self) -> int:
-        """Psram clocks of the shortest CS# high: what lies between two bursts beside command-address."""
+        """Psram clocks of the shortest CS# high: the gap between two bursts less command and address."""
         return self.segment_clocks - 2
 
 
 @dataclass(frozen=True, slots=True)
 class CdmaDma:
     """``dma.model: cdma``. alexforencich/verilog-axi, axi_cdma between SharedMemory and another AXI
-    memory in Psram's place (``dma.cdma``); both run at the core's clock."""
+    memory that replaces the Psram (``dma.timing.cdma``); both run at the core's clock."""
 
     data_bits: int
     max_burst_beats: int
     boundary_bytes: int
-    """Where every AXI burst ends."""
+    """Address boundary at which every AXI burst ends."""
     setup_cycles: int = 0
     channels: Channels = Channels()
 
@@ -227,8 +227,8 @@ AnyDma = Dma | BurstDma | Controlled
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """What the CPU does beside the program: every ``shared_every`` core cycles it takes a word of
-    SharedMemory (bank after bank), every ``psram_every`` a line of ``line_bytes`` of Psram. 0: never."""
+    """Memory traffic of the CPU during the program: a word of SharedMemory (bank after bank) every
+    ``shared_every`` core cycles, a line of ``line_bytes`` of Psram every ``psram_every``. 0 means never."""
 
     shared_every: int = 0
     psram_every: int = 0
@@ -248,7 +248,8 @@ class Npu:
     read_bytes_per_cycle: Fraction
     write_bytes_per_cycle: Fraction
     luna: LunaNpu | None = None
-    """LUNA's own mechanism, where ``npu.model`` is ``luna``; otherwise MACs over MACs per cycle."""
+    """Parameters of LUNA's NPU where ``npu.model`` is ``luna``; otherwise an op takes its padded MACs divided
+    by the MACs per cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +264,11 @@ class Chip:
     dma: AnyDma
     npu: Npu
     figures: Mapping[str, Figure]
-    """Every number of the chip by its dotted path (``psram.clock_mhz``), with its origin."""
+    """Every number of the chip, with its origin, by dotted path (``psram.clock_mhz``)."""
     cpu: Cpu = Cpu()
     cores: int = 1
-    """Each has an NPU and a ``shared_memory`` of its own; the DMA engine and the Psram serve them all."""
+    """Each core has its own NPU and ``shared_memory``; all share the DMA engine and the Psram."""
 
     def milliseconds(self, cycles: int) -> float:
-        """``cycles`` of the core clock as wall time, for printing."""
+        """``cycles`` of the core clock as wall time."""
         return float(cycles / (self.core_mhz * 1000))

@@ -1,11 +1,9 @@
-"""Chip files and presets: YAML with the dotted fields of ``chipmodel.chip.chip``, every number with its
+"""Read chip files and presets: YAML with the fields of ``chipmodel.chip.fields``, every number with its
 origin.
 
-A number is a plain scalar (a user's own, marked "given") or ``{value, mark, source}``. A file with
-``base: luna-arcs`` takes from there what it does not give itself.
-
-No pydantic here, as importing it takes longer than reading a chip; the fields and their limits are
-in ``chipmodel.chip.fields``.
+A number is a plain scalar (marked "given": the user's own) or ``{value, mark, source}``. A file with
+``base: luna-arcs`` takes every field that it does not give from there. Pydantic is not used, because
+importing it takes longer than reading a chip.
 """
 
 from __future__ import annotations
@@ -36,15 +34,15 @@ from chipmodel.files.yaml_file import Document, read_text, read_yaml
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title")
-LONGEST_TEXT = 200
+MAX_TEXT = 200
 MARKS: tuple[str, ...] = get_args(Mark)
 
 Keys = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """A chip file as far as it goes: its figures, and their numbers."""
+class _ChipFields:
+    """The fields that a chip file gives, together with its base."""
 
     name: str
     title: str
@@ -54,16 +52,15 @@ class _Written:
 
 
 def preset_names() -> tuple[str, ...]:
-    """The names of the chips that come along, sorted."""
+    """The names of the built-in chips, sorted."""
     return tuple(sorted(path.stem for path in PRESET_FOLDER.glob("*.yaml")))
 
 
 def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
     """The preset of that name, or the chip file at that path, with ``overrides`` such as
-    ``psram.clock_mhz=100`` in place of its numbers (of two for one field, the later one counts).
+    ``psram.clock_mhz=100`` in place of its numbers; of two for one field, the later one counts.
 
-    Raises ``BadInput`` for an unknown name, a file or field that is not there, and any number that
-    cannot be.
+    Raises ``BadInput`` for an unknown name, a missing file or field, and any number outside its limits.
     """
     written = _read(_find(name_or_path, None), ())
     figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
@@ -97,7 +94,8 @@ def _take(path: str, text: str, where: Place, numbers: dict[str, Fraction], choi
 
 
 def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], choices: dict[str, str]) -> None:
-    """What the file leaves out and need not say; a choice comes before the fields that hang on it."""
+    """Add the optional fields that the file leaves out; a choice comes before the fields that depend on
+    it."""
     for path, field in FIELDS.items():
         if field.default is not None and path not in figures and field.belongs(choices):
             figures[path] = Figure(field.default, "assumed", "nothing is said: the plainest machine")
@@ -105,7 +103,7 @@ def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], cho
 
 
 def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None:
-    """A number that the user gave must mean something; one that a base brought along may not."""
+    """Raise BadInput for a user's number that the chip does not use; one from a base is ignored."""
     only = FIELDS[path].only
     if only and figure.mark == "given" and not FIELDS[path].belongs(choices):
         what = f"{path} means nothing on a chip with {only[0]} = {choices.get(only[0], 'nothing')}"
@@ -115,24 +113,24 @@ def _refuse_stray(path: str, figure: Figure, choices: Mapping[str, str]) -> None
 
 
 def _check_luna(chip: Chip, where: Place) -> None:
-    """LUNA's MACs a cycle are its lanes, so the two must say the same."""
+    """Raise BadInput where LUNA's MACs a cycle are not the product of its lanes."""
     lanes = prod(chip.npu.array)
     if chip.npu.luna and chip.npu.macs_per_cycle[8] != lanes:
         what = f"npu.macs_per_cycle.int8 is {chip.npu.macs_per_cycle[8]}, the array has {lanes} lanes"
         raise BadInput(
-            what, where=where, hint="set npu.array.* so that the lanes multiply up to it, and both"
+            what, where=where, hint="set both, so that the product of npu.array.* is npu.macs_per_cycle.int8"
         )
 
 
 def _check_cpu(chip: Chip, where: Place) -> None:
-    """In every cycle the CPU would keep an access of all banks waiting for ever."""
+    """Raise BadInput where the CPU would access memory in every cycle and starve the others for ever."""
     if chip.cpu.shared_every == 1:
         what = "cpu.shared_every_cycles is 1: the NPU and the DMA engine might never be served"
         raise BadInput(what, where=where, hint="let it be 0 (never) or at least 2")
 
 
 def _find(name_or_path: str, origin: Place | None) -> Path:
-    """The file of a preset or of a path, which is relative to the folder of the ``origin`` that names it."""
+    """The file of a preset or path; a path is relative to the file ``origin`` that names it."""
     if name_or_path in preset_names():
         return PRESET_FOLDER / f"{name_or_path}.yaml"
     path = Path(origin.file).parent / name_or_path if origin else Path(name_or_path)
@@ -140,17 +138,17 @@ def _find(name_or_path: str, origin: Place | None) -> Path:
     if looks_like_path or path.is_file():
         return path
     hint = f"{suggest(name_or_path, preset_names(), 'presets are')}; or give the path of a chip file"
-    raise BadInput(f"no chip is called {shown(name_or_path)}", where=origin, hint=hint)
+    raise BadInput(f"no chip is named {shown(name_or_path)}", where=origin, hint=hint)
 
 
-def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
-    """The chip file at ``path`` on top of its base; ``seen`` are the files that lead to it."""
+def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
+    """The chip file at ``path`` on top of its base; ``seen`` are the files based on it."""
     document = read_yaml(read_text(path), str(path))
     texts = {key: _text(document, key) for key in TEXTS}
     figures, numbers, choices = _figures(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
-        return _Written(name, texts["title"] or name, figures, numbers, choices)
+        return _ChipFields(name, texts["title"] or name, figures, numbers, choices)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -159,7 +157,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
         raise BadInput("the chip is based on itself", where=where, hint=hint)
     base = _read(base_path, trail)
     title = texts["title"] or f"{name}, based on {base.name}"
-    return _Written(
+    return _ChipFields(
         name,
         title,
         {**base.figures, **figures},
@@ -169,13 +167,13 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _Written:
 
 
 def _text(document: Document, key: str) -> str:
-    """The name, title or base; empty where the file gives none."""
+    """The text of ``key`` (name, title or base); empty where the file gives none."""
     value = _mapping(document, document.data, ()).get(key, "")
     if not isinstance(value, str) or (key in cast("Any", document.data) and not value.strip()):
         what = f"'{key}' must be a text, not {shown(value)}"
         raise BadInput(what, where=document.place((key,)), hint="put it in quotes")
-    if len(value) > LONGEST_TEXT or not value.isprintable():
-        what = f"'{key}' must be one printable line of at most {LONGEST_TEXT} characters"
+    if len(value) > MAX_TEXT or not value.isprintable():
+        what = f"'{key}' must be one printable line of at most {MAX_TEXT} characters"
         raise BadInput(what, where=document.place((key,)), hint="shorten it to one line")
     return value.strip()
 
@@ -194,7 +192,7 @@ def _figures(document: Document) -> tuple[dict[str, Figure], dict[str, Fraction]
 
 
 def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
-    """Every number by the keys that lead to it. Raises ``BadInput`` for a key that is no field."""
+    """Every value of a field with its keys. Raises ``BadInput`` for a key that is not a field."""
     found: list[tuple[Keys, Any]] = []
     for key, value in _mapping(document, data, keys).items():
         here = (*keys, key)
@@ -239,13 +237,13 @@ def _figure(document: Document, keys: Keys, value: Any) -> Figure:
         raise BadInput(f"{'.'.join(keys)} {problem}", where=document.place((*keys, "mark")), hint=hint)
     if not isinstance(source, str) or not (source.strip() or mark == "given"):
         problem = f"{'.'.join(keys)} is {mark} but has no 'source'"
-        hint = "add 'source: ...' that says who says so, or why"
+        hint = "add 'source: ...' with a publication or a reason"
         raise BadInput(problem, where=document.place((*keys, "source")), hint=hint)
     return Figure(text, cast("Mark", mark), " ".join(source.split()) or str(where))
 
 
 def _scalar(document: Document, keys: Keys, value: Any) -> str:
-    """The number as written. Raises ``BadInput`` for a list, a mapping, nothing, true and false."""
+    """The number as written. Raises ``BadInput`` for a list, a mapping, an empty value, true and false."""
     if isinstance(value, dict | list | bool) or value is None:
         what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
         raise BadInput(what, where=document.place(keys), hint="write one number")
@@ -253,11 +251,13 @@ def _scalar(document: Document, keys: Keys, value: Any) -> str:
 
 
 def _override(text: str) -> tuple[str, str]:
-    """(dotted path, value) of a ``--set``."""
+    """The dotted path and the value of a ``--set`` option."""
     path, equals, value = (part.strip() for part in text.partition("="))
     where = Place(f"--set {text}")
     if not (path and equals and value):
-        raise BadInput("this is no FIELD=VALUE", where=where, hint="write it as in --set psram.clock_mhz=100")
+        raise BadInput(
+            "this is not FIELD=VALUE", where=where, hint="write it as in --set psram.clock_mhz=100"
+        )
     if path not in FIELDS:
         below = children(path)
         if below:

@@ -1,7 +1,7 @@
-"""Clock domains as exact rationals: an event of one domain lands on an edge of another.
+"""Clock domains with exact rational frequencies: an event of one domain is seen on an edge of another.
 
 Time is in microseconds as an exact ``Fraction``, with an edge of every clock at time 0; edge ``k``
-of a clock of ``f`` MHz is at ``k / f``. Nothing is ever rounded but by landing on an edge.
+of a clock of ``f`` MHz is at ``k / f``. Nothing is rounded except to an edge.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ class Clock:
         return edge / self.mhz
 
     def edge_at(self, time: Fraction) -> int:
-        """The first edge at ``time`` or later: where the flip-flop sees what settled before it."""
+        """The first edge at ``time`` or later, where a flip-flop samples what has settled by then."""
         return ceil(time * self.mhz)
 
     def edge_after(self, time: Fraction) -> int:
-        """The first edge strictly later than ``time``: what changes on an edge is not yet seen by it."""
+        """The first edge strictly after ``time``: a flip-flop does not sample what changes on the same
+        edge."""
         return floor(time * self.mhz) + 1
 
-    def most_cycles(self, microseconds: Fraction) -> int:
-        """Whole cycles that fit into a span: how a maximum time is kept."""
+    def cycles_within(self, microseconds: Fraction) -> int:
+        """Whole cycles that fit into a time span, to respect a maximum."""
         return floor(microseconds * self.mhz)
 
-    def least_cycles(self, microseconds: Fraction) -> int:
-        """Cycles that cover a span: how a minimum time is kept."""
+    def cycles_covering(self, microseconds: Fraction) -> int:
+        """Cycles that cover a time span, to respect a minimum."""
         return ceil(microseconds * self.mhz)
 
 
 def rescaled(cycles: Fraction | int, source: Clock, target: Clock) -> Fraction:
-    """The same span, counted in cycles of ``target``."""
+    """The same time span, in cycles of ``target``."""
     return cycles * target.mhz / source.mhz

@@ -1,9 +1,9 @@
-"""The DMA engine and the Psram of a chip file, from its numbers and choices."""
+"""Build the DMA engine and the Psram from the fields of a chip file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast
 
@@ -46,8 +46,8 @@ def dma_of(numbers: Numbers, choices: Choices) -> AnyDma:
 
 
 def psram_of(numbers: Numbers, choices: Choices) -> Psram:
-    """The Psram: a part or a number of bytes a clock, or what the controller drives. A controller in one
-    clock domain gives the Psram its clock."""
+    """The Psram that ``dma.model`` needs: a part, a rate in bytes a clock, or the memory that a public RTL
+    controller drives. A controller with a single clock domain fixes the Psram's clock."""
     size, core = int(numbers["psram.bytes"]), numbers["core_mhz"]
     limits = numbers.get("psram.ce_low_max_us"), numbers.get("psram.ce_high_ns", Fraction(0))
     match choices["dma.model"]:
@@ -73,34 +73,42 @@ def psram_of(numbers: Numbers, choices: Choices) -> Psram:
 
 
 def check_controller(chip: Chip, where: Place) -> None:
-    """Raises ``BadInput`` where the controller would hold CE# low for too long or high for too short, or
-    cannot work at these clocks at all."""
+    """Raise ``BadInput`` where the controller cannot work at these clocks, or would hold CE# low for too long
+    or high for too short a time."""
     dma, psram = chip.dma, chip.psram
     if isinstance(dma, HyperBusDma):
         if chip.core_mhz < psram.clock_mhz:
             what = f"core_mhz is {chip.core_mhz}, below psram.clock_mhz = {psram.clock_mhz}"
             hint = "the system clock of this controller must be at least the Psram clock"
             raise BadInput(what, where=where, hint=hint)
-        room = int((psram.ce_low_max_us or 0) * psram.clock_mhz) - dma.low_clocks + dma.burst_words
-        shorter = f"set dma.hyperbus.max_burst_words to at most {room}" if room > 0 else "raise the clock"
-        clocks = dma.low_clocks, dma.high_clocks, psram.clock_mhz
-        _check_pin(psram, *clocks, shorter, "dma.hyperbus.segment_clocks", where)
+        words = int((psram.ce_low_max_us or 0) * psram.clock_mhz) - dma.low_clocks + dma.burst_words
+        shorter = f"set dma.hyperbus.max_burst_words to at most {words}" if words > 0 else "raise the clock"
+        pulses = _ChipEnable(dma.low_clocks, dma.high_clocks, psram.clock_mhz)
+        _check_chip_enable(psram, pulses, (shorter, "dma.hyperbus.segment_clocks"), where)
     elif isinstance(dma, EfPsramDma):
-        clocks = dma.low_cycles, dma.high_cycles, chip.core_mhz
-        _check_pin(psram, *clocks, "raise core_mhz", "dma.ef_psram.gap_cycles", where)
+        pulses = _ChipEnable(dma.low_cycles, dma.high_cycles, chip.core_mhz)
+        _check_chip_enable(psram, pulses, ("raise core_mhz", "dma.ef_psram.gap_cycles"), where)
 
 
-def _check_pin(
-    psram: Psram, low: int, high: int, mhz: Fraction, shorter: str, longer: str, where: Place
-) -> None:
-    longest = psram.ce_low_max_us
-    if longest is not None and low > longest * mhz:
-        what = f"CE# would be low for {low} clocks, {_us(low / mhz)} of at most {_us(longest)}"
-        raise BadInput(what, where=where, hint=shorter)
-    if high * 1000 < psram.ce_high_ns * mhz:
-        least = _us(psram.ce_high_ns / 1000)
-        what = f"CE# would be high for {high} clocks, {_us(high / mhz)} of at least {least}"
-        raise BadInput(what, where=where, hint=f"raise {longer}, or lower the clock")
+@dataclass(frozen=True, slots=True)
+class _ChipEnable:
+    """The longest low and the shortest high of CE#, in clocks of ``mhz``."""
+
+    low: int
+    high: int
+    mhz: Fraction
+
+
+def _check_chip_enable(psram: Psram, pulses: _ChipEnable, remedies: tuple[str, str], where: Place) -> None:
+    """``remedies``: how to shorten the low time, and which field lengthens the high time."""
+    low, high = pulses.low / pulses.mhz, pulses.high / pulses.mhz
+    longest, shortest = psram.ce_low_max_us, psram.ce_high_ns / 1000
+    if longest is not None and low > longest:
+        what = f"CE# would be low for {pulses.low} clocks, {_us(low)} of at most {_us(longest)}"
+        raise BadInput(what, where=where, hint=remedies[0])
+    if high < shortest:
+        what = f"CE# would be high for {pulses.high} clocks, {_us(high)} of at least {_us(shortest)}"
+        raise BadInput(what, where=where, hint=f"raise {remedies[1]}, or lower the clock")
 
 
 def _us(time: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""Every number of a chip file: its dotted path, what it may be, and how its text is read."""
+"""Every field of a chip file by its dotted path: its type, limits and default, and how its text is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RATIO = re.compile(r"[-+]?[0-9]{1,18}/0*[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What one number of a chip may be; ``low`` and ``high`` are both allowed."""
+    """Type and limits of one field; ``low`` and ``high`` are both allowed."""
 
     kind: Kind
     low: Fraction
@@ -32,16 +32,16 @@ class Field:
     power_of_two: bool = False
     options: tuple[str, ...] = ()
     only: tuple[str, tuple[str, ...]] | None = None
-    """The choice (field, options) that this field belongs to; other chips do not have it."""
+    """The choice (field, options) that the field depends on; a chip with another option does not have it."""
     default: str | None = None
-    """What a chip file that does not say it means."""
+    """The value where a chip file does not give one."""
 
     def belongs(self, choices: Mapping[str, str]) -> bool:
         """Whether a chip with these choices has the field."""
         return self.only is None or choices.get(self.only[0]) in self.only[1]
 
     def limit(self, value: Fraction) -> str:
-        """``value`` with the unit, for people."""
+        """``value`` with its unit."""
         if self.kind == "bytes":
             return format_bytes(int(value))
         text = f"{int(value):,}" if value.denominator == 1 else f"{float(value):g}"
@@ -108,7 +108,7 @@ _SETUP = _wholes(0, 10**9, "core cycles")
 _BURST = _wholes(1, 1 << 30, "bytes")
 _OVERHEAD = _rationals("0", 10**6, "Psram clocks")
 
-# The limits are wide: they keep slips of the pen and numbers without end out, not odd chips.
+# The limits are wide: they catch typing errors and absurdly long numbers, not unusual chips.
 FIELDS: Mapping[str, Field] = {
     "core_mhz": _CLOCK,
     "cores": _default("1", _wholes(1, 64, "cores")),
@@ -194,7 +194,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 def children(path: str) -> tuple[str, ...]:
-    """The keys right below the group ``path`` ("" for the whole file); none if it is no group."""
+    """The keys directly below the group ``path`` ("" for the whole file); empty for a field."""
     prefix = f"{path}." if path else ""
     return tuple(dict.fromkeys(f[len(prefix) :].split(".")[0] for f in FIELDS if f.startswith(prefix)))
 
@@ -208,9 +208,9 @@ def read_choice(path: str, text: str, where: Place) -> str:
 
 
 def read_number(path: str, text: str, where: Place) -> Fraction:
-    """The number that ``text`` gives the field ``path``, exactly.
+    """The exact value of ``text`` for the field ``path``.
 
-    Raises ``BadInput`` at ``where`` if it is no number of the field's kind or outside its limits.
+    Raises ``BadInput`` at ``where`` if it is not of the field's type or outside its limits.
     """
     field = FIELDS[path]
     value = _bytes(path, text, where) if field.kind == "bytes" else _plain(path, field, text, where)
@@ -224,7 +224,7 @@ def read_number(path: str, text: str, where: Place) -> Fraction:
 
 
 def shown_text(text: str) -> str:
-    """A number's text for a message, without quotes where it is plainly one."""
+    """``text`` for a message: without quotes where it is a number."""
     return text if _RATIONAL.fullmatch(text) else shown(text)
 
 

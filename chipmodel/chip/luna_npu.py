@@ -1,7 +1,7 @@
-"""The numbers of LUNA's NPU and the parts that a cost is made of.
+"""Parameters of LUNA's NPU, and the components of an op's cycles.
 
-Source of every number, unless its docstring says otherwise: hardware.md, section "NPU cycles", which
-gives what the vendor's profiler charges on ARCS (LISTENAI/thinker at commit 562ddc70).
+Source of every number, unless its docstring names another: the vendor's public profiler for ARCS
+(LISTENAI/thinker, commit 562ddc70; its tables are in tests/data/hardware, luna_*.csv).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chipmodel.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """How operands of one width run: ``rows``, ``inner`` and ``cols`` are what a matmul is padded to."""
+    """Rates for operands of one width; a matmul is padded to ``rows``, ``inner`` and ``cols``."""
 
     bytes: int
     macs_per_cycle: Fraction
@@ -25,7 +25,8 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class VectorKind:
-    """An element-wise op: its configuration in cycles, and how fast each operand's bytes are read."""
+    """An element-wise op: its configuration in cycles, and the bytes that are read of each operand a
+    cycle."""
 
     name: str
     configuration: int
@@ -37,16 +38,16 @@ class LunaNpu:
     """LUNA's NPU; the defaults are those of ARCS. Sizes are bytes, times core cycles."""
 
     in_lanes: int = 8
-    """Input channels that the array takes at once; a convolution's input channels are padded to it."""
+    """Input channels at once; a convolution's input channels are padded to it."""
     out_lanes: int = 2
     """Output channels at once; output channels, and the channels of depthwise work, are padded to it."""
     columns: int = 4
-    """Output columns at once. 8 x 2 x 4 lanes are the 64 int8 MACs a cycle of the table there."""
+    """Output columns at once. 8 x 2 x 4 lanes are the 64 int8 MACs a cycle that the vendor publishes."""
 
     input_buffer: int = 16 * 1024
     weight_buffer: int = 8 * 1024
     load_bytes_per_cycle: Fraction = Fraction(8)
-    """The 64-bit read port: input and weights go through it one after the other."""
+    """The 64-bit read port, which loads inputs, then weights."""
     store_bytes_per_cycle: Fraction = Fraction(16)
     """The 128-bit write port, used while the array computes."""
     conv_row_alignment: int = 8
@@ -54,27 +55,28 @@ class LunaNpu:
 
     width_8: Width = Width(1, Fraction(64), 2, 8, 4)
     width_16: Width = Width(2, Fraction(16), 2, 4, 2)
-    """Its 16 MACs a cycle are published; that a matmul's padding multiplies up to them is assumed."""
+    """Its 16 MACs a cycle are published; its padding of a matmul, of the same product, is assumed."""
     width_32: Width = Width(4, Fraction(4), 2, 1, 2)
 
     conv_configuration: int = 1350
     depthwise_configuration: int = 1280
     depthwise_saving: int = 16
-    """"16 cycles less in all" of a depthwise or pooling op."""
+    """Cycles by which a depthwise or pooling op is cheaper, once per op."""
     later_pass_saving: int = 300
-    """What every pass after an op's first saves of its configuration."""
+    """Configuration cycles that every pass after the first saves."""
     piece_configuration: int = 1050
     piece_channel: int = 3
-    """A convolution's input over ``input_buffer`` pays the former a piece, and this an input channel."""
+    """A convolution whose input is larger than ``input_buffer`` pays ``piece_configuration`` for each piece,
+    and this for each input channel."""
 
     hold_setup: int = 2
-    """A column group is held for one kernel row and this many cycles, once per output row."""
+    """Cycles that a column group is held, in addition to one kernel row, once per output row."""
     output_setup: int = 13
-    """Once per group of ``out_lanes`` output channels."""
+    """Cycles once per group of ``out_lanes`` output channels."""
 
     matmul_configuration: int = 2255
     matmul_rows_setup: int = 16
-    """Once per ``Width.rows`` rows of the left matrix."""
+    """Cycles once per ``Width.rows`` rows of the left matrix."""
 
     vector_kinds: tuple[VectorKind, ...] = (
         VectorKind("add", 534, 8),
@@ -87,22 +89,23 @@ class LunaNpu:
 
     copy_configuration: int = 467
     copy_bytes_per_cycle: Fraction = Fraction("7.2")
-    """Copies within SharedMemory: hardware.md, "about 467 + bytes/7.2 (2 %)": 64-bit reads at 90 %."""
+    """Copies within SharedMemory are fitted to luna_transfer.csv within 2 %: 467 + bytes / 7.2, that is,
+    64-bit reads at 90 %."""
 
     softmax_element: int = 5
-    softmax_stretch: int = 2048
-    """Elements at once: fits luna_vector.csv, whose long rows are dearer by whole stretches."""
-    softmax_stretch_setup: int = 1157
-    """What luna_vector.csv's rows over 2048 elements pay beyond 5 an element, a further stretch."""
+    softmax_block: int = 2048
+    """Elements of a block, fitted to luna_vector.csv: longer rows cost more in steps of one block."""
+    softmax_block_setup: int = 1157
+    """Cycles once per block, fitted to luna_vector.csv: what a further block adds beyond 5 an element."""
     softmax_configuration: int = 784
-    """hardware.md's 1941 of a short softmax, less its one stretch."""
+    """The 1941 cycles of a short softmax less the setup of its one block."""
 
     def width(self, bits: int) -> Width:
-        """Widths between the three of the array run as the next one up, wider ones as 32 bits."""
+        """The width that runs operands of ``bits``: the next larger of 8, 16 and 32, or 32."""
         return self.width_8 if bits <= 8 else self.width_16 if bits <= 16 else self.width_32
 
     def vector_kind(self, name: str) -> VectorKind:
-        """The element-wise op ``name``; BadInput where its cycles are not known."""
+        """The element-wise op ``name``. Raises BadInput where its cycles are not known."""
         for kind in self.vector_kinds:
             if kind.name == name:
                 return kind
@@ -115,15 +118,15 @@ LUNA_ARCS = LunaNpu()
 
 @dataclass(frozen=True, slots=True)
 class NpuCost:
-    """Core cycles of an op by what the NPU spends them on; nothing is counted twice."""
+    """Core cycles of an op by cause; nothing is counted twice."""
 
     configuration: Fraction = Fraction(0)
-    """The core writes the NPU's registers, once per pass and per piece of input."""
+    """The core writes the NPU's registers, for each pass and each piece of input."""
     input_load: Fraction = Fraction(0)
     weight_load: Fraction = Fraction(0)
     compute: Fraction = Fraction(0)
     store: Fraction = Fraction(0)
-    """What storing takes beyond the computing (of element-wise ops: the loading) that it overlaps."""
+    """Storing beyond the computing (for element-wise ops the loading) that it overlaps."""
 
     @property
     def cycles(self) -> Fraction:
@@ -133,12 +136,12 @@ class NpuCost:
         return NpuCost(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def times(self, count: int) -> NpuCost:
-        """The same ``count`` times over."""
+        """The cost of ``count`` such ops."""
         return NpuCost(*(getattr(self, f.name) * count for f in fields(self)))
 
 
 def ceil_div(size: int, unit: int) -> int:
-    """How many units hold ``size``."""
+    """Units that hold ``size``, rounded up."""
     return -(-size // unit)
 
 

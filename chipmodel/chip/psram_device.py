@@ -1,7 +1,7 @@
-"""Psram devices as data: what one burst costs in clocks of the device, and what is legal.
+"""Psram devices as data: the clocks of one burst, and the limits on CE#.
 
-Every figure comes from the datasheet facts collected in hardware.md ("PSRAM devices"); where a field
-is assumed there, or not given there and assumed here, the device's ``assumed`` says so.
+Every number comes from the part's datasheet (docs/reference/hardware.md, "Psram devices"); a device's
+``assumed`` names the fields that the datasheet does not give.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Collision = Literal["none", "phase", "worst", "expected"]
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What a protocol fixes: data per clock, clocks of command and address, and how many of these the
-    latency count overlaps (the double-rate protocols count from the last address clock)."""
+    """Constants of a protocol: data per clock, clocks of command and address, and how many of these the
+    latency count overlaps (double-rate protocols count from the last address clock)."""
 
     bytes_per_clock: Fraction
     command_clocks: int
@@ -39,7 +39,7 @@ WIRES: dict[Protocol, Wire] = {
     "Xccela x16": Wire(Fraction(4), 1, 2, 1),
     "HyperBus": Wire(Fraction(2), 0, 3, 1),
 }
-"""hardware.md, "Clocks for an N-byte read" and the column "command+address clocks"."""
+"""From the datasheets: APS6404L (SPI, QPI, 1-4-4), APS256XXN-OBR (Xccela), S27KL/KS0642 (HyperBus)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One Psram part in one mode of operation. Sizes are bytes, times as the names say.
+    """One Psram part in one mode of operation. Sizes are bytes; names carry the units of times.
 
     ``latency_codes`` are ``(up to MHz, clocks)`` in rising order; in ``fixed`` mode every access waits
-    ``fixed_multiple`` times the code, in ``variable`` mode only one that meets a refresh.
+    ``fixed_multiple`` times the code, in ``variable`` mode only one that collides with a refresh.
     """
 
     name: str
@@ -65,27 +65,27 @@ class Device:
     latency_mode: LatencyMode = "fixed"
     fixed_multiple: int = 1
     collided_multiple: int = 1
-    """Multiple of the code that a read pays in ``variable`` mode when it meets a refresh."""
+    """Multiple of the code that a read waits in ``variable`` mode when it collides with a refresh."""
     write_latency: int | None = None
-    """Wait clocks of a write; ``None``: the latency code, as for a read."""
+    """Wait clocks of a write; None for the latency code, as for a read."""
     ce_low_max_us: Fraction | None = None
     ce_high_ns: Fraction = Fraction(0)
     ce_high_clocks: int = 0
     """CE# high is at least ``ce_high_ns`` and at least ``ce_high_clocks``."""
     ce_setup_hold_clocks: int = 0
-    """Clocks of CE# low before the first and after the last clock pulse, where a controller adds some."""
+    """Clocks of CE# low that the controller adds before the first and after the last clock pulse."""
     recovery_ns: Fraction = Fraction(0)
     """From CE# high to the end of the next command and address (tRWR of HyperRAM)."""
     page_bytes: int = 1024
     crossing: Crossing = "never"
     boundary_bytes: int | None = None
-    """Where the controller ends every burst; ``None``: nowhere."""
+    """Address boundary at which the controller ends every burst; None for no boundary."""
     refresh: Refresh | None = None
     assumed: tuple[str, ...] = ()
 
     @property
     def wire(self) -> Wire:
-        """What the protocol fixes."""
+        """Constants of its protocol."""
         return WIRES[self.protocol]
 
     @property
@@ -95,7 +95,7 @@ class Device:
 
     @property
     def word_bytes(self) -> int:
-        """Bytes that always travel together: those of one clock, at least one."""
+        """Bytes that are always moved together: those of one clock, at least one."""
         return max(1, floor(self.wire.bytes_per_clock))
 
     @property
@@ -112,18 +112,18 @@ class Device:
     @property
     def ce_low_limit(self) -> int | None:
         """Clocks that CE# may stay low."""
-        return None if self.ce_low_max_us is None else self.clock.most_cycles(self.ce_low_max_us)
+        return None if self.ce_low_max_us is None else self.clock.cycles_within(self.ce_low_max_us)
 
     @property
     def ce_high_min(self) -> int:
         """Clocks that CE# stays high between two bursts."""
         after_address = self.wire.command_clocks + self.wire.address_clocks
-        recovery = self.clock.least_cycles(self.recovery_ns / 1000) - after_address
-        return max(1, self.ce_high_clocks, self.clock.least_cycles(self.ce_high_ns / 1000), recovery)
+        recovery = self.clock.cycles_covering(self.recovery_ns / 1000) - after_address
+        return max(1, self.ce_high_clocks, self.clock.cycles_covering(self.ce_high_ns / 1000), recovery)
 
 
 def latency_clocks(device: Device, write: bool = False, collided: bool = False) -> int:
-    """Wait clocks of one access; ``collided``: it meets a refresh."""
+    """Wait clocks of one access; ``collided`` with a refresh or not."""
     if write and device.write_latency is not None:
         return device.write_latency
     if device.latency_mode == "fixed":
@@ -139,7 +139,7 @@ def overhead_clocks(device: Device, write: bool = False, collided: bool = False)
 
 
 def data_clocks(device: Device, address: int, size: int) -> int:
-    """Clocks of the data of a burst; a double-rate bus moves whole words, so an odd address costs too."""
+    """Clocks of a burst's data; a double-rate bus moves whole words, so an odd address adds a byte."""
     moved = address % device.word_bytes + size
     return -(-moved // device.wire.bytes_per_clock)
 
@@ -157,6 +157,6 @@ def ce_low_clocks(
 
 
 def worst_overhead(device: Device, write: bool = False) -> int:
-    """The longest CE# low without any data that a burst may meet; the limit holds even then."""
+    """CE# low of a burst before its data in the worst case; the CE# limit must hold even then."""
     collided = device.latency_mode == "variable"
     return overhead_clocks(device, write, collided) + device.ce_setup_hold_clocks

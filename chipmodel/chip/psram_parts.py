@@ -1,4 +1,4 @@
-"""The Psram parts of hardware.md's table "PSRAM devices", ready to use by name."""
+"""Psram parts by name, with the numbers of their datasheets (docs/reference/hardware.md, "Psram devices")."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 
 _ROW_US = Fraction(64_000, 8192)
-"""Microseconds between row refreshes: 64 ms / 8192 rows (hardware.md, "HyperRAM")."""
+"""Microseconds between row refreshes: 64 ms / 8192 rows (HyperRAM datasheets)."""
 
 _REFRESH = Refresh(_ROW_US, Fraction(35))
-"""A refresh takes as long as one access of the array, tACC = 35 ns at LC 7 and 200 MHz; assumed."""
+"""Assumed: a refresh takes as long as one access of the array, tACC = 35 ns (latency code 7 at 200 MHz)."""
 
 
 def _latency(*codes: tuple[int, int]) -> tuple[tuple[Fraction, int], ...]:
@@ -21,10 +21,10 @@ def _latency(*codes: tuple[int, int]) -> tuple[tuple[Fraction, int], ...]:
 
 
 _XCCELA = _latency((66, 3), (109, 4), (133, 5), (166, 6), (200, 7))
-"""APS256XXN-OBR: latency code by frequency."""
+"""APS256XXN-OBR datasheet: latency code by frequency."""
 
 _HYPER = _latency((83, 3), (100, 4), (133, 5), (166, 6), (200, 7))
-"""LC = ceil(tACC x f) with tACC 35 ns, hardware.md "HyperRAM"."""
+"""Latency code = ceil(tACC x f) with tACC = 35 ns (HyperRAM datasheets)."""
 
 
 def _aps6404l(name: str, protocol: str, wait: int, *assumed: str) -> Device:
@@ -105,7 +105,7 @@ _ALL = (
         latency_codes=_latency((240, 16)),
         ce_low_max_us=Fraction(7),
         ce_high_clocks=8,
-        # The measured loads show no shorter burst at the end of a page (dma.timing.routes).
+        # Measured loads show no shorter burst at the end of a page (dma.timing.routes).
         crossing="reads",
         assumed=("write_latency", "crossing"),
     ),
@@ -116,9 +116,7 @@ DEVICES = {device.name: device for device in _ALL}
 
 
 def device_named(name: str) -> Device:
-    """The part of that name. Raises BadInput with the nearest known name."""
+    """The part with this name. Raises BadInput, with the most similar name, for an unknown one."""
     if name not in DEVICES:
-        raise BadInput(
-            f"no Psram device is called '{name}'", hint=suggest(name, DEVICES, "known devices are")
-        )
+        raise BadInput(f"no Psram device is named '{name}'", hint=suggest(name, DEVICES, "known devices are"))
     return DEVICES[name]

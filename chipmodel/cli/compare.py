@@ -32,8 +32,8 @@ from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
 from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
-from dma.schedule.effort import Stop
-from dma.stream import policies, policy_named
+from dma.schedule.effort import StopCriterion
+from dma.stream import streamer_named, streamers
 from reports.compare.page import render_comparison
 from reports.compare.rows import document, print_comparison
 from solvers.branches.mergers import merger_named, mergers
@@ -64,7 +64,7 @@ class PlannerOptions:
 
     def streamer_names(self) -> tuple[str, ...]:
         """Streamers to compare."""
-        return tuple(policy_named(name).name for name in _listed(self.streamers, list(policies())))
+        return tuple(streamer_named(name).name for name in _listed(self.streamers, list(streamers())))
 
 
 _planner_options = group(
@@ -160,9 +160,9 @@ def _request(
     limits: Limits,
 ) -> PlanRequest:
     packer = packer_named(planners.packer or DEFAULT_PACKER).name
-    streamer = policy_named(planners.streamer or DEFAULT_STREAMER).name
+    streamer = streamer_named(planners.streamer or DEFAULT_STREAMER).name
     chip, program = target.load(), source.load()
-    stop = Stop(limits.seconds)
+    stop = StopCriterion(limits.seconds)
     return PlanRequest(program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop)
 
 

@@ -7,7 +7,7 @@ import json
 import click
 
 from chipmodel.chip.chip_file import load_chip, preset_names
-from dma.stream import policies
+from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
@@ -30,7 +30,7 @@ def zoo() -> None:
 @click.command()
 def planners() -> None:
     """List the packers, mergers and streamers with what they do and who published them."""
-    print_planners(list(packers().values()), list(mergers().values()), list(policies().values()))
+    print_planners(list(packers().values()), list(mergers().values()), list(streamers().values()))
 
 
 @click.command()

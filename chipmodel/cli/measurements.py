@@ -15,7 +15,7 @@ from chipmodel.files.yaml_file import read_text
 from chipmodel.terminal.progress import stage
 from dma.validation.calibration import calibrate as fit
 from dma.validation.calibration import chip_text
-from dma.validation.compare import Table, chip_for, compare, document, read_table
+from dma.validation.compare import MeasuredTable, chip_for, compare, document, read_table
 from reports.lists import print_calibration
 from reports.validation import print_validation
 
@@ -27,7 +27,7 @@ class TableOptions:
     table_file: str
     kind: str | None
 
-    def read(self) -> Table:
+    def read(self) -> MeasuredTable:
         """Raises BadInput."""
         return read_table(read_text(Path(self.table_file)), self.table_file, self.kind)
 

@@ -19,7 +19,7 @@ from chipmodel.passes.in_place import InPlace
 from chipmodel.passes.steady_state import parse_inferences, steady
 from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
-from dma.schedule.effort import GAP, Stop
+from dma.schedule.effort import DEFAULT_GAP, StopCriterion
 from solvers.core.outcome import Limits
 from workloads.build.control_options import (
     parse_iterations_option,
@@ -239,9 +239,9 @@ class EffortOptions:
         """For a packer; None: its own."""
         return None if self.time_limit is None else Limits(seconds=self.time_limit)
 
-    def stop(self, say: Callable[[object], None]) -> Stop:
+    def stop(self, say: Callable[[object], None]) -> StopCriterion:
         """For a streamer, which reports its progress to ``say``."""
-        return Stop(self.time_limit, GAP if self.gap is None else self.gap / 100, report=say)
+        return StopCriterion(self.time_limit, DEFAULT_GAP if self.gap is None else self.gap / 100, report=say)
 
 
 effort_options = group(

@@ -30,7 +30,7 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
-from dma.streamers.race import Forecasts
+from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
 
 
@@ -83,7 +83,7 @@ def plan(
 
 def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:
     program = chosen.program
-    cycles = Forecasts(program, chip).cycles(planned.schedule)
+    cycles = ScheduleForecast(program, chip).cycles(planned.schedule)
     bound = planned.bound or one_path_bound(program, chip, False)
     peak = f"peak {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B"
     times = f"forecast {cycles:,.0f} cycles"

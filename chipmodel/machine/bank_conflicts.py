@@ -1,8 +1,8 @@
-"""How an op and a transfer get on side by side, where they meet on the banks of SharedMemory.
+"""The progress of an op and a transfer that access one SharedMemory at once, with their bank conflicts.
 
-Between two meetings nothing is lost, so time jumps from one to the next. Both sides repeat themselves,
-the NPU access by access, the DMA engine line by line. So the way from one meeting to the next depends
-only on where each of them is in its round: who has seen a meeting before knows the next one.
+Between two bank conflicts both make progress in every cycle, so time jumps from one conflict to the next.
+Both access patterns are periodic, the NPU's access by access, the DMA engine's line by line. So the cycles
+from one conflict to the next depend only on the phase of each pattern, and can be remembered.
 """
 
 from __future__ import annotations
@@ -10,217 +10,235 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chipmodel.machine.banks import BankMap
-from chipmodel.machine.npu_accesses import Stream
-from dma.timing.shape import Shape
+from chipmodel.machine.npu_accesses import AccessStream
+from dma.timing.shape import TransferShape
 
-HORIZON = 2048
-"""How many cycles a remembered search looks ahead."""
+MAX_SEARCH_CYCLES = 2048
+"""Cycles that a remembered search for the next bank conflict looks ahead."""
 
 _Key = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class OpAndTransfer:
     """An op's accesses, and a transfer to or from address ``base``."""
 
-    streams: tuple[Stream, ...]
-    shape: Shape
+    streams: tuple[AccessStream, ...]
+    shape: TransferShape
     base: int
 
 
 @dataclass(slots=True)
-class Passage:
-    """Cycles that have passed, how far the op and the transfer's data have come, who goes first at the next
-    meeting, and whether the engine got on in the last cycle."""
+class JointProgress:
+    """Progress of an op and a transfer that run at the same time."""
 
     cycles: int
+    """That have passed."""
     op: int
+    """Cycles of the op that are done."""
     data: int
+    """Cycles of the transfer's data that are done."""
     dma_first: bool
+    """Whether the DMA engine is served first at the next bank conflict."""
     moved: bool = True
+    """Whether data moved in the last cycle."""
 
-    def pass_by(self, cycles: int) -> None:
-        """Both get on."""
+    def advance_both(self, cycles: int) -> None:
+        """Let ``cycles`` pass without a bank conflict."""
         self.cycles += cycles
         self.op += cycles
         self.data += cycles
 
-    def repeat(self, before: tuple[int, int, int], ends: Ends) -> None:
-        """What has passed since ``before`` passes again, as often as leaves a cycle to each end."""
+    def repeat_since(self, before: tuple[int, int, int], limits: ProgressLimits) -> None:
+        """Repeat the progress since ``before`` (cycles, op, data) as often as leaves a cycle to each
+        limit."""
         cycles, op, data = self.cycles - before[0], self.op - before[1], self.data - before[2]
-        times = (ends.cycles - self.cycles - 1) // cycles
-        times = min(times, (ends.op - self.op - 1) // op if op else times)
-        times = min(times, (ends.data - self.data - 1) // data if data else times)
+        times = (limits.cycles - self.cycles - 1) // cycles
+        times = min(times, (limits.op - self.op - 1) // op if op else times)
+        times = min(times, (limits.data - self.data - 1) // data if data else times)
         self.cycles += cycles * times
         self.op += op * times
         self.data += data * times
 
-    def meet(self, robin: bool) -> None:
-        """One gets on; it is the other's turn next time where they take turns (``robin``)."""
+    def advance_one(self, round_robin: bool) -> None:
+        """Let the cycle of a bank conflict pass; with ``round_robin`` the other unit is first next time."""
         self.cycles += 1
         self.moved = self.dma_first
         if self.dma_first:
             self.data += 1
         else:
             self.op += 1
-        self.dma_first ^= robin
+        self.dma_first ^= round_robin
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """Where to stop: cycles that have passed, or that the op or the data have come to."""
+class ProgressLimits:
+    """Where to stop: the first of these values that a ``JointProgress`` reaches."""
 
     cycles: int
     op: int
     data: int
 
-    def left(self, now: Passage) -> int:
-        """Cycles for which both may get on."""
+    def remaining(self, now: JointProgress) -> int:
+        """Cycles without a bank conflict until a limit is reached."""
         return min(self.cycles - now.cycles, self.op - now.op, self.data - now.data)
 
 
 class BankConflicts:
-    """Searches for meetings on ``banks``, and remembers them."""
+    """Finds the bank conflicts of an op and a transfer on ``banks``, and remembers them.
+
+    The *phase* of a conflict is where both access patterns are in their periods when it occurs.
+    """
 
     def __init__(self, banks: BankMap) -> None:
         self.banks = banks
-        self.robin = banks.arbitration == "round robin"
-        self.ways: dict[_Key, int] = {}
-        """Cycles to the next meeting; where negative, so many cycles without one."""
-        self.nodes: dict[tuple[_Key, ...], int] = {}
-        """Numbers of the ways in which two may stand to one another when they meet."""
-        self.edges: dict[tuple[int, bool], tuple[int, int]] = {}
-        """By a meeting and whether the transfer went first: cycles to the next one, and its number."""
+        self.round_robin = banks.arbitration == "round robin"
+        self.distances: dict[_Key, int] = {}
+        """By phase of one stream and the transfer, cycles to their next conflict; -n for none in n cycles."""
+        self.phases: dict[tuple[_Key, ...], int] = {}
+        """Numbers of the phases of all streams and the transfer, from 1 on."""
+        self.successors: dict[tuple[int, bool], tuple[int, int]] = {}
+        """By number of a conflict's phase and whether the transfer was served: cycles without a conflict
+        after it, and the number of the next conflict's phase."""
 
-    def run(self, pair: Pair, start: Passage, ends: Ends) -> Passage:
-        """From ``start`` on, where no cycle has passed, until one of ``ends`` is reached."""
-        pair = self._near(pair)
+    def run(self, pair: OpAndTransfer, start: JointProgress, limits: ProgressLimits) -> JointProgress:
+        """Advance from ``start``, whose ``cycles`` are 0, until one of ``limits`` is reached."""
+        pair = self._without_distant_streams(pair)
         now = replace(start)
-        node, regular = 0, ends
+        phase, periodic = 0, limits
         while True:
-            left = ends.left(now)
-            quiet = self.next(pair, now.op, now.data, left)
-            now.pass_by(quiet)
-            if quiet:
+            left = limits.remaining(now)
+            distance = self.next_conflict(pair, now.op, now.data, left)
+            now.advance_both(distance)
+            if distance:
                 now.moved = True
-            if quiet == left:
+            if distance == left:
                 return now
-            met = node, now.dma_first ^ self.robin
-            here, regular_here = self._node(pair, now, ends)
-            if node and here and regular.left(now) > 0:
-                self.edges[met] = quiet, here
-            node, regular = here, regular_here
-            if node:
-                node = self._walk(node, now, regular)
-            now.meet(self.robin)
+            before = phase, now.dma_first ^ self.round_robin
+            next_phase, next_periodic = self._phase(pair, now, limits)
+            if phase and next_phase and periodic.remaining(now) > 0:
+                self.successors[before] = distance, next_phase
+            phase, periodic = next_phase, next_periodic
+            if phase:
+                phase = self._follow(phase, now, periodic)
+            now.advance_one(self.round_robin)
 
-    def _walk(self, node: int, now: Passage, ends: Ends) -> int:
-        """From meeting to meeting as far as they are known and well before ``ends``; the last one. Where
-        one comes again, so does all that followed it."""
+    def _follow(self, phase: int, now: JointProgress, limits: ProgressLimits) -> int:
+        """Advance from conflict to conflict as long as the next one is known and before ``limits``; return
+        the last one's phase. Where a phase comes again, so do all conflicts since."""
         seen: dict[tuple[int, bool], tuple[int, int, int]] = {}
         repeated = False
         while True:
-            met = node, now.dma_first
-            edge = self.edges.get(met)
-            if edge is None or edge[0] + 1 >= ends.left(now):
-                return node
-            if not repeated and met in seen:
-                now.repeat(seen[met], ends)
+            conflict = phase, now.dma_first
+            successor = self.successors.get(conflict)
+            if successor is None or successor[0] + 1 >= limits.remaining(now):
+                return phase
+            if not repeated and conflict in seen:
+                now.repeat_since(seen[conflict], limits)
                 repeated = True
                 continue
-            seen[met] = now.cycles, now.op, now.data
-            now.meet(self.robin)
-            now.pass_by(edge[0])
-            node = edge[1]
+            seen[conflict] = now.cycles, now.op, now.data
+            now.advance_one(self.round_robin)
+            now.advance_both(successor[0])
+            phase = successor[1]
 
-    def next(self, pair: Pair, op: int, data: int, room: int) -> int:
-        """Cycles until some access of the op, which is at cycle ``op``, meets a beat of the transfer, which
-        is at cycle ``data``; ``room`` if none does within ``room`` cycles."""
+    def next_conflict(self, pair: OpAndTransfer, op: int, data: int, limit: int) -> int:
+        """Cycles until an access of the op, which is at cycle ``op``, conflicts with a beat of the transfer,
+        which is at cycle ``data``; ``limit`` if none does within ``limit`` cycles."""
         for stream in pair.streams:
-            room = self._next_of(stream, op, pair, data, room)
-        return room
+            limit = self._next_of_stream(stream, op, pair, data, limit)
+        return limit
 
-    def _near(self, pair: Pair) -> Pair:
-        """Without the streams that share no bank with the transfer; with two ports, the two never meet."""
+    def _without_distant_streams(self, pair: OpAndTransfer) -> OpAndTransfer:
+        """Leave out streams that share no bank with the transfer: all of them where a bank has two ports."""
         if self.banks.ports > 1:
-            return Pair((), pair.shape, pair.base)
+            return OpAndTransfer((), pair.shape, pair.base)
         mask = self.banks.mask
-        reach = mask(pair.base, pair.shape.bytes)
-        near = tuple(s for s in pair.streams if mask(s.address, s.span + s.width) & reach)
-        return Pair(near, pair.shape, pair.base)
+        transfer = mask(pair.base, pair.shape.bytes)
+        near = tuple(s for s in pair.streams if mask(s.address, s.span + s.width) & transfer)
+        return OpAndTransfer(near, pair.shape, pair.base)
 
-    def _node(self, pair: Pair, now: Passage, ends: Ends) -> tuple[int, Ends]:
-        """The number of how the two stand to one another, and how far nothing else counts; 0 where it does
-        already."""
+    def _phase(
+        self, pair: OpAndTransfer, now: JointProgress, limits: ProgressLimits
+    ) -> tuple[int, ProgressLimits]:
+        """The number of the phase, and the limits up to which both patterns are periodic; 0 where they are
+        not periodic here."""
         keys: list[_Key] = []
-        op_end, data_end = ends.op, ends.data
+        op_limit, data_limit = limits.op, limits.data
         for stream in pair.streams:
             if now.op < stream.start:
-                op_end = min(op_end, stream.start)
+                op_limit = min(op_limit, stream.start)
             elif now.op <= stream.last:
-                op_room, data_room = self._regular(stream, now.op, pair, now.data)
-                if op_room <= 0 or data_room <= 0:
-                    return 0, ends
-                op_end, data_end = min(op_end, now.op + op_room), min(data_end, now.data + data_room)
+                op_left, data_left = self._periodic_cycles(stream, now.op, pair, now.data)
+                if op_left <= 0 or data_left <= 0:
+                    return 0, limits
+                op_limit, data_limit = min(op_limit, now.op + op_left), min(data_limit, now.data + data_left)
                 keys.append(self._key(stream, now.op, pair, now.data))
-        number = self.nodes.setdefault(tuple(keys), len(self.nodes) + 1)
-        return number, Ends(ends.cycles, op_end, data_end)
+        number = self.phases.setdefault(tuple(keys), len(self.phases) + 1)
+        return number, ProgressLimits(limits.cycles, op_limit, data_limit)
 
-    def _next_of(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
+    def _next_of_stream(
+        self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int
+    ) -> int:
         passed = max(0, stream.start - op)
-        while passed < room and op + passed <= stream.last:
-            window = min(HORIZON, *self._regular(stream, op + passed, pair, data + passed))
+        while passed < limit and op + passed <= stream.last:
+            periodic = self._periodic_cycles(stream, op + passed, pair, data + passed)
+            window = min(MAX_SEARCH_CYCLES, *periodic)
             if window > 0:
-                found = self._way(stream, op + passed, pair, data + passed, window)
+                found = self._distance(stream, op + passed, pair, data + passed, window)
             else:
                 line_end = pair.shape.line_start(pair.shape.line_at(data + passed) + 1)
-                window = max(1, min(room - passed, line_end - data - passed))
+                window = max(1, min(limit - passed, line_end - data - passed))
                 found = self._search(stream, op + passed, pair, data + passed, window)
             passed += found
             if found < window:
-                return min(room, passed)
-        return room
+                return min(limit, passed)
+        return limit
 
-    def _regular(self, stream: Stream, op: int, pair: Pair, data: int) -> tuple[int, int]:
-        """Cycles of the op and of the data for which both sides only repeat themselves: up to the end of the
-        NPU's lap if that is within a round of the banks, from the second line of the transfer to its last
-        but one, and each within its block."""
+    def _periodic_cycles(
+        self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int
+    ) -> tuple[int, int]:
+        """Cycles of the op and of the data for which both patterns are periodic.
+
+        The op's is so up to the end of a pass over the operand, and beyond if that ends with a round of the
+        banks; the transfer's from its second line to its last but one; and both within their blocks.
+        """
         shape = pair.shape
         line, last_line = shape.line_at(data), shape.lines - 1
         if line == 0 or line >= last_line:
             return 0, 0
         index = stream.first_from(op)
         last = stream.count - 1
-        if self.banks.blocks or stream.lap * stream.width % self.banks.round_bytes:
-            last = min(last, (index // stream.lap + 1) * stream.lap - 1)  # the next lap begins elsewhere
+        per_pass = stream.accesses_per_pass
+        if self.banks.blocks or per_pass * stream.width % self.banks.round_bytes:
+            last = min(last, (index // per_pass + 1) * per_pass - 1)  # the next pass begins at another bank
         if self.banks.blocks:
-            last = min(last, index - 1 + self._in_block(stream.place(index), stream.width))
-            last_line = min(
-                last_line, line + self._in_block(pair.base + line * shape.line_bytes, shape.line_bytes)
-            )
+            last = min(last, index - 1 + self._accesses_in_block(stream.address_of(index), stream.width))
+            line_address = pair.base + line * shape.line_bytes
+            last_line = min(last_line, line + self._accesses_in_block(line_address, shape.line_bytes))
         return stream.start + last * stream.stride + 1 - op, shape.line_start(last_line) - data
 
-    def _in_block(self, address: int, size: int) -> int:
-        """How many stretches of ``size`` bytes from ``address`` on lie wholly in its block."""
+    def _accesses_in_block(self, address: int, size: int) -> int:
+        """How many accesses of ``size`` bytes, one after another from ``address`` on, lie in its block."""
         return (self.banks.unit - address % self.banks.unit) // size
 
-    def _way(self, stream: Stream, op: int, pair: Pair, data: int, window: int) -> int:
-        """Cycles to the next meeting, where both sides repeat themselves for ``window`` cycles."""
+    def _distance(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, window: int) -> int:
+        """Cycles to the next conflict, at most ``window``, in which both patterns are periodic."""
         key = self._key(stream, op, pair, data)
         if self.banks.blocks and key[2]:
-            return window  # each in a block of its own
-        found = self.ways.get(key)
+            return window  # in two different blocks
+        found = self.distances.get(key)
         if found is None or (found < 0 and -found < window):
             found = self._search(stream, op, pair, data, window)
-            self.ways[key] = found if found < window else -window
+            self.distances[key] = found if found < window else -window
         return window if found < 0 else min(found, window)
 
-    def _key(self, stream: Stream, op: int, pair: Pair, data: int) -> _Key:
-        """Where the two are in their rounds, and what these are."""
+    def _key(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int) -> _Key:
+        """The phase of one stream and the transfer, together with the patterns themselves."""
         shape, around, unit = pair.shape, self.banks.round_bytes, self.banks.unit
         line, index = shape.line_at(data), stream.first_from(op)
-        access, place = stream.place(index), pair.base + line * shape.line_bytes
-        # Only the way from bank to bank counts, and between blocks only whether they are the same.
+        access, place = stream.address_of(index), pair.base + line * shape.line_bytes
+        # Only the difference of their banks counts, and with blocks only whether it is 0.
         bank = place // unit * unit
         access, place = (access - bank) % around, place - bank
         if self.banks.blocks:
@@ -238,36 +256,38 @@ class BankConflicts:
             place,
         )
 
-    def _search(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
-        """Cycles to the first meeting, access by access or beat by beat, whichever are fewer."""
+    def _search(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int) -> int:
+        """Cycles to the first conflict, access by access or beat by beat, whichever are fewer."""
         shape = pair.shape
         if stream.stride * shape.line_bytes * shape.scale >= shape.pace * shape.beat_bytes:
-            return self._by_access(stream, op, pair, data, room)
-        return self._by_beat(stream, op, pair, data, room)
+            return self._search_accesses(stream, op, pair, data, limit)
+        return self._search_beats(stream, op, pair, data, limit)
 
-    def _by_access(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
+    def _search_accesses(
+        self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int
+    ) -> int:
         mask = self.banks.mask
         for index in range(stream.first_from(op), stream.count):
             after = stream.start + index * stream.stride - op
-            if after >= room:
-                return room
+            if after >= limit:
+                return limit
             beat = pair.shape.beat(data + after)
-            if beat and mask(stream.place(index), stream.width) & mask(pair.base + beat[0], beat[1]):
+            if beat and mask(stream.address_of(index), stream.width) & mask(pair.base + beat[0], beat[1]):
                 return after
-        return room
+        return limit
 
-    def _by_beat(self, stream: Stream, op: int, pair: Pair, data: int, room: int) -> int:
+    def _search_beats(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int) -> int:
         mask, shape = self.banks.mask, pair.shape
         for line in range(shape.line_at(data), shape.lines):
             start, stop, _ = shape.beats(line)
             for cycle in range(max(start, data), stop):
-                if cycle - data >= room:
-                    return room
-                address, beat = stream.at(op + cycle - data), shape.beat(cycle)
+                if cycle - data >= limit:
+                    return limit
+                address, beat = stream.address_in(op + cycle - data), shape.beat(cycle)
                 if (
                     address is not None
                     and beat
                     and mask(address, stream.width) & mask(pair.base + beat[0], beat[1])
                 ):
                     return cycle - data
-        return room
+        return limit

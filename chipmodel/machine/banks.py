@@ -1,7 +1,7 @@
-"""Banks of SharedMemory: which ones an access touches, and who goes first when two meet on one.
+"""Banks of SharedMemory: which of them an access uses, and which access is served on a bank conflict.
 
-hardware.md, "NPU cycles": LUNA's SharedMemory is 8 banks of 128 bits, and two accesses of one bank in
-one cycle collide.
+hardware.md, "NPU cycles": LUNA's SharedMemory is 8 banks of 128 bits, and two accesses to one bank in one
+cycle conflict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chipmodel.chip.chip import Arbitration, SharedMemory
 
 @dataclass(frozen=True, slots=True)
 class BankMap:
-    """Stretches of ``unit`` bytes belong to ``count`` banks in turn; ``blocks``: in one round only."""
+    """Blocks of ``unit`` bytes go to ``count`` banks in turn; with ``blocks`` each bank has one of them."""
 
     unit: int
     count: int
@@ -28,7 +28,7 @@ class BankMap:
         return self.unit * self.count
 
     def mask(self, address: int, width: int) -> int:
-        """The banks of ``[address, address + width)``, a bit each."""
+        """The banks of ``[address, address + width)``, one bit for each."""
         first, last = address // self.unit, (address + width - 1) // self.unit
         if last - first + 1 >= self.count:
             return (1 << self.count) - 1
@@ -38,8 +38,8 @@ class BankMap:
         return mask
 
     def grants(self, cpu: int, npu: int, dma: int, dma_first: bool) -> tuple[bool, bool]:
-        """Whether the NPU and the DMA engine get the banks that they ask for (a mask each) beside the
-        CPU, which always does. ``dma_first`` says who is asked first."""
+        """Whether the NPU and the DMA engine are served in one cycle, given the mask of banks that each unit
+        accesses. The CPU is always served first, then the NPU, or the DMA engine if ``dma_first``."""
         if dma_first:
             dma_served = self._free(dma, (cpu,))
             return self._free(npu, (cpu, dma if dma_served else 0)), dma_served
@@ -58,7 +58,7 @@ class BankMap:
 
 @lru_cache(maxsize=64)
 def bank_map(memory: SharedMemory) -> BankMap | None:
-    """The banks of ``memory``; None where they are not modelled."""
+    """The banks of ``memory``; None where the chip does not model them."""
     banks = memory.banks
     if banks is None:
         return None

@@ -1,7 +1,7 @@
-"""The DMA engine of the event-driven simulator: channels, and whose burst is in flight.
+"""The DMA engine of the event-driven simulator: its channels, and which transfer's burst is in flight.
 
-Time jumps from decision to decision. While a transfer has the engine to itself its bursts follow one
-another without one, and nothing here grows with its bytes.
+Time jumps from decision to decision. A transfer that is alone in the engine needs no decision between its
+bursts, so the work does not grow with its bytes.
 """
 
 from __future__ import annotations
@@ -15,22 +15,26 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import DmaStart
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from dma.timing.interruptions import Interruption, interruptions
-from dma.timing.shape import Shape, shape_of
+from dma.timing.shape import TransferShape, shape_of
 from dma.timing.transfer import assert_legal
 
 
 @dataclass(eq=False)
-class Transfer:
-    """A transfer in a channel; ``done`` counts cycles of its data."""
+class ChannelTransfer:
+    """A transfer in a channel."""
 
     serial: int
+    """Its number in the order of issue."""
     command: DmaStart
-    shape: Shape
+    shape: TransferShape
     begin: int
+    """The cycle in which it came to the channel."""
     ready: int
+    """The cycle in which its set-up is complete."""
     core: int = 0
-    """Whose SharedMemory it moves bytes of."""
+    """The core whose SharedMemory it accesses."""
     done: int = 0
+    """Cycles of its data that have passed."""
     waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
 
     def starts_burst(self) -> bool:
@@ -39,12 +43,12 @@ class Transfer:
         burst = shape.line_at(self.done) // shape.burst_lines
         return shape.line_start(burst * shape.burst_lines) == self.done
 
-    def left(self, clock: int) -> tuple[object, ...]:
-        """What it moves, how much of it is done, and the cycles until it is set up."""
-        return self.core, *_what(self.command), self.done, max(0, self.ready - clock)
+    def key(self, clock: int) -> tuple[object, ...]:
+        """All that its further time depends on: command, cycles done, and cycles until it is set up."""
+        return self.core, *_command_key(self.command), self.done, max(0, self.ready - clock)
 
     def event(self, channel: int, end: int) -> Event:
-        """Its whole time in the channel; what is not accounted for went to other transfers."""
+        """Its whole time in the channel; cycles not accounted for went to other transfers."""
         lost = end - self.begin - self.shape.setup - self.shape.data - sum(self.waits.values())
         if lost:
             self.waits["arbitration", ""] += lost
@@ -66,8 +70,8 @@ class Transfer:
         )
 
 
-def _what(start: DmaStart) -> tuple[object, ...]:
-    """All of a transfer that its time and those of others depend on."""
+def _command_key(start: DmaStart) -> tuple[object, ...]:
+    """All of a command that the time of its transfer and of others depends on."""
     home = start.home
     return (
         start.name,
@@ -81,15 +85,15 @@ def _what(start: DmaStart) -> tuple[object, ...]:
 
 
 def kind_of(start: DmaStart) -> Kind:
-    """What the transfer moves, in a trace's words."""
+    """The kind of event that a trace has for the transfer."""
     if start.direction == "store":
         return "store tensor"
     return "load weights" if start.at.part.weights else "load tensor"
 
 
 @dataclass
-class _Idle:
-    """Since when a channel has nothing to do, and why."""
+class _IdleChannel:
+    """Since which cycle a channel has no transfer, and why."""
 
     since: int = 0
     cause: Cause = "nothing issued"
@@ -101,18 +105,24 @@ class DmaEngine:
     def __init__(self, chip: Chip) -> None:
         self.chip = chip
         self.round_robin = chip.dma.channels.arbitration == "round robin"
-        self.channels: list[Transfer | None] = [None] * chip.dma.channels.count
+        self.channels: list[ChannelTransfer | None] = [None] * chip.dma.channels.count
         self.queue: deque[tuple[int, DmaStart, int]] = deque()
-        self.idle = [_Idle() for _ in self.channels]
+        """Serial number, command and core of each transfer that has no channel yet."""
+        self.idle = [_IdleChannel() for _ in self.channels]
         self.current: int | None = None
+        """The channel whose burst is in flight, or stalled before its first beat."""
         self.last = -1
+        """The channel of the latest burst."""
         self.free_since = 0
         self.chosen_at = (-1, -1)
-        self.held: list[tuple[Hold, str, int]] = []
+        """Serial number and ``done`` of the transfer for which the current burst was chosen."""
+        self.stalls: list[tuple[Hold, str, int]] = []
+        """Cause, cause's name and remaining cycles of what the current burst waits for, in order."""
         self.interruptions = list(interruptions(chip))
         self.handled = [0 for _ in self.interruptions]
+        """The number of the latest interruption of each kind that a burst has waited for."""
         self.ends: dict[tuple[int, str], int | None] = {}
-        """By core and name, when its latest transfer has ended; None for one that has not."""
+        """By core and name, the cycle in which the latest such transfer ended; None while it has not."""
         self.events: list[Event] = []
 
     def issue(self, serial: int, command: DmaStart, core: int = 0) -> None:
@@ -120,7 +130,7 @@ class DmaEngine:
         self.queue.append((serial, command, core))
         self.ends[core, command.name] = None
 
-    def stores(self, core: int, tensor: str) -> bool:
+    def has_store(self, core: int, tensor: str) -> bool:
         """Whether a store of ``tensor`` by ``core`` has yet to end."""
         return any(
             owner == core and command.direction == "store" and command.at.part.name == tensor
@@ -128,35 +138,38 @@ class DmaEngine:
         )
 
     def fork(self) -> DmaEngine:
-        """An engine that goes on from here on its own; it has no events yet."""
+        """An independent copy in the same state, without the events so far."""
         other = copy(self)
         other.channels = [replace(t, waits=Counter(t.waits)) if t else None for t in self.channels]
-        other.queue, other.held, other.events = deque(self.queue), list(self.held), []
+        other.queue, other.stalls, other.events = deque(self.queue), list(self.stalls), []
         other.idle, other.handled, other.ends = list(self.idle), list(self.handled), dict(self.ends)
         return other
 
     def key(self, clock: int) -> tuple[object, ...]:
-        """All that the engine's times from ``clock`` on depend on, and nothing that only the past knows:
-        engines of equal keys do the same from there on."""
+        """All that the engine's behaviour from ``clock`` on depends on, and nothing else: engines with equal
+        keys behave equally from there on."""
         serials = sorted(t.serial for t in self.channels if t)
         return (
-            tuple(t and (serials.index(t.serial), *t.left(clock)) for t in self.channels),
-            tuple((core, *_what(command)) for _, command, core in self.queue),
+            tuple(t and (serials.index(t.serial), *t.key(clock)) for t in self.channels),
+            tuple((core, *_command_key(command)) for _, command, core in self.queue),
             self.current,
             self.last % len(self.channels) if self.round_robin else None,
-            self._begun_here(),
-            tuple(left for _, _, left in self.held),
-            tuple(self._due(i, n, clock) for i, n in zip(self.interruptions, self.handled, strict=True)),
+            self._just_chosen(),
+            tuple(left for _, _, left in self.stalls),
+            tuple(
+                self._interruption_key(i, n, clock)
+                for i, n in zip(self.interruptions, self.handled, strict=True)
+            ),
         )
 
-    def _begun_here(self) -> bool:
-        """Whether the burst that is in flight was chosen, but has not moved anything."""
+    def _just_chosen(self) -> bool:
+        """Whether the current burst was chosen, but has not moved any data."""
         transfer = None if self.current is None else self.channels[self.current]
         return transfer is not None and self.chosen_at == (transfer.serial, transfer.done)
 
-    def _due(self, interruption: Interruption, handled: int, clock: int) -> tuple[object, ...]:
-        """Where in its period an interruption is, and for how long the latest one will hold a burst up that
-        has yet to be chosen; None where a burst is in flight, which ends first."""
+    def _interruption_key(self, interruption: Interruption, handled: int, clock: int) -> tuple[object, ...]:
+        """The phase of an interruption, and for how long the latest one will stall the next burst; None where
+        a burst is in flight, which ends first."""
         number = interruption.last(clock)
         phase = (clock - number * interruption.period).as_integer_ratio()
         if number <= handled:
@@ -166,16 +179,16 @@ class DmaEngine:
         return *phase, max(0, max(interruption.due(number), self.free_since) + interruption.busy - clock)
 
     @property
-    def at_work(self) -> bool:
-        """Whether any transfer is in a channel or has yet to come to one."""
+    def busy(self) -> bool:
+        """Whether any transfer is in a channel or in the queue."""
         return any(self.channels) or bool(self.queue)
 
-    def moving(self) -> Transfer | None:
-        """The transfer whose data move now."""
-        return None if self.current is None or self.held else self.channels[self.current]
+    def moving(self) -> ChannelTransfer | None:
+        """The transfer whose data are moving now."""
+        return None if self.current is None or self.stalls else self.channels[self.current]
 
     def settle(self, clock: int) -> None:
-        """Fill free channels, and choose a burst where none is in flight."""
+        """Fill free channels from the queue, and choose a burst where none is in flight."""
         self._admit(clock)
         transfer = self.moving()
         if transfer and transfer.starts_burst() and self.chosen_at != (transfer.serial, transfer.done):
@@ -184,30 +197,31 @@ class DmaEngine:
             self._choose(clock)
 
     def horizon(self, clock: int) -> tuple[list[int], int | None]:
-        """Cycles until something else than data may need a decision, and cycles of data until they do."""
+        """Cycles until each event that may need a decision, and the cycles of data until the current transfer
+        needs one; None where no data are moving."""
         waits = [t.ready - clock for t in self.channels if t and t.ready > clock]
-        if self.held:
-            return [*waits, self.held[0][2]], None
+        if self.stalls:
+            return [*waits, self.stalls[0][2]], None
         transfer = self.moving()
         if transfer is None:
             return waits, None
         due = [i.due(n + 1) for i, n in zip(self.interruptions, self.handled, strict=True)]
         waits += [cycle - clock for cycle in due if cycle > clock]
-        contested = any(cycle <= clock for cycle in due) or self._rivals(transfer, clock)
+        contested = any(cycle <= clock for cycle in due) or self._has_competitor(transfer, clock)
         shape = transfer.shape
         return waits, (shape.burst_end(transfer.done) if contested else shape.data) - transfer.done
 
     def advance(self, clock: int, cycles: int, moved: int) -> None:
-        """``cycles`` pass from ``clock`` on, in which the current transfer moves data in ``moved``."""
-        if self.held:
-            cause, by, left = self.held[0]
+        """Let ``cycles`` pass from ``clock`` on; the current transfer moves data in ``moved`` of them."""
+        if self.stalls:
+            cause, by, left = self.stalls[0]
             assert self.current is not None
             transfer = self.channels[self.current]
             assert transfer is not None
             transfer.waits[cause, by] += cycles
-            self.held[0] = cause, by, left - cycles
+            self.stalls[0] = cause, by, left - cycles
             if left == cycles:
-                self.held.pop(0)
+                self.stalls.pop(0)
         elif moved and self.current is not None:
             transfer = self.channels[self.current]
             assert transfer is not None
@@ -215,23 +229,23 @@ class DmaEngine:
             if transfer.done == transfer.shape.data:
                 self._end(self.current, transfer, clock + cycles)
 
-    def begun(self) -> None:
-        """The burst at hand has begun, though its first beat waits for a bank."""
+    def mark_begun(self) -> None:
+        """Note that the current burst has begun, though its first beat waits for a bank."""
         transfer = self.moving()
         if transfer:
             self.chosen_at = transfer.serial, transfer.done
 
     def finish(self, clock: int) -> Iterator[Event]:
-        """All events, the channels being idle up to ``clock``."""
+        """All events, up to ``clock`` in each channel; all channels are idle."""
         for channel, idle in enumerate(self.idle):
             cause: Cause = "finished" if idle.cause == "nothing issued" else idle.cause
-            self._idled(channel, cause, clock)
+            self._end_idle(channel, cause, clock)
         yield from self.events
 
-    def _end(self, channel: int, transfer: Transfer, clock: int) -> None:
+    def _end(self, channel: int, transfer: ChannelTransfer, clock: int) -> None:
         self.events.append(transfer.event(channel, clock))
         self.channels[channel] = None
-        self.idle[channel] = _Idle(clock)
+        self.idle[channel] = _IdleChannel(clock)
         self.current, self.free_since = None, clock
         key = transfer.core, transfer.command.name
         if not any((core, command.name) == key for command, core in self._unfinished()):
@@ -248,17 +262,18 @@ class DmaEngine:
                 break
             self.queue.popleft()
             channel = self.channels.index(None)
-            self._idled(channel, self.idle[channel].cause, clock)
+            self._end_idle(channel, self.idle[channel].cause, clock)
             assert_legal(self.chip, command.direction, command.psram, command.bytes)
             shape = shape_of(self.chip, command.direction, command.bytes)
-            self.channels[channel] = Transfer(serial, command, shape, clock, clock + shape.setup, core)
+            ready = clock + shape.setup
+            self.channels[channel] = ChannelTransfer(serial, command, shape, clock, ready, core)
         cause: Cause = "order" if self.queue else "nothing issued"
         for channel, transfer in enumerate(self.channels):
             if transfer is None and self.idle[channel].cause != cause:
-                self._idled(channel, self.idle[channel].cause, clock)
-                self.idle[channel] = _Idle(clock, cause)
+                self._end_idle(channel, self.idle[channel].cause, clock)
+                self.idle[channel] = _IdleChannel(clock, cause)
 
-    def _idled(self, channel: int, cause: Cause, until: int) -> None:
+    def _end_idle(self, channel: int, cause: Cause, until: int) -> None:
         since = self.idle[channel].since
         if since < until:
             self.events.append(Event("dma", since, until, cause, "", "", "wait", channel=channel))
@@ -274,22 +289,18 @@ class DmaEngine:
             channel, transfer = min(ready, key=lambda pair: pair[1].serial)
         self.current = self.last = channel
         self.chosen_at = transfer.serial, transfer.done
-        self.held = [hold for hold in self._holds(transfer, clock) if hold[2]]
+        self.stalls = [stall for stall in self._interruption_stalls(transfer, clock) if stall[2]]
 
-    def _holds(self, transfer: Transfer, clock: int) -> Iterator[tuple[Hold, str, int]]:
+    def _interruption_stalls(self, transfer: ChannelTransfer, clock: int) -> Iterator[tuple[Hold, str, int]]:
+        """Cause, cause's name and cycles of each interruption of the Psram that the next burst waits for."""
         for index, interruption in enumerate(self.interruptions):
             number = interruption.last(clock)
             if number > self.handled[index]:
                 self.handled[index] = number
-                yield self._hold(interruption, number, transfer, clock)
+                delay = interruption.delay(number, self.free_since, clock, transfer.command.direction)
+                yield interruption.cause, "CPU" if interruption.cause == "cpu" else "", delay
 
-    def _hold(
-        self, interruption: Interruption, number: int, transfer: Transfer, clock: int
-    ) -> tuple[Hold, str, int]:
-        delay = interruption.delay(number, self.free_since, clock, transfer.command.direction)
-        return interruption.cause, "CPU" if interruption.cause == "cpu" else "", delay
-
-    def _rivals(self, transfer: Transfer, clock: int) -> bool:
+    def _has_competitor(self, transfer: ChannelTransfer, clock: int) -> bool:
         """Whether another transfer may get the next burst."""
         ready = [t for t in self.channels if t and t is not transfer and t.ready <= clock]
         return bool(ready) if self.round_robin else any(t.serial < transfer.serial for t in ready)

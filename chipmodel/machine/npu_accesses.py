@@ -1,8 +1,8 @@
-"""What an op does on SharedMemory's ports, cycle by cycle.
+"""The accesses of an op to SharedMemory, cycle by cycle.
 
-An op is a row of phases (see ``chipmodel.model.schedule.Phase``); in each, the operands that move are read or
-written side by side, each from its start to its end and again from its start where the NPU needs
-it more than once, at even distances in time.
+An op is a sequence of phases (see ``chipmodel.model.schedule.Phase``). In each phase some operands are read
+or written at the same time, each from its start to its end at even intervals, and again from its start where
+the NPU needs it more than once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from chipmodel.model.schedule import Phase
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """``count`` accesses of ``width`` bytes, one every ``stride`` cycles from cycle ``start`` of the op
-    on, which walk through ``[address, address + span)`` again and again."""
+class AccessStream:
+    """``count`` accesses of ``width`` bytes to one operand, one every ``stride`` cycles from cycle ``start``
+    of the op on; they pass over ``[address, address + span)`` repeatedly."""
 
     start: int
     stride: int
@@ -29,7 +29,7 @@ class Stream:
     span: int
 
     @property
-    def lap(self) -> int:
+    def accesses_per_pass(self) -> int:
         """Accesses from the start of the operand to its end."""
         return -(-self.span // self.width)
 
@@ -39,39 +39,39 @@ class Stream:
         return self.start + (self.count - 1) * self.stride
 
     def first_from(self, cycle: int) -> int:
-        """The number of the first access in ``cycle`` of the op or later; it may be past the last."""
+        """The index of the first access in ``cycle`` of the op or later; it may be past the last."""
         return max(0, -(-(cycle - self.start) // self.stride))
 
-    def place(self, index: int) -> int:
+    def address_of(self, index: int) -> int:
         """The address of access number ``index``."""
-        return self.address + index % self.lap * self.width
+        return self.address + index % self.accesses_per_pass * self.width
 
-    def at(self, cycle: int) -> int | None:
-        """The address that is accessed in ``cycle`` of the op; None where there is none."""
+    def address_in(self, cycle: int) -> int | None:
+        """The address that is accessed in ``cycle`` of the op; None for no access."""
         since = cycle - self.start
         if since < 0 or since % self.stride or since // self.stride >= self.count:
             return None
-        return self.place(since // self.stride)
+        return self.address_of(since // self.stride)
 
 
-def streams(compute: Compute, npu: Npu) -> tuple[Stream, ...]:
-    """All accesses of an op. Without phases, all operands move throughout."""
-    found: list[Stream] = []
+def access_streams(compute: Compute, npu: Npu) -> tuple[AccessStream, ...]:
+    """All accesses of an op. Without phases, all operands are accessed throughout."""
+    found: list[AccessStream] = []
     start = 0
     for phase in compute.phases or (Phase("stream", compute.cycles),):
-        for place, reads in _moving(compute, phase):
+        for place, reads in _operands(compute, phase):
             port = npu.read_bytes_per_cycle if reads else npu.write_bytes_per_cycle
-            again = phase.kind in ("inputs", "weights")
-            found += _stream(place, start, phase.cycles, port, again)
+            repeats = phase.kind in ("inputs", "weights")
+            found += _stream(place, start, phase.cycles, port, repeats)
         start += phase.cycles
     return tuple(found)
 
 
-def _moving(compute: Compute, phase: Phase) -> list[tuple[Located, bool]]:
-    """The operands that move in a phase, and whether each is read."""
+def _operands(compute: Compute, phase: Phase) -> list[tuple[Located, bool]]:
+    """The operands that are accessed in a phase, and whether each is read."""
     reads = [(place, True) for place in compute.reads]
     writes = [(place, False) for place in compute.writes]
-    # The right side of a product of two tensors is loaded where another op's weights are.
+    # The right operand of a product of two tensors is loaded in the phase for weights.
     weights = [read for read in reads if read[0].part.weights] or reads[1:2]
     match phase.kind:
         case "inputs":
@@ -86,14 +86,15 @@ def _moving(compute: Compute, phase: Phase) -> list[tuple[Located, bool]]:
             return []
 
 
-def _stream(place: Located, start: int, cycles: int, port: Fraction, again: bool) -> list[Stream]:
-    """``again``: the port is busy in every cycle, however small the operand is."""
+def _stream(place: Located, start: int, cycles: int, port: Fraction, repeats: bool) -> list[AccessStream]:
+    """The accesses to one operand by a port of ``port`` bytes a cycle, none for an operand of no bytes. With
+    ``repeats`` the port is busy in every cycle; otherwise it passes over the operand once."""
     span = len(place.moved)
     if not span or not cycles:
         return []
     width = min(span, max(1, ceil(port)))
     count = cycles
-    if not again:
+    if not repeats:
         count = min(cycles, -(-span // width))
         width = max(width, -(-span // cycles))
-    return [Stream(start, cycles // count, count, width, place.moved.start, span)]
+    return [AccessStream(start, cycles // count, count, width, place.moved.start, span)]

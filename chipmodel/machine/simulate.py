@@ -1,11 +1,11 @@
-"""Commands and Chip to Trace, in integer cycles, event by event.
+"""Simulate commands on a chip, event by event, in integer cycles.
 
-Each core's sequencer runs its commands in order: a compute blocks it until its NPU is done, a wait until
-the transfer has ended, an acquire until another core's tensor is in Psram; starting a transfer costs
-nothing here but queues it. One DMA engine serves one queue for all cores (``chipmodel.machine.dma_engine``).
-In one cycle the core with the lower number goes first. Where an op and a transfer access the SharedMemory of
-one core at once, they may meet on a bank (``chipmodel.machine.bank_conflicts``); the CPU accesses that of
-core 0. ``stepper.py`` is the same machine one cycle at a time, and must give the same trace.
+Each core's sequencer runs its commands in order: a compute blocks it until its NPU is done, a wait until the
+transfer has ended, an acquire until another core's tensor is in Psram; to start a transfer takes no time, it
+only joins the queue. One DMA engine serves one queue for all cores (``chipmodel.machine.dma_engine``). In one
+cycle the core with the lower number goes first. An op and a transfer that access the SharedMemory of one core
+at once may have bank conflicts (``chipmodel.machine.bank_conflicts``); the CPU accesses that of core 0.
+``stepper.py`` is the same machine one cycle at a time, and must give the same trace.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from chipmodel.chip.chip import Chip
-from chipmodel.machine.bank_conflicts import BankConflicts, Ends, Pair, Passage
+from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
 from chipmodel.machine.banks import BankMap, bank_map
-from chipmodel.machine.dma_engine import DmaEngine, Transfer
-from chipmodel.machine.npu_accesses import Stream, streams
+from chipmodel.machine.dma_engine import ChannelTransfer, DmaEngine
+from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -38,26 +38,23 @@ from chipmodel.model.trace import Cause, Event, Hold, Trace, Wait
 
 
 def simulate(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None) -> Trace:
-    """Run ``commands`` on core 0 of ``chip`` along the path that ``choices`` select (see ``resolve_path``).
-
-    Every cycle of every unit is accounted for, and the sum is checked.
-    """
+    """Simulate ``commands`` on core 0 of ``chip`` along the path that ``choices`` select (see
+    ``resolve_path``). The trace accounts for every cycle of every unit, which is asserted."""
     return simulate_cores((commands,), chip, choices)
 
 
 def simulate_cores(
     cores: Sequence[tuple[Command, ...]], chip: Chip, choices: Mapping[str, str] | None = None
 ) -> Trace:
-    """Run one stream of commands on each of so many cores. Raises Deadlock where they wait for one another
-    for ever."""
+    """Simulate the commands of each core. Raises Deadlock where cores wait for one another forever."""
     path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
-    machine = Machine(chip, len(cores))
+    simulator = EventSimulator(chip, len(cores))
     if len(cores) == 1:
         for command in _along(cores[0], path):
-            machine.run(command)
+            simulator.run(command)
     else:
-        machine.run_together([_along(commands, path) for commands in cores])
-    trace = machine.finish(path)
+        simulator.run_together([_along(commands, path) for commands in cores])
+    trace = simulator.finish(path)
     faults = trace.unaccounted()
     if faults:
         raise AssertionError(f"cycles unaccounted for: {faults[0]}")
@@ -65,6 +62,7 @@ def simulate_cores(
 
 
 def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[Plain]:
+    """The commands that run on ``path``, one after another."""
     for command in commands:
         match command:
             case Branch():
@@ -78,97 +76,102 @@ def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[P
 
 
 def cause_of_wait(start: DmaStart) -> Cause:
-    """Why the NPU stands still while it waits for this transfer."""
+    """The cause of the NPU's stall while it waits for this transfer."""
     if start.direction == "store":
         return "output"
     return "weights" if start.at.part.weights else "input"
 
 
 @dataclass
-class _Running:
-    """An op on the NPU; ``done`` counts the cycles in which it got on."""
+class _RunningOp:
+    """An op on an NPU."""
 
     command: Compute
-    streams: tuple[Stream, ...]
+    streams: tuple[AccessStream, ...]
     done: int = 0
+    """Cycles in which it made progress."""
     waits: Counter[tuple[Hold, str]] = field(default_factory=Counter[tuple[Hold, str]])
 
 
 @dataclass
-class _Core:
-    """A sequencer and its NPU: the command that it is at and since when; none where it is free."""
+class _CoreState:
+    """The state of a sequencer and its NPU."""
 
     number: int
     dma_first: bool
-    """Whose turn it is at the next meeting on a bank of its SharedMemory."""
+    """Whether the DMA engine is served first at the next bank conflict in its SharedMemory."""
     current: Plain | None = None
+    """The command that it runs; None where it is free."""
     since: int = 0
-    running: _Running | None = None
+    """The cycle in which that command began."""
+    running: _RunningOp | None = None
     started: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
+    """The latest transfer of each name."""
 
 
-class Machine:
-    """``clock`` is everybody's time. Commands come one at a time to a single core (``run``), or as streams
-    to all of them (``run_together``)."""
+class EventSimulator:
+    """The state of a chip at cycle ``clock``. Commands come one at a time to a single core (``run``), or as
+    streams to all cores (``run_together``)."""
 
     def __init__(self, chip: Chip, cores: int = 1) -> None:
         self.chip = chip
         self.banks = bank_map(chip.shared_memory)
-        self.meetings = None if self.banks is None else BankConflicts(self.banks)
+        self.bank_conflicts = None if self.banks is None else BankConflicts(self.banks)
         self.dma = DmaEngine(chip)
         self.clock = 0
         self.passes = 0
-        """How often time has passed: what the simulation costs."""
+        """How often time has passed: the cost of the simulation."""
         self.events: list[Event] = []
         self.serials = count()
         dma_first = self.banks is not None and self.banks.arbitration == "dma first"
-        self.cores = [_Core(number, dma_first) for number in range(cores)]
+        self.cores = [_CoreState(number, dma_first) for number in range(cores)]
         self.released: set[tuple[int, str]] = set()
 
     def run(self, command: Plain) -> None:
-        """Core 0 alone runs ``command`` to its end."""
+        """Run ``command`` to its end on core 0."""
         core = self.cores[0]
-        self.take(core, command)
-        while not self.free(core):
+        self.begin(core, command)
+        while not self.try_end(core):
             self.pass_time()
 
-    def run_together(self, feeds: Sequence[Iterator[Plain]]) -> None:
-        """Every core runs its stream, until all are at their ends."""
-        left = list(zip(self.cores, feeds, strict=True))
+    def run_together(self, streams: Sequence[Iterator[Plain]]) -> None:
+        """Run one stream of commands on each core to its end."""
+        left = list(zip(self.cores, streams, strict=True))
         while left:
             known = -1
-            while known < len(self.released):  # a release may let a core before it go on
+            while known < len(self.released):  # a release may let a core with a lower number continue
                 known = len(self.released)
-                left = [(core, feed) for core, feed in left if not self.exhausted(core, feed)]
+                left = [(core, stream) for core, stream in left if not self.run_until_blocked(core, stream)]
             if left:
                 self.pass_time()
 
-    def exhausted(self, core: _Core, feed: Iterator[Plain]) -> bool:
-        """Let ``core`` run all commands that take no time; whether it is at the end of its stream."""
-        while self.free(core):
-            command = next(feed, None)
+    def run_until_blocked(self, core: _CoreState, stream: Iterator[Plain]) -> bool:
+        """Run all commands that take no more time; whether ``core`` is at the end of its stream."""
+        while self.try_end(core):
+            command = next(stream, None)
             if command is None:
                 core.since = self.clock
                 return True
-            self.take(core, command)
+            self.begin(core, command)
         return False
 
-    def take(self, core: _Core, command: Plain) -> None:
-        """``core``, which is free, begins ``command``."""
+    def begin(self, core: _CoreState, command: Plain) -> None:
+        """Begin ``command`` on ``core``, which is free."""
         core.current, core.since = command, self.clock
         match command:
             case DmaStart():
                 core.started[command.name] = command
                 self.dma.issue(next(self.serials), command, core.number)
             case Compute():
-                core.running = _Running(command, streams(command, self.chip.npu) if self.banks else ())
+                accesses = access_streams(command, self.chip.npu) if self.banks else ()
+                core.running = _RunningOp(command, accesses)
             case Release():
                 self.released.add((core.number, command.tensor))
             case DmaWait() | Acquire():
                 pass
 
-    def free(self, core: _Core) -> bool:
-        """Whether ``core`` is done with its command, which then becomes an event."""
+    def try_end(self, core: _CoreState) -> bool:
+        """End the command of ``core`` if it is done, and record its event; whether ``core`` is free."""
         command = core.current
         if command is None:
             return True
@@ -176,27 +179,27 @@ class Machine:
             case DmaWait():
                 if self.dma.ends[core.number, command.name] is None:
                     return False
-                self.waited(core, cause_of_wait(core.started[command.name]), command.name, command.op)
+                self.record_wait(core, cause_of_wait(core.started[command.name]), command.name, command.op)
             case Acquire():
                 key = command.core, command.tensor
-                if key not in self.released or self.dma.stores(*key):
+                if key not in self.released or self.dma.has_store(*key):
                     return False
-                self.waited(core, "core", f"{command.tensor} of core {command.core}", command.op)
+                self.record_wait(core, "core", f"{command.tensor} of core {command.core}", command.op)
             case Compute():
                 if core.running and core.running.done < command.cycles:
                     return False
-                self.computed(core, command)
+                self.record_compute(core, command)
             case DmaStart() | Release():
                 pass
         core.current = None
         return True
 
-    def waited(self, core: _Core, cause: Cause, name: str, op: str) -> None:
+    def record_wait(self, core: _CoreState, cause: Cause, name: str, op: str) -> None:
         if core.since < self.clock:
             span = core.since, self.clock
             self.events.append(Event("npu", *span, cause, name, op, "wait", core=core.number))
 
-    def computed(self, core: _Core, command: Compute) -> None:
+    def record_compute(self, core: _CoreState, command: Compute) -> None:
         running, core.running = core.running, None
         if not command.cycles or running is None:
             return
@@ -216,8 +219,8 @@ class Machine:
             )
         )
 
-    def fork(self) -> Machine:
-        """A machine that goes on from here on its own, between two commands of its only core."""
+    def fork(self) -> EventSimulator:
+        """An independent copy in the same state, between two commands of the only core."""
         (core,) = self.cores
         other = copy(self)
         other.dma = self.dma.fork()
@@ -226,15 +229,15 @@ class Machine:
         return other
 
     def key(self) -> tuple[object, ...]:
-        """All that the times of its only core's further commands depend on, relative to the clock."""
+        """All that the times of further commands depend on, relative to the clock; for a single core."""
         (core,) = self.cores
         every = self.chip.cpu.shared_every if self.banks else 0
         turn = self.clock % (every * self.banks.count) if self.banks and every else 0
         return core.dma_first, turn, *self.dma.key(self.clock)
 
     def drain(self) -> None:
-        """Until the DMA engine has nothing left to do."""
-        while self.dma.at_work:
+        """Let time pass until the DMA engine is idle."""
+        while self.dma.busy:
             self.pass_time()
 
     def finish(self, path: Mapping[str, str]) -> Trace:
@@ -243,13 +246,14 @@ class Machine:
             self.cores[0].since = self.clock
         self.drain()
         for core in self.cores:
-            self.waited(core, "finished", "", "")
+            self.record_wait(core, "finished", "", "")
         events = [*self.events, *self.dma.finish(self.clock)]
         events.sort(key=lambda e: (e.start, e.unit, e.channel, e.core))
         return Trace(tuple(events), self.clock, dict(path), self.chip.dma.channels.count, len(self.cores))
 
     def pass_time(self) -> None:
-        """Up to the next decision of anybody, or the CPU's next access of a bank."""
+        """Let time pass up to the next decision of a unit, or the CPU's next access to SharedMemory. Raises
+        Deadlock where there is none."""
         self.passes += 1
         self.dma.settle(self.clock)
         waits, data = self.dma.horizon(self.clock)
@@ -265,36 +269,38 @@ class Machine:
         if self.banks and (self.cores[0].running or (transfer and transfer.core == 0)):
             every = self.chip.cpu.shared_every
             if every and self.clock % every == 0:
-                self.meet(self.banks, transfer)
+                self.pass_cpu_access(self.banks, transfer)
                 return
             cycles = min(cycles, -self.clock % every) if every else cycles
-        beside = self.cores[transfer.core] if transfer else None
-        if self.meetings and transfer and beside and beside.running and beside.running.streams:
-            self.run_beside(self.meetings, beside, beside.running, transfer, cycles)
+        running = self.cores[transfer.core].running if transfer else None
+        if self.bank_conflicts and transfer and running and running.streams:
+            self.pass_with_conflicts(self.bank_conflicts, running, transfer, cycles)
         else:
             self.advance(cycles, cycles)
 
-    def run_beside(
-        self, meetings: BankConflicts, core: _Core, running: _Running, transfer: Transfer, cycles: int
+    def pass_with_conflicts(
+        self, conflicts: BankConflicts, running: _RunningOp, transfer: ChannelTransfer, cycles: int
     ) -> None:
-        """``cycles``, of an op and of data of one core, in which the two may meet."""
-        pair = Pair(running.streams, transfer.shape, transfer.command.at.offset)
-        start = Passage(0, running.done, transfer.done, core.dma_first)
-        end = meetings.run(pair, start, Ends(cycles, running.command.cycles, transfer.shape.data))
+        """Let up to ``cycles`` pass, in which ``transfer`` and the op of its core may have bank conflicts."""
+        core = self.cores[transfer.core]
+        pair = OpAndTransfer(running.streams, transfer.shape, transfer.command.at.offset)
+        start = JointProgress(0, running.done, transfer.done, core.dma_first)
+        limits = ProgressLimits(cycles, running.command.cycles, transfer.shape.data)
+        end = conflicts.run(pair, start, limits)
         op, data = end.op - start.op, end.data - start.data
         core.dma_first = end.dma_first
-        self.count(running.waits, transfer.command.name, end.cycles - op)
-        self.count(transfer.waits, running.command.label, end.cycles - data)
+        self.count_conflicts(running.waits, transfer.command.name, end.cycles - op)
+        self.count_conflicts(transfer.waits, running.command.label, end.cycles - data)
         self.advance(end.cycles, data, {core.number: op})
         if not end.moved:
-            self.dma.begun()
+            self.dma.mark_begun()
 
-    def count(self, waits: Counter[tuple[Hold, str]], met: str, cycles: int) -> None:
+    def count_conflicts(self, waits: Counter[tuple[Hold, str]], by: str, cycles: int) -> None:
         if cycles:
-            waits["bank", met] += cycles
+            waits["bank", by] += cycles
 
-    def meet(self, banks: BankMap, transfer: Transfer | None) -> None:
-        """One cycle, in which the CPU accesses core 0's SharedMemory and not everybody may be served."""
+    def pass_cpu_access(self, banks: BankMap, transfer: ChannelTransfer | None) -> None:
+        """Let the cycle pass in which the CPU accesses core 0's SharedMemory."""
         computed: dict[int, int] = {}
         moved = 1
         for number in dict.fromkeys((0, transfer.core if transfer else 0)):
@@ -303,10 +309,10 @@ class Machine:
             moved = served if own else moved
         self.advance(1, moved, computed)
         if not moved:
-            self.dma.begun()
+            self.dma.mark_begun()
 
-    def serve(self, banks: BankMap, core: _Core, transfer: Transfer | None) -> tuple[int, int]:
-        """Cycles by which the op and the transfer of one core get on in this one."""
+    def serve(self, banks: BankMap, core: _CoreState, transfer: ChannelTransfer | None) -> tuple[int, int]:
+        """Whether (1 or 0) the op and the transfer of one core make progress in this cycle."""
         running = core.running
         cpu = self.cpu_mask(banks) if core.number == 0 else 0
         npu = self.npu_mask(banks, running)
@@ -315,14 +321,16 @@ class Machine:
         if npu and dma and npu_goes != dma_goes and banks.arbitration == "round robin":
             core.dma_first = npu_goes
         if running and not npu_goes:
-            self.count(running.waits, "CPU" if npu & cpu else transfer.command.name if transfer else "", 1)
+            by = "CPU" if npu & cpu else transfer.command.name if transfer else ""
+            self.count_conflicts(running.waits, by, 1)
         if transfer and not dma_goes:
-            self.count(transfer.waits, "CPU" if dma & cpu else running.command.label if running else "", 1)
+            by = "CPU" if dma & cpu else running.command.label if running else ""
+            self.count_conflicts(transfer.waits, by, 1)
         return int(npu_goes), int(dma_goes)
 
     def advance(self, cycles: int, moved: int, computed: Mapping[int, int] | None = None) -> None:
-        """``cycles`` pass, in which data move for ``moved`` of them and each op gets on, for as many as
-        ``computed`` says of its core."""
+        """Let ``cycles`` pass; data move in ``moved`` of them, and the op of each core makes progress in
+        ``computed[core]``, or in all where that is not given."""
         for core in self.cores:
             if core.running:
                 core.running.done += (computed or {}).get(core.number, cycles)
@@ -333,22 +341,22 @@ class Machine:
         every = self.chip.cpu.shared_every
         return 0 if not every or self.clock % every else 1 << self.clock // every % banks.count
 
-    def npu_mask(self, banks: BankMap, running: _Running | None) -> int:
+    def npu_mask(self, banks: BankMap, running: _RunningOp | None) -> int:
         mask = 0
         for stream in running.streams if running else ():
-            address = stream.at(running.done) if running else None
+            address = stream.address_in(running.done) if running else None
             if address is not None:
                 mask |= banks.mask(address, stream.width)
         return mask
 
-    def dma_mask(self, banks: BankMap, transfer: Transfer | None) -> int:
+    def dma_mask(self, banks: BankMap, transfer: ChannelTransfer | None) -> int:
         beat = transfer.shape.beat(transfer.done) if transfer else None
         if transfer is None or beat is None:
             return 0
         return banks.mask(transfer.command.at.offset + beat[0], beat[1])
 
 
-def _waits_for(core: _Core) -> str:
+def _waits_for(core: _CoreState) -> str:
     command = core.current
     wanted = f"{command.tensor!r} of core {command.core}" if isinstance(command, Acquire) else repr(command)
     return f"core {core.number} waits for {wanted}"

@@ -1,10 +1,11 @@
-"""The same machine as ``simulate.py``, one cycle at a time: slow, plain, and the oracle.
+"""Simulate commands one cycle at a time: slow and plain, the oracle of ``simulate.py``.
 
-It shares only the vocabulary with the event-driven simulator: what a transfer does (``dma.timing.shape``),
-what an op accesses (``chipmodel.machine.npu_accesses``), who goes first on a bank
-(``chipmodel.machine.banks``), and when the Psram is interrupted (``dma.timing.interruptions``). Each cycle
-the sequencer runs commands until it must wait, free channels take transfers, the engine takes a burst, and
-then every unit does one cycle of what it does. Of several cores the one with the lower number goes first.
+It shares with the event-driven simulator only what describes the hardware: the cycles of a transfer
+(``dma.timing.shape``), the accesses of an op (``chipmodel.machine.npu_accesses``), the arbitration of banks
+(``chipmodel.machine.banks``), and the interruptions of the Psram (``dma.timing.interruptions``). In each
+cycle the sequencers run commands until each must wait, free channels take transfers, the engine takes a
+burst, and then every unit does one cycle of its work. Of several cores the one with the lower number goes
+first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.banks import bank_map
-from chipmodel.machine.npu_accesses import Stream, streams
+from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -30,46 +31,49 @@ from chipmodel.model.commands import (
     resolve_path,
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
-from dma.timing.interruptions import Interruption, interruptions
-from dma.timing.shape import Shape, shape_of
+from dma.timing.interruptions import interruptions
+from dma.timing.shape import TransferShape, shape_of
 
-Held = tuple[Hold, str]
+Stall = tuple[Hold, str]
+"""Why a unit makes no progress in a cycle, and the op, transfer or CPU that is served instead."""
 
 
 @dataclass(frozen=True)
-class _Tick:
-    """One cycle of a unit: the serial number of what it does (so that two alike are told apart), and why
-    it stood still, if it did."""
+class _UnitCycle:
+    """One cycle of a unit: a serial number of its activity, an event of this cycle alone, and its stall."""
 
     serial: int
     event: Event
-    held: Held | None = None
+    stall: Stall | None = None
 
 
 @dataclass
-class _Transfer:
+class _SteppedTransfer:
     serial: int
     core: int
     command: DmaStart
-    shape: Shape
+    shape: TransferShape
     setup_left: int
     done: int = 0
-    """Cycles of its data."""
+    """Cycles of its data that have passed."""
 
 
 @dataclass
-class _Core:
-    """A sequencer with the number of its next command, and the NPU beside it."""
+class _SteppedCore:
+    """A sequencer and its NPU."""
 
     number: int
     program: list[Plain]
     counter: int = 0
+    """The index of the sequencer's current command."""
     computed: int = 0
-    """Cycles that its op got on."""
-    streams: tuple[Stream, ...] = ()
+    """Cycles in which its op made progress."""
+    streams: tuple[AccessStream, ...] = ()
     dma_turn: bool = False
+    """With round-robin arbitration, whether the DMA engine is served first at the next bank conflict."""
     latest: dict[str, DmaStart] = field(default_factory=dict[str, DmaStart])
-    ticks: list[_Tick] = field(default_factory=list[_Tick])
+    """The latest transfer of each name."""
+    cycles: list[_UnitCycle] = field(default_factory=list[_UnitCycle])
 
     @property
     def command(self) -> Plain | None:
@@ -82,13 +86,15 @@ class _Core:
 
 
 @dataclass
-class _Engine:
-    """What the DMA engine is at: a burst of ``channel`` that ends ``until`` so many cycles of its data."""
+class _SteppedEngine:
+    """The DMA engine, with the burst that is in flight."""
 
     channel: int | None = None
+    """The burst's channel; None where no burst is in flight."""
     until: int = 0
-    held: list[Held] = field(default_factory=list[Held])
-    """One for each cycle that its burst has yet to wait before it starts."""
+    """Cycles of the transfer's data at which the burst ends."""
+    stalls: list[Stall] = field(default_factory=list[Stall])
+    """One for each cycle that the burst still waits before it starts."""
     last_channel: int = -1
     free_since: int = 0
 
@@ -96,15 +102,15 @@ class _Engine:
 def step_through(
     commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str] | None = None
 ) -> Trace:
-    """The trace of ``commands`` on core 0 of ``chip``: must equal ``simulate``'s, event for event."""
+    """Simulate ``commands`` on core 0 of ``chip``; the trace must equal that of ``simulate``."""
     return step_through_cores((commands,), chip, choices)
 
 
 def step_through_cores(
     cores: Sequence[tuple[Command, ...]], chip: Chip, choices: Mapping[str, str] | None = None
 ) -> Trace:
-    """The trace of a stream of commands on each of so many cores: must equal ``simulate_cores``'s. Raises
-    Deadlock where it does."""
+    """Simulate the commands of each core; the trace must equal that of ``simulate_cores``. Raises Deadlock
+    where cores wait for one another forever."""
     path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
     return _Stepper(chip, [_unrolled(commands, path) for commands in cores]).run(path)
 
@@ -112,17 +118,17 @@ def step_through_cores(
 class _Stepper:
     def __init__(self, chip: Chip, programs: list[list[Plain]]) -> None:
         self.chip = chip
-        self.cores = [_Core(number, program) for number, program in enumerate(programs)]
+        self.cores = [_SteppedCore(number, program) for number, program in enumerate(programs)]
         self.banks = bank_map(chip.shared_memory)
         self.interruptions = list(interruptions(chip))
         self.handled = [0 for _ in self.interruptions]
         self.clock = 0
         self.serials = 0
         self.released: set[tuple[int, str]] = set()
-        self.queue: list[_Transfer] = []
-        self.channels: list[_Transfer | None] = [None] * chip.dma.channels.count
-        self.engine = _Engine()
-        self.dma: list[list[_Tick]] = [[] for _ in self.channels]
+        self.queue: list[_SteppedTransfer] = []
+        self.channels: list[_SteppedTransfer | None] = [None] * chip.dma.channels.count
+        self.engine = _SteppedEngine()
+        self.channel_cycles: list[list[_UnitCycle]] = [[] for _ in self.channels]
 
     def run(self, path: Mapping[str, str]) -> Trace:
         while True:
@@ -133,17 +139,17 @@ class _Stepper:
                 if all(core.command is None for core in self.cores):
                     break
                 if not any(core.compute for core in self.cores):
-                    raise Deadlock(f"in cycle {self.clock} nobody can go on")
+                    raise Deadlock(f"in cycle {self.clock} no core can continue")
             self.cycle()
-        for ticks in self.dma:
-            _rename_tail(ticks)
-        units = [*(core.ticks for core in self.cores), *self.dma]
-        events = [event for ticks in units for event in _joined(ticks)]
+        for cycles in self.channel_cycles:
+            _mark_finished(cycles)
+        units = [*(core.cycles for core in self.cores), *self.channel_cycles]
+        events = [event for cycles in units for event in _joined(cycles)]
         events.sort(key=lambda e: (e.start, e.unit, e.channel, e.core))
         return Trace(tuple(events), self.clock, path, len(self.channels), len(self.cores))
 
     def sequence_all(self) -> None:
-        """Run the cores' commands in turn, and again where that let another core go on."""
+        """Run the commands of all cores that take no time, until no core can continue."""
         while True:
             before = [core.counter for core in self.cores]
             for core in self.cores:
@@ -151,28 +157,29 @@ class _Stepper:
             if before == [core.counter for core in self.cores]:
                 return
 
-    def sequence(self, core: _Core) -> None:
-        """Run commands until one takes time."""
+    def sequence(self, core: _SteppedCore) -> None:
+        """Run commands of one core until one takes time."""
         while core.counter < len(core.program):
             command = core.program[core.counter]
             if isinstance(command, DmaStart):
                 shape = shape_of(self.chip, command.direction, command.bytes)
-                self.queue.append(_Transfer(self.serials, core.number, command, shape, shape.setup))
+                transfer = _SteppedTransfer(self.serials, core.number, command, shape, shape.setup)
+                self.queue.append(transfer)
                 self.serials += 1
                 core.latest[command.name] = command
             elif isinstance(command, Release):
                 self.released.add((core.number, command.tensor))
             elif isinstance(command, Compute):
                 if core.computed < command.cycles:
-                    core.streams = streams(command, self.chip.npu)
+                    core.streams = access_streams(command, self.chip.npu)
                     return
             elif self.must_wait(core, command):
                 return
             core.computed = 0
             core.counter += 1
 
-    def must_wait(self, core: _Core, command: DmaWait | Acquire) -> bool:
-        """Whether a transfer is not over, or a tensor of another core not in Psram."""
+    def must_wait(self, core: _SteppedCore, command: DmaWait | Acquire) -> bool:
+        """Whether the transfer has not ended, or the tensor of another core is not in Psram."""
         unfinished = [*self.queue, *(t for t in self.channels if t)]
         if isinstance(command, DmaWait):
             return any(t.core == core.number and t.command.name == command.name for t in unfinished)
@@ -182,7 +189,7 @@ class _Stepper:
         return any(t.command.at.part.name == command.tensor for t in stores)
 
     def admit(self) -> None:
-        """The oldest transfers go to free channels, unless they must follow one that is in flight."""
+        """Move the oldest transfers to free channels, unless they must follow one that is in flight."""
         while self.queue and None in self.channels:
             head = self.queue[0]
             if any(t and head.command.clashes(t.command, t.core == head.core) for t in self.channels):
@@ -190,7 +197,7 @@ class _Stepper:
             self.channels[self.channels.index(None)] = self.queue.pop(0)
 
     def take_burst(self) -> None:
-        """Where no burst is in flight, choose the next among the transfers that are set up."""
+        """Choose the next burst among the transfers that are set up, if none is in flight."""
         if self.engine.channel is not None:
             return
         ready = [c for c, transfer in enumerate(self.channels) if transfer and not transfer.setup_left]
@@ -204,79 +211,72 @@ class _Stepper:
         assert transfer is not None
         self.engine.channel = self.engine.last_channel = chosen
         self.engine.until = transfer.shape.burst_end(transfer.done)
-        self.engine.held = self.holds(transfer)
+        self.engine.stalls = self.interruption_stalls(transfer)
 
     def serial(self, channel: int) -> int:
         transfer = self.channels[channel]
         assert transfer is not None
         return transfer.serial
 
-    def holds(self, transfer: _Transfer) -> list[Held]:
-        """Cycles that the burst which begins now waits for interruptions of the Psram."""
-        held: list[Held] = []
+    def interruption_stalls(self, transfer: _SteppedTransfer) -> list[Stall]:
+        """One stall for each cycle that the burst which begins now waits for interruptions of the Psram."""
+        stalls: list[Stall] = []
         for index, interruption in enumerate(self.interruptions):
             number = interruption.last(self.clock)
             if number > self.handled[index]:
                 self.handled[index] = number
-                held += self.hold(interruption, number, transfer)
-        return held
-
-    def hold(self, interruption: Interruption, number: int, transfer: _Transfer) -> list[Held]:
-        direction = transfer.command.direction
-        cycles = interruption.delay(number, self.engine.free_since, self.clock, direction)
-        return [(interruption.cause, "CPU" if interruption.cause == "cpu" else "")] * cycles
+                direction = transfer.command.direction
+                cycles = interruption.delay(number, self.engine.free_since, self.clock, direction)
+                stalls += [(interruption.cause, "CPU" if interruption.cause == "cpu" else "")] * cycles
+        return stalls
 
     def cycle(self) -> None:
-        """One cycle of every unit."""
-        dma_goes, dma_met = True, ""
+        """Let one cycle pass for every unit."""
+        dma_stall: Stall | None = None
         npu_goes: list[bool] = []
         for core in self.cores:
-            goes, engine_goes, npu_met, engine_met = self.meet(core)
-            npu_goes.append(goes)
-            if not engine_goes:
-                dma_goes, dma_met = False, engine_met
-            core.ticks.append(self.npu_tick(core, None if goes else ("bank", npu_met)))
+            npu_stall, engine_stall = self.arbitrate(core)
+            npu_goes.append(npu_stall is None)
+            dma_stall = engine_stall or dma_stall
+            core.cycles.append(self.npu_cycle(core, npu_stall))
         for channel, transfer in enumerate(self.channels):
-            self.dma[channel].append(
-                self.dma_tick(channel, transfer, None if dma_goes else ("bank", dma_met))
-            )
+            self.channel_cycles[channel].append(self.channel_cycle(channel, transfer, dma_stall))
         for core, goes in zip(self.cores, npu_goes, strict=True):
             core.computed += bool(core.compute) and goes
-        self.move(dma_goes)
+        self.move(dma_stall is None)
         self.clock += 1
 
-    def meet(self, core: _Core) -> tuple[bool, bool, str, str]:
-        """Whether the NPU of ``core`` and the DMA engine at its memory get on in this cycle, and else whom
-        each met."""
+    def arbitrate(self, core: _SteppedCore) -> tuple[Stall | None, Stall | None]:
+        """The stalls on banks of one core's memory in this cycle, of its NPU and of the DMA engine."""
         if self.banks is None:
-            return True, True, "", ""
+            return None, None
         cpu, npu, dma = self.cpu_mask(core), self.npu_mask(core), self.dma_mask(core)
         arbitration = self.banks.arbitration
         dma_first = arbitration == "dma first" or (arbitration == "round robin" and core.dma_turn)
         npu_goes, dma_goes = self.banks.grants(cpu, npu, dma, dma_first)
         if npu and dma and npu_goes != dma_goes:
             core.dma_turn = npu_goes
-        npu_met = "CPU" if npu & cpu else self.moving()
-        dma_met = "CPU" if dma & cpu else core.compute.label if core.compute else ""
-        return npu_goes, dma_goes, npu_met, dma_met
+        before_npu = "CPU" if npu & cpu else self.moving()
+        before_dma = "CPU" if dma & cpu else core.compute.label if core.compute else ""
+        return None if npu_goes else ("bank", before_npu), None if dma_goes else ("bank", before_dma)
 
-    def cpu_mask(self, core: _Core) -> int:
+    def cpu_mask(self, core: _SteppedCore) -> int:
         every = self.chip.cpu.shared_every
         if core.number or not every or self.clock % every or self.banks is None:
             return 0
         return 1 << self.clock // every % self.banks.count
 
-    def npu_mask(self, core: _Core) -> int:
+    def npu_mask(self, core: _SteppedCore) -> int:
         mask = 0
         if core.compute and self.banks:
             for stream in core.streams:
-                address = stream.at(core.computed)
+                address = stream.address_in(core.computed)
                 if address is not None:
                     mask |= self.banks.mask(address, stream.width)
         return mask
 
-    def dma_mask(self, core: _Core) -> int:
-        if self.engine.channel is None or self.engine.held or self.banks is None:
+    def dma_mask(self, core: _SteppedCore) -> int:
+        if self.engine.channel is None or self.engine.stalls or self.banks is None:
             return 0
         transfer = self.channels[self.engine.channel]
         assert transfer is not None
@@ -294,9 +294,9 @@ class _Stepper:
             elif channel == self.engine.channel:
                 self.serve(channel, transfer, dma_goes)
 
-    def serve(self, channel: int, transfer: _Transfer, dma_goes: bool) -> None:
-        if self.engine.held:
-            self.engine.held.pop(0)
+    def serve(self, channel: int, transfer: _SteppedTransfer, dma_goes: bool) -> None:
+        if self.engine.stalls:
+            self.engine.stalls.pop(0)
             return
         transfer.done += dma_goes
         if transfer.done == self.engine.until:
@@ -306,10 +306,11 @@ class _Stepper:
                 self.channels[channel] = None
 
     def moving(self) -> str:
+        """The name of the transfer whose burst is in flight."""
         transfer = None if self.engine.channel is None else self.channels[self.engine.channel]
         return transfer.command.name if transfer else ""
 
-    def npu_tick(self, core: _Core, held: Held | None) -> _Tick:
+    def npu_cycle(self, core: _SteppedCore, stall: Stall | None) -> _UnitCycle:
         now, then = self.clock, self.clock + 1
         command, number = core.command, core.number
         if isinstance(command, Compute):
@@ -317,7 +318,7 @@ class _Stepper:
             event = Event(
                 "npu", now, then, "", command.label, command.op, "compute", 0, position, core=number
             )
-            return _Tick(core.counter, event, held)
+            return _UnitCycle(core.counter, event, stall)
         if isinstance(command, Acquire):
             name = f"{command.tensor} of core {command.core}"
             event = Event("npu", now, then, "core", name, command.op, "wait", core=number)
@@ -328,13 +329,15 @@ class _Stepper:
             event = Event("npu", now, then, cause, command.name, command.op, "wait", core=number)
         else:
             event = Event("npu", now, then, "finished", "", "", "wait", core=number)
-        return _Tick(core.counter, event)
+        return _UnitCycle(core.counter, event)
 
-    def dma_tick(self, channel: int, transfer: _Transfer | None, held: Held | None) -> _Tick:
+    def channel_cycle(
+        self, channel: int, transfer: _SteppedTransfer | None, stall: Stall | None
+    ) -> _UnitCycle:
         now, then = self.clock, self.clock + 1
         if transfer is None:
             cause: Cause = "order" if self.queue else "nothing issued"
-            return _Tick(-1, Event("dma", now, then, cause, "", "", "wait", channel=channel))
+            return _UnitCycle(-1, Event("dma", now, then, cause, "", "", "wait", channel=channel))
         start = transfer.command
         kind: Kind
         if start.direction == "store":
@@ -348,43 +351,44 @@ class _Stepper:
             "dma", now, then, "", start.name, start.op, kind, start.bytes, channel=channel, core=core
         )
         if transfer.setup_left:
-            return _Tick(transfer.serial, event)
+            return _UnitCycle(transfer.serial, event)
         if channel != self.engine.channel:
-            return _Tick(transfer.serial, event, ("arbitration", ""))
-        return _Tick(transfer.serial, event, self.engine.held[0] if self.engine.held else held)
+            return _UnitCycle(transfer.serial, event, ("arbitration", ""))
+        return _UnitCycle(transfer.serial, event, self.engine.stalls[0] if self.engine.stalls else stall)
 
 
-def _rename_tail(ticks: list[_Tick]) -> None:
-    """After its last transfer a channel is finished, not waiting for somebody to issue."""
-    for index in range(len(ticks) - 1, -1, -1):
-        tick = ticks[index]
-        if tick.event.cause != "nothing issued":
+def _mark_finished(cycles: list[_UnitCycle]) -> None:
+    """After its last transfer a channel is finished; it does not wait for the next one to be issued."""
+    for index in range(len(cycles) - 1, -1, -1):
+        cycle = cycles[index]
+        if cycle.event.cause != "nothing issued":
             return
-        ticks[index] = replace(tick, event=replace(tick.event, cause="finished"))
+        cycles[index] = replace(cycle, event=replace(cycle.event, cause="finished"))
 
 
-def _joined(ticks: list[_Tick]) -> list[Event]:
-    """Consecutive cycles of one activity as one event."""
+def _joined(cycles: list[_UnitCycle]) -> list[Event]:
+    """Join consecutive cycles of one activity to one event."""
     events: list[Event] = []
-    waits: list[Counter[Held]] = []
+    stalls: list[Counter[Stall]] = []
     before: tuple[int, str] | None = None
-    for tick in ticks:
-        if before == (tick.serial, tick.event.cause):
-            events[-1] = replace(events[-1], stop=tick.event.stop)
+    for cycle in cycles:
+        if before == (cycle.serial, cycle.event.cause):
+            events[-1] = replace(events[-1], stop=cycle.event.stop)
         else:
-            events.append(tick.event)
-            waits.append(Counter())
-        if tick.held:
-            waits[-1][tick.held] += 1
-        before = (tick.serial, tick.event.cause)
-    return [replace(event, waits=_waits(held)) for event, held in zip(events, waits, strict=True)]
+            events.append(cycle.event)
+            stalls.append(Counter())
+        if cycle.stall:
+            stalls[-1][cycle.stall] += 1
+        before = (cycle.serial, cycle.event.cause)
+    return [replace(event, waits=_waits(counts)) for event, counts in zip(events, stalls, strict=True)]
 
 
-def _waits(held: Counter[Held]) -> tuple[Wait, ...]:
-    return tuple(sorted(Wait(cause, by, cycles) for (cause, by), cycles in held.items()))
+def _waits(stalls: Counter[Stall]) -> tuple[Wait, ...]:
+    return tuple(sorted(Wait(cause, by, cycles) for (cause, by), cycles in stalls.items()))
 
 
 def _unrolled(commands: tuple[Command, ...], path: Mapping[str, str]) -> list[Plain]:
+    """The commands that run on ``path``, in order."""
     result: list[Plain] = []
     for command in commands:
         if isinstance(command, Branch):

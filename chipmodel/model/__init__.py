@@ -1,1 +1,1 @@
-"""The vocabulary: frozen values that every stage takes and returns, and no algorithm."""
+"""The vocabulary: programs, schedules, commands, plans, traces and results, as frozen data."""

@@ -1,8 +1,8 @@
-"""What a lower bound on the peak rests on, as data that ``certificate_check`` verifies.
+"""Proofs of lower bounds on the peak, as data that ``chipmodel.verify`` checks.
 
-Every certificate claims the same thing: no plan that satisfies the problem's constraints, its capacity
-left aside, has a peak below ``bytes``. ``bytes`` None claims that there is no plan at all, at any
-capacity. So a problem is proven infeasible where ``bytes`` is None or more than its capacity.
+Every certificate makes the same claim: no plan that satisfies the problem's constraints, apart from its
+capacity, has a peak below ``bytes``. ``bytes`` None claims that there is no plan at any capacity. So a
+problem is proven infeasible where ``bytes`` is None or more than its capacity.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from chipmodel.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class LiveSet:
-    """Buffers that are alive at one position, and so share no byte: the peak holds them all.
+    """Buffers that are alive at one position and so share no byte: the peak is at least their sum.
 
-    Where all their alignments are multiples of ``unit``, every one but the topmost takes whole units.
+    Where all their alignments are multiples of ``unit``, all but the topmost take whole units.
     """
 
     bytes: int
@@ -28,7 +28,7 @@ class LiveSet:
 
 @dataclass(frozen=True, slots=True)
 class Tallest:
-    """One buffer at the lowest offset that its pin, its memories and its alignment leave."""
+    """One buffer at the lowest offset that its pin, its memories and its alignment allow."""
 
     bytes: int | None
     buffer: str
@@ -36,9 +36,9 @@ class Tallest:
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """A live set that has to fill the gaps between its pinned buffers, or several memories.
+    """A live set that must fill the gaps between its pinned buffers, or several memories.
 
-    In each gap it can take at most the largest sum of its buffers' sizes that fits there.
+    In each gap it can use at most the largest sum of its buffers' sizes that fits there.
     """
 
     bytes: int | None
@@ -48,8 +48,8 @@ class Regions:
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """Slid down as far as they go, buffers rest on 0, on a pin, or on each other, so that the peak is a
-    sum of sizes; there is no such sum between what ``floor`` proves and ``bytes``."""
+    """Moved down as far as possible, every buffer starts at 0, at a pin, or on top of another, so the peak is
+    a sum of sizes; there is no such sum between the bound of ``floor`` and ``bytes``."""
 
     bytes: int
     floor: LiveSet | Tallest | Regions
@@ -57,8 +57,8 @@ class Reachable:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Buffers whose own constraints exclude each other: pins that collide, a chain of colocated ones
-    whose ends may not share bytes or are pinned to two offsets."""
+    """Buffers with contradictory constraints: colliding pins, or a chain of colocated buffers whose ends must
+    not share bytes or are pinned to different offsets."""
 
     buffers: tuple[str, ...]
     bytes: None = None
@@ -66,7 +66,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """A few buffers that do not fit below ``bytes`` even alone; so few that all their plans can be tried."""
+    """A few buffers that do not fit below ``bytes`` even alone; few enough to try all their plans."""
 
     bytes: int | None
     buffers: tuple[str, ...]
@@ -74,7 +74,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A solver says that it has searched everything: it rests on the solver's word."""
+    """A solver claims to have searched everything: there is no independent proof."""
 
     bytes: int | None
     solver: str
@@ -91,7 +91,7 @@ KINDS = {
 
 
 def as_record(certificate: Certificate) -> dict[str, object]:
-    """``certificate`` as JSON-able values, with its ``kind``."""
+    """``certificate`` as values for JSON, with its ``kind``."""
     record: dict[str, object] = {"kind": type(certificate).__name__, **asdict(certificate)}
     if isinstance(certificate, Reachable):
         record["floor"] = as_record(certificate.floor)
@@ -119,7 +119,7 @@ def from_record(record: Mapping[str, object]) -> Certificate:
 
 
 def rests_on(certificate: Certificate) -> str:
-    """What the certificate rests on, in a few words."""
+    """The proof in a few words."""
     match certificate:
         case LiveSet(unit=1):
             return "a live set"
@@ -140,7 +140,7 @@ def rests_on(certificate: Certificate) -> str:
 
 
 def excludes(certificate: Certificate | None, capacity: int | None) -> bool:
-    """Whether what it claims means that nothing fits in ``capacity``."""
+    """Whether the certificate proves that there is no plan within ``capacity``."""
     if certificate is None:
         return False
     if certificate.bytes is None:
@@ -149,7 +149,7 @@ def excludes(certificate: Certificate | None, capacity: int | None) -> bool:
 
 
 def _malformed(certificate: Certificate) -> str:
-    """In words, which field is not of its type; empty for none."""
+    """The first field of a wrong type, in words; empty for none."""
     for name, value in asdict(certificate).items():
         if name in ("bytes", "position", "unit", "nodes"):
             good = isinstance(value, int) and not isinstance(value, bool)

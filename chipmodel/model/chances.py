@@ -1,4 +1,4 @@
-"""How likely the arms of a branch and the numbers of iterations of a loop are."""
+"""Probabilities of the arms of branches and of the numbers of iterations of loops."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from chipmodel.model.program import If, Loop, Program
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """By the name of an ``if``, the probabilities of its arms; by the name of a ``loop``, of its iterations.
-    An ``if`` that is not named takes each arm as likely as another, a ``loop`` makes its own iterations."""
+    """Probabilities of arms by the name of the ``if``, and of numbers of iterations by that of the ``loop``.
+
+    The arms of an ``if`` that is not named are equally likely; a ``loop`` makes its own iterations.
+    """
 
     arms: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict[str, Mapping[str, Fraction]])
     iterations: Mapping[str, tuple[tuple[int, Fraction], ...]] = field(
@@ -21,7 +23,7 @@ class Chances:
 
 
 def chances_of(program: Program) -> Chances:
-    """The probabilities that ``program``, which is valid, states."""
+    """The probabilities that a valid ``program`` states."""
     arms: dict[str, Mapping[str, Fraction]] = {}
     iterations: dict[str, tuple[tuple[int, Fraction], ...]] = {}
     for node in program.nodes():
@@ -33,7 +35,7 @@ def chances_of(program: Program) -> Chances:
 
 
 def arm_chances(node: If) -> dict[str, Fraction]:
-    """Each arm's probability: arms without one share what the others leave, equally."""
+    """Each arm's probability; arms without one share equally what the others leave."""
     given = sum((arm.probability for arm in node.arms if arm.probability is not None), Fraction(0))
     open_arms = sum(arm.probability is None for arm in node.arms)
     share = (1 - given) / open_arms if open_arms else Fraction(0)

@@ -1,4 +1,4 @@
-"""The instruction stream that the chip's sequencer runs, with addresses: what a plan file holds."""
+"""The instruction stream of the chip's sequencer, with addresses, as plan files hold it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from chipmodel.model.schedule import Direction, Part, Phase
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A part at an address in SharedMemory; ``bytes`` is the size of its buffer."""
+    """A part of a tensor or weight block at an address in SharedMemory; ``bytes`` is the size of its
+    buffer."""
 
     part: Part
     offset: int
     bytes: int
     touched: Interval | None = None
-    """The bytes of the buffer that the op moves; None for all of them."""
+    """The bytes of the buffer that the op reads or writes; None for all of them."""
 
     @property
     def moved(self) -> Interval:
-        """The addresses that the op moves."""
+        """The addresses that the op reads or writes."""
         touched = Interval(0, self.bytes) if self.touched is None else self.touched
         return Interval(self.offset + touched.start, self.offset + touched.stop)
 
@@ -42,8 +43,8 @@ class DmaStart:
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
 
     def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
-        """Whether the two may not be in flight at once: they share bytes of one SharedMemory, or one
-        stores what the other moves."""
+        """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one
+        stores bytes of Psram that the other moves."""
         mine = Interval(self.at.offset, self.at.offset + self.bytes)
         if same_core and mine.overlaps(Interval(other.at.offset, other.at.offset + other.bytes)):
             return True
@@ -52,8 +53,8 @@ class DmaStart:
 
 @dataclass(frozen=True, slots=True)
 class DmaWait:
-    """Go on when the latest transfer of this name has ended, at once where it has been waited for before.
-    ``op`` is who waits: an op, or the branch or loop that lies behind."""
+    """Go on when the latest transfer of this name has ended; at once if it has been waited for before.
+    ``op`` is the op that needs it, or the branch or loop before."""
 
     name: str
     op: str
@@ -76,7 +77,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class BranchArm:
-    """One arm's commands; they may be none."""
+    """One arm's commands; possibly none."""
 
     name: str
     body: tuple[Command, ...]
@@ -84,7 +85,7 @@ class BranchArm:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Run exactly one of the arms. ``condition`` is read from SharedMemory where it lies there."""
+    """Run exactly one of the arms. ``condition`` is the deciding tensor, where it lies in SharedMemory."""
 
     name: str
     arms: tuple[BranchArm, ...]
@@ -102,8 +103,8 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """From here on other cores may have ``tensor``, as soon as no store of it by this core is left to end:
-    a flag that the DMA engine raises. ``op`` is who made it."""
+    """Let other cores have ``tensor`` once all of this core's stores of it have ended: a flag that the DMA
+    engine raises. ``op`` made it."""
 
     tensor: str
     op: str
@@ -111,7 +112,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Go on when ``core`` has released ``tensor`` and its stores of it have ended. ``op`` is who waits."""
+    """Go on when ``core`` has released ``tensor`` and its stores of it have ended. ``op`` needs it."""
 
     tensor: str
     core: int
@@ -119,16 +120,20 @@ class Acquire:
 
 
 Plain = DmaStart | DmaWait | Compute | Release | Acquire
-"""What a sequencer runs, one after another, once branches are taken and loops are unrolled."""
+"""The commands that remain when branches are decided and loops are unrolled."""
 Command = Plain | Branch | Repeat
 
 
+MAX_ITERATIONS = 1_000_000
+"""Limit of a loop's iterations in ``--path``."""
+
+
 class Deadlock(RuntimeError):
-    """Every sequencer waits for another, and no transfer is in flight: a wrong stream of commands."""
+    """Every sequencer waits for another, and no transfer is in flight: the commands are wrong."""
 
 
 def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
-    """Every command below ``commands``, branches and loops themselves included."""
+    """Every command below ``commands``, including branches and loops themselves."""
     for command in commands:
         yield command
         match command:
@@ -142,9 +147,11 @@ def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
 
 
 def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:
-    """The decision at each branch (an arm's name) and loop (its iterations): ``choices`` where they
-    speak, else the first arm and the loop's own iterations. Raises BadInput for a choice that is not
-    there to be made."""
+    """The decision at each branch (an arm's name) and loop (its iterations), by name.
+
+    Without a choice it is the first arm, or the loop's own iterations. Raises BadInput for a choice of an
+    unknown name or arm, or of iterations that are not a number.
+    """
     path: dict[str, str] = {}
     for command in walk(commands):
         match command:
@@ -174,12 +181,9 @@ def _arm(branch: Branch, choices: Mapping[str, str]) -> str:
 def _iterations(loop: Repeat, choices: Mapping[str, str]) -> str:
     chosen = choices.get(loop.name, str(loop.iterations))
     number = chosen.lstrip("0") or chosen[:1]
-    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MOST_ITERATIONS:
+    if not (number.isascii() and number.isdigit()) or len(number) > 9 or int(number) > MAX_ITERATIONS:
         raise BadInput(
             f"--path {loop.name}={chosen[:60]}: a loop takes a number of iterations",
-            hint=f"0 to {MOST_ITERATIONS:,}, as in --path {loop.name}=3",
+            hint=f"0 to {MAX_ITERATIONS:,}, as in --path {loop.name}=3",
         )
     return number
-
-
-MOST_ITERATIONS = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
-    """``[start, stop)``; empty when ``stop <= start``. Units are those of whoever holds it."""
+    """``[start, stop)``; empty when ``stop <= start``. The user of an interval says in which unit."""
 
     start: int
     stop: int
@@ -25,7 +25,7 @@ class Interval:
 
 
 def hull(intervals: Iterable[Interval]) -> Interval:
-    """The smallest interval around all the non-empty ``intervals`` (``[0, 0)`` for none)."""
+    """The smallest interval that contains all ``intervals`` (``[0, 0)`` for none but empty ones)."""
     solid = [i for i in intervals if len(i)]
     if not solid:
         return Interval(0, 0)

@@ -1,8 +1,8 @@
-"""Where branches and loops lie among the positions: intervals in intervals, all that a planner need know.
+"""The nesting of branches and loops as intervals of positions: all that a planner needs of the control flow.
 
-Positions number the leaves of a tree in linear order, arms one after another. A ``Section`` is a straight
-sequence of positions and forks; a ``Fork`` is an ``if``, of whose sections one runs, or a loop, whose one
-section runs any number of times, none included.
+Positions number the leaves of a tree in linear order, arms one after another. A ``Section`` is a sequence of
+positions and forks. A ``Fork`` is an ``if``, which runs one of its sections, or a loop, which runs its one
+section any number of times, or never.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chipmodel.model.interval import Interval, merged
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """An ``if`` with its ``arms``, or a loop (``repeats``) with its body as the one arm."""
+    """An ``if`` with its ``arms``, or a loop (``repeats``) with its body as the only arm."""
 
     name: str
     extent: Interval
@@ -25,7 +25,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Positions ``extent``; those that lie in none of the ``forks`` (in order, disjoint) run every time."""
+    """The positions ``extent``. Those outside of all ``forks`` (in order, disjoint) run every time."""
 
     extent: Interval
     forks: tuple[Fork, ...] = ()
@@ -35,7 +35,7 @@ class Section:
         object.__setattr__(self, "starts", tuple(fork.extent.start for fork in self.forks))
 
     def fork_at(self, position: int) -> int | None:
-        """The number of the fork that ``position`` lies in; None for a straight one."""
+        """The number of the fork that contains ``position``; None where none does."""
         index = bisect_right(self.starts, position) - 1
         return index if index >= 0 and position in self.forks[index].extent else None
 
@@ -83,8 +83,11 @@ def waits_after(root: Section, issue: int, due: int) -> str | None:
 
 
 def _follow(section: Section, start: int, due: int, taken: list[Interval], leaves: bool = True) -> bool:
-    """Add to ``taken`` where a transfer that is in flight at ``start`` goes on to be; whether it may still
-    be at the end of ``section``. Without ``leaves`` the fork with ``due`` in it is not left."""
+    """Follow a transfer that is in flight at ``start`` of ``section``, and add its positions to ``taken``.
+
+    Returns whether it may still be in flight at the end of ``section``. Without ``leaves`` it ends, at the
+    latest, with the fork that contains ``due``.
+    """
     if due not in section.extent or due < start:
         taken.append(Interval(start, section.extent.stop))
         return True
@@ -102,7 +105,7 @@ def _follow(section: Section, start: int, due: int, taken: list[Interval], leave
 
 
 def _around(section: Section, position: int) -> list[tuple[Section, Fork | None]]:
-    """Every section around ``position``, outermost first, each with the fork of it that leads there."""
+    """Every section that contains ``position``, outermost first, each with its fork that contains it."""
     result: list[tuple[Section, Fork | None]] = []
     while (index := section.fork_at(position)) is not None:
         fork = section.forks[index]

@@ -1,7 +1,7 @@
-"""What the paths through a program cost: the least, the most and the expected cycles, and who causes them.
+"""Costs of the paths through a program: the least, the most and the expected cycles, and their causes.
 
-Every execution of an ``if`` decides again, and so does every execution of a ``loop`` over its iterations; all
-decisions are independent of one another. What ``--path`` names is decided the same way each time.
+Every execution of an ``if`` or ``loop`` decides again, independently of all other decisions; what ``--path``
+names is decided the same way each time.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Literal
 
 Method = Literal["exact", "sampled"]
 Runs = tuple[tuple[str, int], ...]
-"""What one ``if`` or ``loop`` decided, one execution after another: an arm's name or a number of iterations,
-and how many times in a row."""
+"""Successive decisions of one ``if`` or ``loop``: an arm's name or a number of iterations, and how many times
+in a row."""
 
-COUNTED = 10**15
-"""Paths are counted up to here."""
+MAX_COUNT = 10**15
+"""Paths are counted up to this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """One path: its cycles, and by name what each ``if`` and ``loop`` that it reaches decides."""
+    """One path: its cycles, and the decisions of each ``if`` and ``loop`` that it reaches, by name."""
 
     cycles: int
     decisions: Mapping[str, Runs]
     lower_bound: int | None = None
-    """Of the worst path: cycles below which no plan brings the worst case, for none is quicker on this path.
-    None where it was not asked for, or the path does not decide the same way each time."""
+    """For the worst path, the least cycles of any plan on it, and so of any plan's worst case. None where it
+    was not requested, or where the path does not decide the same way each time."""
 
     @property
     def choices(self) -> dict[str, str] | None:
-        """The same for ``--path``; None where one of them does not decide the same way each time."""
+        """The decisions as ``--path`` takes them; None where one is not the same each time."""
         if any(len(runs) > 1 for runs in self.decisions.values()):
             return None
         return {name: runs[0][0] for name, runs in self.decisions.items()}
@@ -40,34 +40,34 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class PartCost:
-    """An arm of an ``if`` or the body of a ``loop``, over all paths. Times are cycles of the sequencer
-    between its first and its last command; what an arm left to the DMA engine counts where it is waited for.
+    """An arm of an ``if`` or the body of a ``loop``, over all paths. Times are cycles of the sequencer from
+    its first to its last command; transfers that are still in flight then count where they are waited for.
     """
 
     name: str
-    """Of the ``if`` or ``loop``."""
+    """Name of the ``if`` or ``loop``."""
     arm: str | None
     """None for a loop's body."""
     probability: Fraction
-    """That the ``if`` takes this arm when it is reached; 1 for a loop's body."""
+    """Probability that the ``if`` takes this arm when reached; 1 for a loop's body."""
     runs: Fraction
-    """How often it runs in one run of the program, on average: for a loop's body, its iterations."""
+    """Expected executions in one run of the program; for a loop's body, its iterations."""
     cycles: Fraction
-    """Spent in it in one run of the program, on average."""
+    """Expected cycles spent in it in one run of the program."""
     least: int | None
     """Cycles of its shortest execution; None where it never runs."""
     most: int | None
 
     @property
     def each(self) -> Fraction | None:
-        """Cycles of one execution, on average; None where it never runs."""
+        """Expected cycles of one execution; None where it never runs."""
         return self.cycles / self.runs if self.runs else None
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Of a sampled answer: how many paths, from which seed, and the 95 % confidence interval of the mean
-    (Student's t), in cycles."""
+    """A sampled answer's number of paths, seed, and 95 % confidence interval of the mean (Student's t), in
+    cycles."""
 
     size: int
     seed: int
@@ -77,17 +77,17 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """``best``, ``worst`` and ``expected`` are exact without a ``sample``; with one, they are the best and
-    the worst path that was seen, and the mean."""
+    """Without a ``sample``, ``best``, ``worst`` and ``expected`` are exact; with one, they are the best and
+    the worst sampled path, and the mean."""
 
     best: Extreme
     worst: Extreme
     expected: Fraction
     count: int
-    """Paths through the program, up to ``COUNTED``."""
+    """Paths through the program, up to ``MAX_COUNT``."""
     parts: tuple[PartCost, ...]
-    """In the order of the program, outer ones before inner ones; none on a chip with several cores, where
-    other cores go on meanwhile."""
+    """In program order, the outer before the inner; empty on a chip with several cores, where the other cores
+    go on at the same time."""
     sample: Sample | None = None
 
     @property

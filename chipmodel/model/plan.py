@@ -1,4 +1,4 @@
-"""Buffers, problems and plans of memory offsets."""
+"""Buffers, packing problems and plans."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Buffer:
     live: tuple[Interval, ...]
     alignment: int = 1
     pinned: int | None = None
-    """The only offset that it may have."""
+    """The offset that it must have; None for any."""
     memories: tuple[str, ...] = ()
-    """The memories of the problem that it may lie in; none named means any."""
+    """The memories of the problem that it may lie in; empty means any."""
 
     def conflicts(self, other: Buffer) -> bool:
         """Whether both are alive at some position, and so may not share a byte."""
@@ -41,24 +41,24 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Buffers to place in ``[0, capacity)`` bytes; no capacity asks only for a small peak.
+    """Buffers to place in ``[0, capacity)`` bytes; without a capacity only the peak is minimised.
 
-    Where there are ``memories``, which do not overlap, each buffer lies wholly in one of them.
+    Where there are ``memories``, which do not overlap, each buffer lies within one of them.
     """
 
     buffers: tuple[Buffer, ...]
     capacity: int | None = None
     memories: tuple[Memory, ...] = ()
     colocated: tuple[tuple[str, ...], ...] = ()
-    """Groups of buffers with one offset. They may share bytes while they are alive: aliases."""
+    """Groups of buffers with the same offset (aliases), which may share bytes while alive."""
     separated: tuple[tuple[str, str], ...] = ()
-    """Pairs that share no byte, though their lifetimes may be disjoint."""
+    """Pairs that must not share a byte, even where their lifetimes are disjoint."""
     apart: tuple[tuple[str, str], ...] = ()
-    """Pairs that may not lie in the same memory."""
+    """Pairs that must not lie in the same memory."""
 
     @property
     def plain(self) -> bool:
-        """Whether nothing but lifetimes, alignment and capacity constrains the offsets."""
+        """Whether only lifetimes, alignment and capacity constrain the offsets."""
         odd = self.memories or self.colocated or self.separated or self.apart
         return not odd and all(b.pinned is None for b in self.buffers)
 
@@ -76,7 +76,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """What a packer returns. ``lower_bound`` (bytes) holds for the peak of any plan."""
+    """A packer's result. ``lower_bound`` (bytes) holds for the peak of any plan."""
 
     plan: Plan
     status: Status
@@ -85,15 +85,15 @@ class Solved:
     seconds: float
     planner: str
     proof: str = ""
-    """What ``status`` rests on, in a few words."""
+    """The proof of ``status``, in a few words."""
     certificate: Certificate | None = None
-    """What ``lower_bound`` rests on; ``certificate_check`` verifies it."""
+    """The proof of ``lower_bound``; ``chipmodel.verify.certificate`` verifies it."""
     explanation: tuple[str, ...] = ()
-    """Where it is infeasible: names of buffers that alone do not fit."""
+    """For an infeasible problem: names of buffers that do not fit even alone."""
     nodes: int = 0
-    """Nodes of search, for exact planners."""
+    """Search nodes of an exact planner."""
     trajectory: tuple[tuple[float, int | None, int], ...] = ()
-    """Seconds, best peak and bound, whenever one of them changed."""
+    """Seconds, best peak and bound, at each change of peak or bound."""
 
     @property
     def gap(self) -> float:

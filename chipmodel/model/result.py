@@ -1,4 +1,4 @@
-"""Everything that one simulation answered: what the reports and the JSON are made of."""
+"""The results of one simulation, from which reports and JSON are made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from chipmodel.model.trace import Trace, Unit
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One round of schedule and solve: the bytes the streamer was told of, and what came out."""
+    """One round of scheduling and packing: the bytes given to the streamer, and the resulting peak and
+    bound."""
 
     budget: int
     peak: int
@@ -26,7 +27,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class CorePlan:
-    """What one of several cores runs, its memory, and its commands."""
+    """One of several cores: its part of the program, its memory plan, and its commands."""
 
     part: CorePart
     schedule: Schedule
@@ -45,8 +46,11 @@ class CorePlan:
 
 @dataclass(frozen=True, slots=True)
 class OrderTried:
-    """An order of ops that was planned: the most bytes of tensors alive at one op if nothing is spilled, and
-    whether no order has fewer; ``cycles`` and ``peak`` of its plan, None where it has none."""
+    """An order of ops and its plan.
+
+    ``live_bytes`` are the most bytes of tensors alive at one op if nothing is spilled, ``proven`` whether no
+    order has fewer; ``cycles`` and ``peak`` are those of its plan, None where it has none.
+    """
 
     name: str
     live_bytes: int
@@ -57,8 +61,8 @@ class OrderTried:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """Which order of ops was asked for (``--order``), which one runs, and all that were planned; the given
-    one is the first of them."""
+    """The requested order of ops (``--order``), the one that runs, and all that were tried, the given one
+    first."""
 
     asked: str
     runs: str
@@ -70,14 +74,14 @@ class Ordering:
 
     @property
     def run(self) -> OrderTried:
-        """The one that runs."""
+        """The order that runs."""
         return next(each for each in self.tried if each.name == self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A simulated plan. ``sync_cycles`` is the same program on the same chip with every load waited
-    for at once; ``bound`` holds for any plan on this chip and path."""
+    """A simulated plan. ``sync_cycles`` are the cycles of the same program on the same chip with every load
+    waited for at once; ``bound`` holds for any plan on this chip and path."""
 
     program: Program
     chip: Chip
@@ -91,20 +95,20 @@ class Result:
     merge: str = "conflict"
     """How the arms of branches share memory (``solvers.branches.mergers``)."""
     cores: tuple[CorePlan, ...] = ()
-    """One for each core of a chip with several. Then ``schedule`` is all of theirs, one after another, and
-    ``problem``, ``solved`` and ``attempts`` are those of the core with the highest peak."""
+    """One for each core of a chip with several. Then ``schedule`` joins those of all cores, and ``problem``,
+    ``solved`` and ``attempts`` are those of the core with the highest peak."""
     one_core_cycles: int | None = None
-    """The same program on one core of the chip; None where it does not fit there."""
+    """Cycles of the same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None
-    """What all paths cost; None without an ``if`` or ``loop``, or where nobody asked."""
+    """Costs of all paths; None without an ``if`` or ``loop``, or where they were not requested."""
     ordering: Ordering | None = None
-    """The order of ops, where it was not the one given: ``program`` has it, and ``bound`` is for it."""
+    """The order of ops, where one was requested: ``program`` has it, and ``bound`` is for it."""
     unmerged: Solved | None = None
-    """``problem`` packed with a block for every arm (``--merge none``), to show merging against; None where
-    nobody asked, and on several cores."""
+    """``problem`` packed with a block for every arm (``--merge none``), for comparison; None where it was not
+    requested, and on several cores."""
 
     def on_core(self, core: int) -> Result:
-        """What core number ``core`` did: its plan, and the events of its NPU and of its transfers."""
+        """The result of one core: its plan, and the events of its NPU and of its transfers."""
         plan = self.cores[core]
         events = tuple(e for e in self.trace.events if e.core == core)
         return replace(
@@ -121,12 +125,12 @@ class Result:
 
     @property
     def npu_cycles(self) -> int:
-        """The cycles of the run, of all cores together."""
+        """The cycles of the run, summed over cores."""
         return self.trace.cycles * self.trace.cores
 
     @property
     def lower_bound_cycles(self) -> int:
-        """Cycles that no plan beats."""
+        """The least cycles of any plan."""
         return self.bound.cycles
 
     @property
@@ -135,7 +139,7 @@ class Result:
 
     @property
     def psram_bytes(self) -> int:
-        """The end of the highest weights or tensor in Psram."""
+        """The end of the highest block in Psram."""
         return max((transfer.home.stop for transfer in self.schedule.transfers), default=0)
 
     @property

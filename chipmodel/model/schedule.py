@@ -1,10 +1,9 @@
-"""What runs in which order, and when each transfer is issued.
+"""The order of steps, and where each transfer is issued.
 
-A schedule is the program with its ops cut into *steps*. Steps are numbered in linear order, arms
-one after another: a step's number is its *position*. At a position the order of events is fixed:
-wait for the loads that are due, issue the loads that are due later, compute, issue stores, wait for
-the stores that are due. So a transfer is described by two positions alone, and packing needs no
-clock.
+A schedule is the program with its ops cut into *steps*. Steps are numbered in linear order, arms one after
+another: a step's number is its *position*. The order of events at a position is fixed: wait for the loads
+that are due, issue the loads that are due later, compute, issue stores, wait for the stores that are due.
+So two positions describe a transfer, and packing needs no clock.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A part, and the buffer in SharedMemory that holds it."""
+    """A part of a tensor or weight block, and the buffer in SharedMemory that holds it."""
 
     part: Part
     buffer: str
     touched: Interval | None = None
     """The bytes of the part's tensor that a step moves; None for all of them."""
     at: int = 0
-    """Where in the buffer the part's tensor begins: the output of a concat holds its inputs."""
+    """Offset of the part's tensor in the buffer: the output of a concat holds its inputs."""
     bytes: int | None = None
-    """Size of the part's tensor; None where it has the buffer to itself."""
+    """Size of the part's tensor; None for that of the whole buffer."""
 
 
 PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
@@ -50,8 +49,8 @@ PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stretch of a step's cycles by what moves on the NPU's ports: nothing, its inputs, its weights,
-    its outputs, or (``stream``) all of them side by side."""
+    """Consecutive cycles of a step, by what moves on the NPU's ports: nothing (``configure``), its inputs,
+    its weights, its outputs, or all of them at once (``stream``)."""
 
     kind: PhaseKind
     cycles: int
@@ -69,14 +68,14 @@ class Step:
     reads: tuple[Operand, ...]
     writes: tuple[Operand, ...]
     label: str
-    """What people read: the op's name, and which part of it."""
+    """For display: the op's name, and which part of it."""
     phases: tuple[Phase, ...] = ()
-    """What the ``cycles`` are spent on, in order; empty where all operands move throughout."""
+    """The ``cycles`` by cause, in order; empty where all operands move throughout."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepArm:
-    """The steps of one arm, in order; they may be none."""
+    """The steps of one arm, in order; possibly none."""
 
     name: str
     body: tuple[StepNode, ...]
@@ -84,8 +83,8 @@ class StepArm:
 
 @dataclass(frozen=True, slots=True)
 class StepIf:
-    """The arms' steps. ``condition`` is the tensor that decides, where it is in SharedMemory; a tensor
-    in Psram or a decision from outside is None."""
+    """The arms' steps. ``condition`` is the tensor that decides, where it lies in SharedMemory; None for a
+    tensor in Psram and for a decision from outside."""
 
     name: str
     arms: tuple[StepArm, ...]
@@ -111,9 +110,9 @@ class Transfer:
     A load is issued at position ``issue`` and has arrived before the compute of ``due``. A store is
     issued after the compute of ``issue`` and its buffer is free after the wait of ``due``.
 
-    Where ``due`` lies in a branch or loop that ``issue`` does not lie in, or in the next iteration, some
-    paths never come to ``due``; all paths then wait behind that branch or loop (``nesting.waits_after``). To
-    wait once more for what has ended takes no time.
+    Where ``due`` lies in a branch or loop that does not contain ``issue``, or in the next iteration, some
+    paths never come to ``due``; all paths then wait after that branch or loop (``nesting.waits_after``).
+    Waiting again for a transfer that has ended takes no time.
     """
 
     name: str
@@ -128,8 +127,8 @@ class Transfer:
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
     again: tuple[int, ...] = ()
-    """Further positions that issue a load: at the ends of other arms, or of an iteration for the next one. On
-    no path is it issued twice before it is waited for."""
+    """Further positions that issue a load: at the ends of other arms, or at the end of an iteration for the
+    next one. No path issues it twice without waiting for it in between."""
 
     @property
     def issues(self) -> tuple[int, ...]:
@@ -139,7 +138,8 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class BufferSpec:
-    """A buffer to be: its size, and the positions that it is kept for beside those that touch it."""
+    """A buffer: its size, and the positions ``held`` at which it is kept in addition to those that touch
+    it."""
 
     name: str
     bytes: int
@@ -149,9 +149,8 @@ class BufferSpec:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Weights that cannot be there in time: how many core cycles after the step at ``position`` could go on
-    without waiting for them they arrive, a streamer's allowance for jitter included. Once for each run of
-    the step."""
+    """Weights that arrive too late: the core cycles for which the step at ``position`` waits for them alone
+    in each run, with the streamer's allowance for jitter."""
 
     op: str
     position: int
@@ -160,18 +159,18 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """``transfers`` are in the order of issue among those of one position and direction."""
+    """``transfers`` of the same position and direction are in the order of issue."""
 
     body: tuple[StepNode, ...]
     transfers: tuple[Transfer, ...]
     buffers: Mapping[str, BufferSpec]
     streamer: str
     striped: tuple[str, ...] = ()
-    """Ops that run in row stripes because their operands do not fit together."""
+    """Ops that run in stripes of rows because their operands do not fit at once."""
     spilled: tuple[str, ...] = ()
     """Tensors that leave SharedMemory between two uses and come back."""
     late: tuple[Late, ...] = ()
-    """Where a streamer that plans by time says that it is too late, in linear order."""
+    """Late weights as predicted by a streamer that plans by time, in linear order."""
 
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""The control flow above the positions of a tree, a program's or a schedule's."""
+"""Derive the control flow around every position of a program's or a schedule's tree."""
 
 from __future__ import annotations
 
@@ -13,50 +13,55 @@ from chipmodel.model.schedule import StepIf, StepLoop, StepNode
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The control flow above the positions of a tree. ``stretch[p]`` numbers the straight-line
-    stretch (a Region of S2) that position ``p`` lies in; ``top`` tells which are in no scope."""
+    """The control flow around the positions of a tree.
+
+    ``region[p]`` numbers the straight-line run (a Region of Wang et al. 2025) that contains position
+    ``p``; ``top[p]`` is whether ``p`` is in no branch or loop.
+    """
 
     loops: tuple[Interval, ...]
-    """Innermost first."""
-    stretch: tuple[int, ...]
+    """The extents of all loops, an inner one before the outer."""
+    region: tuple[int, ...]
     top: tuple[bool, ...]
     section: Section
 
 
 @dataclass
-class _Walk:
+class _PositionTable:
     loops: list[Interval] = field(default_factory=list[Interval])
-    stretch: list[int] = field(default_factory=list[int])
+    region: list[int] = field(default_factory=list[int])
     top: list[bool] = field(default_factory=list[bool])
-    stretches: int = 0
+    regions: int = 0
 
 
 def scopes(
     body: Iterable[Node] | Iterable[StepNode], leaves: Callable[[object], int] = lambda _: 1
 ) -> Scopes:
-    """The control flow of a program's or a schedule's body; a leaf has ``leaves(leaf)`` positions."""
-    walk = _Walk()
-    section = _walk(body, leaves, walk, True)
-    return Scopes(tuple(walk.loops), tuple(walk.stretch), tuple(walk.top), section)
+    """The control flow of a program's or a schedule's body; an op or step has ``leaves(leaf)`` positions."""
+    table = _PositionTable()
+    section = _section(body, leaves, table, True)
+    return Scopes(tuple(table.loops), tuple(table.region), tuple(table.top), section)
 
 
-def _walk(body: Iterable[object], leaves: Callable[[object], int], walk: _Walk, top: bool) -> Section:
-    walk.stretches += 1
-    begin = len(walk.stretch)
+def _section(
+    body: Iterable[object], leaves: Callable[[object], int], table: _PositionTable, top: bool
+) -> Section:
+    table.regions += 1
+    begin = len(table.region)
     forks: list[Fork] = []
     for node in body:
-        start = len(walk.stretch)
+        start = len(table.region)
         if isinstance(node, If | StepIf):
-            arms = tuple(_walk(arm.body, leaves, walk, False) for arm in node.arms)
-            forks.append(Fork(node.name, Interval(start, len(walk.stretch)), arms))
-            walk.stretches += 1
+            arms = tuple(_section(arm.body, leaves, table, False) for arm in node.arms)
+            forks.append(Fork(node.name, Interval(start, len(table.region)), arms))
+            table.regions += 1
         elif isinstance(node, Loop | StepLoop):
-            inside = _walk(node.body, leaves, walk, False)
-            walk.loops.append(inside.extent)
+            inside = _section(node.body, leaves, table, False)
+            table.loops.append(inside.extent)
             forks.append(Fork(node.name, inside.extent, (inside,), True))
-            walk.stretches += 1
+            table.regions += 1
         else:
             count = leaves(node)
-            walk.stretch += [walk.stretches] * count
-            walk.top += [top] * count
-    return Section(Interval(begin, len(walk.stretch)), tuple(forks))
+            table.region += [table.regions] * count
+            table.top += [top] * count
+    return Section(Interval(begin, len(table.region)), tuple(forks))

@@ -1,4 +1,4 @@
-"""A study's vocabulary: a point, which is one question, and a row, which is its answer."""
+"""Data of studies: a point to plan and simulate, and the row with its results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ within the capacity, proven or not; ``unknown`` within the limits; ``failed`` wi
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One workload on one chip with one choice of planners; everything that decides the answer but the code.
+    """One workload on one chip with one choice of planners: everything but the code that determines a row.
 
     ``chip``, ``merge`` and ``streamer`` are empty where the workload is a packing (a CSV of buffers).
     ``overrides`` are the study's ``set:``, sorted by field, as ``--set`` takes them.
@@ -26,13 +26,13 @@ class Point:
     seed: int
     overrides: tuple[tuple[str, str], ...] = ()
     time_limit: float | None = None
-    """Seconds, for each planner that searches."""
+    """Seconds for each planner that searches."""
     node_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Improved:
-    """One step of a planner that searches: bytes of the best plan so far and of the bound, at ``seconds``."""
+    """An improvement during a search: the best peak so far and the bound, in bytes, at ``seconds``."""
 
     seconds: float
     peak_bytes: int | None
@@ -41,41 +41,41 @@ class Improved:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A point's answer. Bytes and cycles are None where there is no plan, cycles for packings as well."""
+    """The results of a point. Bytes and cycles are None where there is no plan, cycles also for packings."""
 
     point: Point
     key: str
-    """The content hash that it is stored by."""
+    """The content hash under which it is stored."""
     status: Status
     seconds: float
-    """Of planning and simulating, wall clock."""
+    """Wall-clock time of planning and simulating."""
     peak_bytes: int | None = None
     peak_lower_bound_bytes: int | None = None
     capacity_bytes: int | None = None
-    """SharedMemory of the chip, or what the packing has."""
+    """SharedMemory of the chip, or the capacity of the packing."""
     total_cycles: int | None = None
     lower_bound_cycles: int | None = None
     sync_cycles: int | None = None
-    """Of the same program with every load waited for; None where that was not simulated."""
+    """Cycles of the same program with every load waited for at once; None where that was not simulated."""
     npu_busy_cycles: int | None = None
     dma_busy_cycles: int | None = None
     milliseconds: float | None = None
-    """``total_cycles`` in the chip's clock."""
+    """``total_cycles`` at the chip's clock."""
     trajectory: tuple[Improved, ...] = field(default=())
     problem: str = ""
-    """A digest of the packing problem, capacity aside: a bound that one row proved holds for all that have
-    it. Empty where there is none, and on several cores, which have a problem each."""
+    """A digest of the packing problem without its capacity: a bound that one row proves holds for all rows
+    with the same digest. Empty where there is no problem, and on several cores, which have one each."""
     error: str = ""
-    """What, where, the value and how to fix it; of a ``failed`` point, and where no schedule fits."""
+    """The error message of a ``failed`` point, or of one for which no schedule fits."""
 
     @property
     def peak_gap(self) -> float | None:
-        """Share of its bound that the peak is above it."""
+        """How far the peak is above its bound, as a share of the bound."""
         return _gap(self.peak_bytes, self.peak_lower_bound_bytes)
 
     @property
     def cycle_gap(self) -> float | None:
-        """Share of their bound that the cycles are above it."""
+        """How far the cycles are above their bound, as a share of the bound."""
         return _gap(self.total_cycles, self.lower_bound_cycles)
 
     @property

@@ -1,4 +1,4 @@
-"""What a lower bound on the time says; ``chipmodel.bounds.time_bound`` finds it."""
+"""A lower bound on the cycles of a run; ``chipmodel.bounds.time_bound`` computes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Unit = Literal["npu", "dma"]
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Ops from ``first`` to ``last``, in order of execution, take ``cycles`` at least, of one unit."""
+    """Ops from ``first`` to ``last``, in order of execution, take at least ``cycles`` of one unit."""
 
     unit: Unit
     first: str
@@ -20,7 +20,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class TimeBound:
-    """``cycles`` that no plan beats, and the stretches of ops that add up to it."""
+    """The least ``cycles`` of any plan, and the runs of ops that add up to them."""
 
     cycles: int
     bindings: tuple[Binding, ...] = ()

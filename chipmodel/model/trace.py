@@ -1,4 +1,4 @@
-"""What happened when: events of each unit, in cycles, and the sums that must add up."""
+"""A run's events by unit, in cycles, and their sums."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal
 
 Unit = Literal["npu", "dma"]
 Cause = Literal["", "weights", "input", "output", "core", "nothing issued", "order", "finished"]
-"""Why a unit did nothing: it waited for a weight block, for a tensor to be loaded, for a store to end, for
-another core to make a tensor, for somebody to issue a transfer, for a transfer of the same bytes to end
-first, or all of its work was done. Empty for a unit at work."""
+"""Why a unit did nothing: it waited for a weight block, for the load of a tensor, for the end of a store, for
+another core's tensor, for a transfer to be issued, for an earlier transfer of the same bytes, or all of its
+work was done. Empty for a unit at work."""
 
 Hold = Literal["bank", "arbitration", "refresh", "cpu"]
-"""Why a unit at work stood still for a cycle: another access was served by the bank of SharedMemory, the
+"""Why a unit at work stalled for a cycle: the bank of SharedMemory served another access (bank conflict), the
 DMA engine served another transfer, the Psram refreshed itself, or it served the CPU."""
 
 Kind = Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
@@ -22,7 +22,7 @@ Kind = Literal["compute", "load weights", "load tensor", "store tensor", "wait"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Wait:
-    """Cycles for which a unit at work stood still, and the op, transfer or ``CPU`` that it met."""
+    """Cycles for which a unit at work stalled, and the op, transfer or ``CPU`` that it stalled for."""
 
     cause: Hold
     by: str
@@ -46,11 +46,11 @@ class Event:
     position: int = -1
     """The step computed, or waited for."""
     channel: int = 0
-    """Which channel of the DMA engine."""
+    """The channel of the DMA engine."""
     waits: tuple[Wait, ...] = ()
-    """Where a unit at work stood still, in the order of (cause, by)."""
+    """Stalls of a unit at work, in the order of (cause, by)."""
     core: int = 0
-    """Whose NPU it is, or whose SharedMemory the DMA engine moves bytes of."""
+    """The core of the NPU, or of the SharedMemory that the DMA engine accesses."""
 
     @property
     def cycles(self) -> int:
@@ -58,7 +58,7 @@ class Event:
 
     @property
     def worked(self) -> int:
-        """Cycles in which the unit got on."""
+        """Cycles in which the unit made progress."""
         return 0 if self.cause else self.cycles - sum(wait.cycles for wait in self.waits)
 
 
@@ -72,11 +72,11 @@ class Trace:
     path: Mapping[str, str]
     """The decision taken at each ``if`` (an arm's name) and ``loop`` (its iterations)."""
     channels: int = 1
-    """Of the DMA engine."""
+    """Channels of the DMA engine."""
     cores: int = 1
 
     def of(self, unit: Unit, channel: int | None = None, core: int | None = None) -> tuple[Event, ...]:
-        """The events of a unit, of all channels and all cores if none is named."""
+        """The events of a unit: of one channel and core, or of all where none is given."""
         return tuple(
             e
             for e in self.events
@@ -84,11 +84,11 @@ class Trace:
         )
 
     def busy(self, unit: Unit, core: int | None = None) -> int:
-        """Cycles in which ``unit`` worked, those of all channels and, if none is named, cores together."""
+        """Cycles in which ``unit`` made progress, summed over channels and, where none is given, cores."""
         return sum(e.worked for e in self.events if e.unit == unit and core in (None, e.core))
 
     def stalls(self, unit: Unit, core: int | None = None) -> Counter[str]:
-        """Cycles that ``unit`` waited, by cause; those of all cores together if none is named."""
+        """Cycles for which ``unit`` waited or stalled, by cause; summed over cores where none is given."""
         totals: Counter[str] = Counter()
         for event in self.events:
             if event.unit != unit or core not in (None, event.core):
@@ -101,7 +101,8 @@ class Trace:
         return totals
 
     def held(self, unit: Unit) -> Counter[tuple[str, str, str]]:
-        """Cycles that ``unit`` stood still at work: by its op or transfer, the cause, and whom it met."""
+        """Cycles for which ``unit`` stalled at work, by its op or transfer, the cause, and what it stalled
+        for."""
         totals: Counter[tuple[str, str, str]] = Counter()
         for event in self.events:
             if event.unit == unit:
@@ -110,7 +111,7 @@ class Trace:
         return totals
 
     def unaccounted(self) -> tuple[str, ...]:
-        """Every unit and cycle range that no event or more than one covers; empty when all is well."""
+        """Every unit and cycle range that no event or several cover, in words; empty for a correct trace."""
         faults: list[str] = []
         units: list[tuple[Unit, int, int | None]] = [
             *(("npu", 0, core) for core in range(self.cores)),

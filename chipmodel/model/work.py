@@ -1,10 +1,9 @@
-"""What one op computes, in the numbers that a cycle model needs, and how it can be cut.
+"""The work of one op in the numbers that a cycle model needs, and how it can be cut.
 
 Every kind of work can be cut into *parts*: a range of output rows by a range of output channels.
-``needs`` says which share of an operand a part reads, halo rows included, so that an op that is
-larger than SharedMemory can be run in stripes. A row is the outermost cut unit of the kind: an
-output row of an image for convolution and pooling, a row of the left matrix for matmul, a time
-step for recurrent work.
+``needs`` is the share of an operand that a part reads, halo rows included, so that an op that is larger than
+SharedMemory can run in stripes. A row is the outermost unit of the kind: an output row of an image for
+convolution and pooling, a row of the left matrix for matmul, a time step for recurrent work.
 """
 
 from __future__ import annotations
@@ -67,7 +66,8 @@ class Window:
     transposed: bool = False
 
     def input_rows(self, out_rows: Interval) -> Interval:
-        """Input rows that the output rows ``out_rows`` of one image read: halo in, padding out."""
+        """Input rows that the output rows ``out_rows`` of one image read, with the halo but without
+        padding."""
         reach = self.dilation_h * (self.kernel_h - 1)
         if self.transposed:
             # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
@@ -80,7 +80,7 @@ class Window:
         return Interval(start, min(max(last + 1, start + 1), self.in_h))
 
     def image_rows(self, rows: Interval) -> Interval:
-        """The same over a batch whose images lie one after another: a contiguous run of rows."""
+        """As ``input_rows``, over a batch whose images lie one after another: a contiguous range of rows."""
         first, first_row = divmod(rows.start, self.out_h)
         last, last_row = divmod(rows.stop - 1, self.out_h)
         start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start
@@ -90,7 +90,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Conv:
-    """Convolution, grouped, depthwise (``groups == in_c``) and transposed included."""
+    """A convolution: plain, grouped, depthwise (``groups == in_c``) or transposed."""
 
     window: Window
     in_c: int
@@ -122,7 +122,7 @@ class Conv:
         return output_share(self, rows, channels)
 
     def part(self, rows: int, channels: int) -> Conv:
-        """The work of ``rows`` output rows by ``channels`` output channels, for its cost alone."""
+        """The work of ``rows`` output rows by ``channels`` output channels, for its cost only."""
         groups = self.groups
         in_c = self.in_c
         if self.depthwise:
@@ -175,14 +175,15 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Matmul:
-    """``batch`` products of (rows x inner) by (inner x cols); weights or a second activation right."""
+    """``batch`` products of (rows x inner) by (inner x cols); the right matrix is weights or an
+    activation."""
 
     rows_: int
     inner: int
     cols: int
     batch: int = 1
     shared_right: bool = True
-    """Whether all of the batch use one right matrix (always so for weights)."""
+    """Whether the whole batch uses one right matrix (always so for weights)."""
 
     @property
     def macs(self) -> int:
@@ -254,7 +255,7 @@ class Recurrent:
 class Vector:
     """Element-wise, normalising, reducing and data-moving work: its bytes through the NPU's ports.
 
-    ``broadcast`` lists operands that every part reads whole (a per-channel scale, say).
+    ``broadcast`` lists operands that every part reads completely, such as a scale per channel.
     """
 
     elements: int

@@ -1,8 +1,8 @@
 """NPU cycles of an op or a part of one, by the chip's NPU model.
 
-``luna`` is LUNA's own mechanism (``npu_luna``). ``array`` pads MAC work to the array's shape and divides
-it by the MACs per cycle; work without MACs is its bytes through the NPU's ports on SharedMemory, or a
-window's elements through the array.
+``luna`` follows the vendor's profiler (``chipmodel.npu.luna``). ``array`` pads MAC work to the array's shape
+and divides it by the MACs per cycle; work without MACs takes its bytes through the NPU's ports on
+SharedMemory, or a window's elements through the array.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
 from chipmodel.npu.luna import least_matmul, op_cost
-from chipmodel.npu.luna_convolution import Parts, least_beside
+from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
@@ -32,7 +32,7 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
 
 
 def op_phases(npu: Npu, op: Op, rows: int, channels: int) -> tuple[Phase, ...]:
-    """What ``op_cycles`` are spent on, where the model knows: all passes of an op taken together."""
+    """``op_cycles`` by cause, all passes together; empty where the model does not know."""
     if op.cycles is not None or not npu.luna:
         return ()
     whole = rows == op.work.rows and channels == op.work.channels
@@ -54,7 +54,7 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int) -> tuple[Phase, ...]:
 
 
 def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase, ...]:
-    """Phases that end on whole cycles, the last one where ``op_cycles`` does."""
+    """Phases that end on whole cycles, so that their sum equals ``op_cycles``."""
     phases: list[Phase] = []
     exact, clock = Fraction(0), 0
     for kind, cycles in parts:
@@ -66,23 +66,23 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
 
 
 def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1) -> int:
-    """Cycles of ``work`` in at least so many stripes of rows and slices of channels, however it is cut: LUNA
-    charges for each piece of an input that its buffer cannot hold, so parts of an op may cost less than the
-    whole."""
+    """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
+    however it is cut. Parts may cost less than the whole op, because LUNA charges for each piece of an input
+    that exceeds its buffer."""
     if not npu.luna:
         more = _part_padding(npu, work, stripes, slices)
         return max(1, ceil(_array_cycles(npu, work, op.dtype) * more))
-    roomy = replace(npu.luna, input_buffer=1 << 60)
+    unlimited = replace(npu.luna, input_buffer=1 << 60)
     bits = DTYPE_BITS[op.dtype]
-    cost = op_cost(roomy, op.kind, work, bits)
+    cost = op_cost(unlimited, op.kind, work, bits)
     parts = stripes * slices - 1
     match op.work:
         case Conv() | Pool() if isinstance(work, Conv | Pool):
             depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
             groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
-            more = least_beside(npu.luna, work, bits, Parts(stripes, slices, groups, depthwise))
+            more = least_part_cost(npu.luna, work, bits, PartCounts(stripes, slices, groups, depthwise))
             if groups == 1:
-                more += _lanes_alone(roomy, op.kind, work, bits, slices)
+                more += _slice_padding(unlimited, op.kind, work, bits, slices)
             # Of several images the last input rows may never be read.
             return int(cost.cycles + more if op.work.batch == 1 else cost.cycles - cost.input_load)
         case Matmul() if op.work.batch == 1 and isinstance(work, Matmul):
@@ -93,8 +93,8 @@ def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1)
             return int(cost.cycles)
 
 
-def _lanes_alone(luna: LunaNpu, kind: str, work: Conv | Pool, bits: int, slices: int) -> Fraction:
-    """What computing and weights take longer at least because each slice fills its last group of lanes."""
+def _slice_padding(luna: LunaNpu, kind: str, work: Conv | Pool, bits: int, slices: int) -> Fraction:
+    """The least that computing and weights take longer because the channels of each slice are padded."""
     whole = op_cost(luna, kind, work, bits)
     channels = max(work.channels, slices * luna.out_lanes)
     padded = op_cost(luna, kind, work.part(work.rows, channels), bits)
@@ -114,8 +114,8 @@ def _array_cycles(npu: Npu, work: Work, dtype: str) -> Fraction:
 
 
 def _part_padding(npu: Npu, work: Work, stripes: int, slices: int) -> Fraction:
-    """The least by which padding every part to the array, and not only the whole, multiplies ``padded_macs``:
-    of an axis in n parts each takes a full array."""
+    """The least factor on ``padded_macs`` when every part is padded to the array, not only the whole: of an
+    axis in n parts each takes at least one full array."""
     _, out_lanes, columns = npu.array
     match work:
         case Conv() if work.groups == 1 or work.depthwise:
@@ -133,7 +133,8 @@ def _parts(size: int, lanes: int, parts: int) -> Fraction:
 
 
 def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:
-    """Types of up to 8, 16 and more bits each run at one rate; float types at their width's."""
+    """MACs per cycle for ``dtype``: one rate up to 8, 16 and 32 bits; float types as integers of their
+    width."""
     bits = DTYPE_BITS[dtype]
     return npu.macs_per_cycle[8 if bits <= 8 else 16 if bits <= 16 else 32]
 
@@ -143,7 +144,7 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
     in_lanes, out_lanes, columns = npu.array
     match work:
         case Conv() if work.depthwise:
-            # One input channel feeds each output channel, so the other input lanes stand idle.
+            # One input channel feeds each output channel, so the other input lanes are idle.
             return work.batch * in_lanes * _pad(work.out_c, out_lanes) * _positions(work.window, columns)
         case Conv():
             in_c = _pad(work.in_c // work.groups, in_lanes)
@@ -152,7 +153,7 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
         case Pool():
             return work.batch * in_lanes * _pad(work.channels, out_lanes) * _positions(work.window, columns)
         case Matmul():
-            # hardware.md: rows, inner and columns of a matmul are padded to 2, 8 and 4 on LUNA.
+            # As the vendor's profiler does: LUNA pads rows, inner and columns to 2, 8 and 4.
             inner = _pad(work.inner, in_lanes)
             return work.batch * _pad(work.rows_, out_lanes) * inner * _pad(work.cols, columns)
         case Recurrent():
@@ -164,7 +165,7 @@ def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
 def _positions(window: Window, columns: int) -> int:
     """Kernel taps over all output positions, columns padded to the array's.
 
-    A 1-D window is one column wide; its length is laid along the array's columns instead.
+    A 1-D window is one column wide; its length is mapped to the array's columns instead.
     """
     high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
     if window.in_w == 1 and window.kernel_w == 1:

@@ -1,8 +1,9 @@
-"""Exact cycles of LUNA's NPU, as the vendor's profiler gives them for ARCS, from shapes alone.
+"""Cycles of ops on LUNA's NPU, computed from shapes as the vendor's profiler for ARCS does.
 
-All operands lie in SharedMemory. Nothing is rounded: the ports move 8 bytes in and 16 bytes out a cycle,
-so that a cost is a multiple of 1/16, and the profiler itself prints quarters. ``..._cost`` says what
-the cycles are spent on, ``..._cycles`` is its sum. hardware.md, section "NPU cycles", is the source.
+All operands lie in SharedMemory. Nothing is rounded: the ports move 8 bytes in and 16 bytes out a cycle, so
+a cost is a multiple of 1/16, and the profiler itself prints quarters. ``..._cost`` splits the cycles by
+cause, ``..._cycles`` is their sum. Source: LISTENAI/thinker, commit 562ddc70 (tests/data/hardware,
+luna_*.csv).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def conv_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
 
 
 def depthwise_cycles(parameters: LunaNpu, work: Conv, bits: int = 8) -> Fraction:
-    """Cycles of a depthwise convolution; for one channel alone, which ``conv_cycles`` takes as plain."""
+    """Cycles of a depthwise convolution, also of one channel, which ``conv_cycles`` counts as a plain one."""
     return depthwise_cost(parameters, work, bits).cycles
 
 
@@ -66,9 +67,9 @@ def softmax_cycles(parameters: LunaNpu, elements: int, rows: int = 1) -> Fractio
 
 
 def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
-    """Left, then right, then computing over storing, all padded to the array.
+    """A matrix product: load left, load right, then the longer of computing and storing, all padded.
 
-    Results are as wide as the operands. Each product of a batch is an op of its own.
+    Results are as wide as the operands. Each product of a batch is charged as an op of its own.
     """
     width = parameters.width(bits)
     rows, inner, cols = pad(work.rows_, width.rows), pad(work.inner, width.inner), pad(work.cols, width.cols)
@@ -85,8 +86,12 @@ def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
 
 
 def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, slices: int) -> Fraction:
-    """Cycles of one product (no batch) in at least so many stripes of rows and slices of columns, all padded:
-    a part loads its rows of the left and its columns of the right, so all parts load each several times."""
+    """The least cycles of one product (no batch) cut into at least ``stripes`` of rows and ``slices`` of
+    columns.
+
+    Each part is padded and loads its rows of the left and its columns of the right matrix, so all parts
+    together load both several times.
+    """
     width = parameters.width(bits)
     rows = max(pad(work.rows_, width.rows), stripes * width.rows)
     cols = max(pad(work.cols, width.cols), slices * width.cols)
@@ -99,10 +104,9 @@ def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, sli
 
 
 def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> NpuCost:
-    """An element-wise op on ``elements`` elements: the operands come in at the kind's own pace.
+    """An element-wise op on ``elements`` elements; each operand is read at the rate of its ``kind``.
 
-    That pace is of each operand: both of an addition's come at 8 bytes a cycle. BadInput where
-    ``kind`` is not one of ``parameters.vector_kinds``.
+    Raises BadInput where ``kind`` is not one of ``parameters.vector_kinds``.
     """
     vector = parameters.vector_kind(kind)
     total = elements * parameters.width(bits).bytes
@@ -116,15 +120,15 @@ def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) ->
 
 
 def softmax_cost(parameters: LunaNpu, elements: int, rows: int = 1) -> NpuCost:
-    """``rows`` softmaxes over ``elements`` each, in stretches; the tables have single ones.
+    """``rows`` softmaxes over ``elements`` each, in blocks; the vendor's tables have single rows only.
 
-    A stretch has a setup of its own, which is why a long softmax costs more than 5 an element.
+    Each block has a setup of its own, so a long softmax costs more than 5 cycles an element.
     """
-    stretches = ceil_div(elements, parameters.softmax_stretch)
+    blocks = ceil_div(elements, parameters.softmax_block)
     return NpuCost(
         configuration=Fraction(parameters.softmax_configuration),
         compute=Fraction(
-            rows * (stretches * parameters.softmax_stretch_setup + elements * parameters.softmax_element)
+            rows * (blocks * parameters.softmax_block_setup + elements * parameters.softmax_element)
         ),
     )
 
@@ -153,10 +157,10 @@ MOVING = (
 
 @lru_cache(maxsize=8192)
 def op_cost(parameters: LunaNpu, kind: str, work: Work, bits: int) -> NpuCost:
-    """The cost of any op of ``kind`` on operands of ``bits``.
+    """The cost of an op of any ``kind`` on operands of ``bits``.
 
-    Kinds that the vendor's tables do not have are charged as their nearest relative: curves as
-    sigmoid, gates as relu; all other work without MACs as mul of its longer side (assumed).
+    Kinds that the vendor's tables lack are charged as a similar one (assumed): curves as sigmoid, gates as
+    relu, all other work without MACs as a mul of the larger of its input and output.
     """
     match work:
         case Conv() if kind == "depthwise_conv":

@@ -1,10 +1,10 @@
-"""How long LUNA's array works on one group of output channels of a convolution or pooling.
+"""Cycles that LUNA's array computes one group of output channels of a convolution or pooling.
 
 The array makes ``columns`` output columns at once. For each output row it goes through the image's
 *column groups*; for each group through the kernel's rows and, within a row, through the groups of input
-channels; and for each of those through the kernel's taps, one a cycle. Kernel rows and columns that
-fall in the padding cost less, which is most of what this file is about. hardware.md, "NPU cycles",
-gives the sums; its letters are given in brackets.
+channels; and for each of those through the kernel's taps, one a cycle. Kernel rows and columns in the padding
+cost less, and most of this file counts them. Fitted to the vendor's profiler (tests/data/hardware,
+luna_conv2d.csv and luna_depthwise2d.csv), every row of which it gives within one cycle.
 """
 
 from __future__ import annotations
@@ -16,54 +16,53 @@ from chipmodel.model.work import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """How one output row's columns are gone through."""
+class ColumnSweep:
+    """Counts for the columns of one output row."""
 
     groups: int
-    """Column groups held one after the other [L + M + R]."""
+    """Column groups: left, middle and right ones."""
     taps: int
-    """Cycles from a group's first tap to its last [k]."""
+    """Cycles from the first tap of a group to the last: the kernel's width, aligned to the stride."""
     worked: int
-    """Taps of all groups that read the image: repeated per kernel row and input channel group [W]."""
+    """Taps of all groups that read the image: repeated per kernel row and input channel group."""
     bypassed: int
-    """Taps of all groups in the padding alone: gone through once per output row [B]."""
+    """Taps of all groups that read only padding: once per output row."""
     spare: int
-    """Taps that only align the kernel with the stride, of all groups [(k - kernel_w) * ceil(w/g)]."""
+    """Taps of all groups that only align the kernel with the stride."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRows:
-    """How many kernel rows one column of output needs."""
+    """Counts of kernel rows for one column of output."""
 
     total: int
     """Kernel rows that read the image, over all output rows."""
     skipped: int
     """Kernel rows in the padding, over all output rows: each costs as one input channel group."""
     free_of_spare: int
-    """Repeats of a kernel row that go through no spare taps."""
+    """Repetitions of a kernel row that skip the spare taps."""
 
 
 def pair_cycles(parameters: LunaNpu, window: Window, in_groups: int, slowdown: int, depthwise: bool) -> int:
     """Cycles of one group of ``out_lanes`` output channels over all output rows.
 
-    ``in_groups`` [C] counts the groups of ``in_lanes`` input channels; ``slowdown`` is how many cycles
-    one tap takes at the operands' width.
+    ``in_groups`` counts the groups of ``in_lanes`` input channels; ``slowdown`` is the cycles of one tap at
+    the operands' width.
     """
     sweep = column_sweep(parameters, window)
     rows = kernel_rows(window, in_groups, depthwise)
     worked = (in_groups * rows.total + rows.skipped) * sweep.worked - sweep.spare * rows.free_of_spare
     holding = (sweep.taps + parameters.hold_setup) * sweep.groups
     once_per_row = window.out_h * (holding + sweep.bypassed)
-    # Windows mostly in the padding can save more spare taps than they work; none takes time back.
+    # A window mostly in the padding can save more spare taps than it works; cycles never get negative.
     return slowdown * max(0, worked) + once_per_row + parameters.output_setup
 
 
-def column_sweep(parameters: LunaNpu, window: Window) -> Sweep:
+def column_sweep(parameters: LunaNpu, window: Window) -> ColumnSweep:
     """The column groups of a row: left ones start in the padding, right ones end in it.
 
-    The nth left group has ``n * group`` taps in the padding. The nth right group has as many less the
-    taps that its last, unfilled group of taps lacks [e]. A dilated kernel is shifted through all the
-    columns that it spans.
+    The nth left group has ``n * group`` taps in the padding, the nth right group as many less those that
+    ``taps`` are ``missing`` to a whole group. A dilated kernel moves through all the columns that it spans.
     """
     group = parameters.columns * window.stride_w
     kernel_span = span(window.kernel_w, window.dilation_w)
@@ -72,27 +71,26 @@ def column_sweep(parameters: LunaNpu, window: Window) -> Sweep:
     across = ceil_div(window.in_w, group)
     left = left_groups(window.pad_left, taps, group)
     right = right_groups(window, missing, group)
-    # A kernel wider than the image has no group of its own inside; some group always runs.
+    # A kernel wider than the image has no middle group; at least one group always runs.
     middle = max(across - (taps - 1) // group, 0 if left + right else 1)
     bypassed_left = sum(min(taps, n * group) for n in range(1, left + 1))
     bypassed_right = sum(min(taps, n * group - missing) for n in range(1, right + 1))
     bypassed = bypassed_left + bypassed_right
     groups = left + middle + right
-    return Sweep(groups, taps, groups * taps - bypassed, bypassed, (taps - kernel_span) * across)
+    return ColumnSweep(groups, taps, groups * taps - bypassed, bypassed, (taps - kernel_span) * across)
 
 
 def left_groups(pad_left: int, taps: int, group: int) -> int:
-    """Groups that start in the left padding [L]; the outermost only if a tap of it reaches the image."""
+    """Groups that start in the left padding; the outermost only if one of its taps reaches the image."""
     groups = ceil_div(pad_left, group)
     return groups - 1 if groups and taps <= groups * group else groups
 
 
 def right_groups(window: Window, missing: int, group: int) -> int:
-    """Groups begun in the image that end beyond it [R].
+    """Groups that begin in the image and end after it.
 
-    ``beyond`` is how far the strides of all outputs reach into the right padding; what the image's last
-    group leaves unfilled holds some of that, and the taps that are ``missing`` to a whole group add
-    to it.
+    ``beyond`` is how far the strides of all outputs reach into the right padding. The unfilled rest of the
+    image's last group covers some of that; the taps that are ``missing`` to a whole group add to it.
     """
     reached = window.stride_w * window.out_w - window.in_w - window.pad_left
     beyond = min(max(reached, 0), window.pad_right)
@@ -103,12 +101,10 @@ def right_groups(window: Window, missing: int, group: int) -> int:
 def kernel_rows(window: Window, in_groups: int, depthwise: bool) -> KernelRows:
     """Kernel rows over all output rows, those above the image skipped.
 
-    The profiler counts the rows that reach into the top padding and takes no credit for the bottom; and
-    it counts as reaching even those output rows that a very low image does not have. An output row
-    always needs one kernel row at least.
-
-    Of a row's repeats only the first goes through the spare taps (of a depthwise row all but one do).
-    The profiler's count of the rows inside is the output rows less all skipped kernel rows.
+    As the profiler does, kernel rows in the top padding are skipped, those in the bottom padding are not;
+    output rows that a very low image does not have are counted among those that reach into the padding; and
+    the rows inside are the output rows less all skipped kernel rows. An output row has at least one kernel
+    row. Only the first repetition of a row goes through the spare taps (in a depthwise op all but one do).
     """
     reaching = [ceil_div(n, window.dilation_h) for n in range(window.pad_top, 0, -window.stride_h)]
     skips = [min(n, window.kernel_h) for n in reaching]

@@ -2,7 +2,8 @@
 
 A *run* is one convolution with one group of channels on one image. The weights of as many output
 channels as the weight buffer holds make a *pass*, which loads all of its input. An op with groups, with
-a batch, or transposed, is several runs, one after the other; hardware.md has rows for single ones.
+a batch, or transposed, is several runs, one after another; the vendor's tables (tests/data/hardware,
+luna_conv2d.csv and luna_depthwise2d.csv) have single runs only.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from chipmodel.npu.luna_array import pair_cycles, span
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One image's convolution of ``in_c`` by ``out_c`` channels; depthwise ones use one input each."""
+class ConvRun:
+    """One image's convolution of ``in_c`` by ``out_c`` channels; depthwise channels read one input channel
+    each."""
 
     window: Window
     in_c: int
@@ -29,37 +31,36 @@ class Run:
 
 
 def conv_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
-    """A convolution of ``bits``-wide operands; ``work.depthwise`` ones as ``depthwise_cost``.
+    """A convolution of ``bits``-wide operands, by ``depthwise_cost`` where it is depthwise.
 
-    Each group of channels is a run, as is each image of a batch and each phase of a transposed
-    convolution.
+    Each group of channels, each image of a batch and each phase of a transposed convolution is a run.
     """
     if work.depthwise:
         return depthwise_cost(parameters, work, bits)
     in_c, out_c = work.in_c // work.groups, work.out_c // work.groups
-    runs = [Run(window, in_c, out_c) for window in plain_windows(work.window)]
+    runs = [ConvRun(window, in_c, out_c) for window in plain_windows(work.window)]
     return _op_cost(parameters, runs, work.batch * work.groups, bits)
 
 
 def depthwise_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
-    """A convolution whose output channels read one input channel each, one channel alone included.
+    """A convolution whose output channels read one input channel each; also one with a single channel.
 
-    ValueError where ``work`` has fewer groups than input channels.
+    Raises ValueError where ``work`` has fewer groups than input channels.
     """
     if work.groups != work.in_c:
         raise ValueError(f"not depthwise: {work.groups} groups of {work.in_c} input channels")
-    runs = [Run(window, work.in_c, work.out_c, depthwise=True) for window in plain_windows(work.window)]
+    runs = [ConvRun(window, work.in_c, work.out_c, depthwise=True) for window in plain_windows(work.window)]
     return _op_cost(parameters, runs, work.batch, bits)
 
 
 def pooling_cost(parameters: LunaNpu, work: Pool, bits: int = 8) -> NpuCost:
     """Max or average pooling: depthwise work that loads no weights."""
-    run = Run(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+    run = ConvRun(work.window, work.channels, work.channels, depthwise=True, weighted=False)
     return _op_cost(parameters, [run], work.batch, bits)
 
 
-def _op_cost(parameters: LunaNpu, runs: list[Run], times: int, bits: int) -> NpuCost:
-    """All ``runs``, ``times`` over. Only the op's very first pass pays its configuration in full."""
+def _op_cost(parameters: LunaNpu, runs: list[ConvRun], times: int, bits: int) -> NpuCost:
+    """All ``runs``, repeated ``times``. Only the first pass of the op pays its configuration in full."""
     first = parameters.later_pass_saving
     if runs[0].depthwise:
         first -= parameters.depthwise_saving
@@ -67,16 +68,17 @@ def _op_cost(parameters: LunaNpu, runs: list[Run], times: int, bits: int) -> Npu
     return once.times(times) + NpuCost(configuration=Fraction(first))
 
 
-def run_cost(parameters: LunaNpu, run: Run, bits: int) -> NpuCost:
-    """One run whose every pass is one after the op's first."""
+def run_cost(parameters: LunaNpu, run: ConvRun, bits: int) -> NpuCost:
+    """One run, each pass charged as one after the op's first."""
     channels = channels_per_pass(parameters, run, bits)
     passes, rest = divmod(run.out_c, channels)
     cost = pass_cost(parameters, run, channels, bits).times(passes)
     return cost + pass_cost(parameters, run, rest, bits) if rest else cost
 
 
-def pass_cost(parameters: LunaNpu, run: Run, channels: int, bits: int) -> NpuCost:
-    """``channels`` output channels: configuration, input, weights, then computing over storing."""
+def pass_cost(parameters: LunaNpu, run: ConvRun, channels: int, bits: int) -> NpuCost:
+    """A pass of ``channels`` output channels: configuration, input, weights, then the longer of computing and
+    storing."""
     width = parameters.width(bits)
     weight_bytes = pad(channels, parameters.out_lanes) * weight_bytes_per_channel(parameters, run, bits)
     store_bytes = channels * run.window.out_h * run.window.out_w * width.bytes
@@ -95,11 +97,11 @@ def pass_cost(parameters: LunaNpu, run: Run, channels: int, bits: int) -> NpuCos
     )
 
 
-def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: int) -> int:
-    """Registers of a pass, and of each piece of a convolution's input that the input buffer can't hold.
+def pass_configuration(parameters: LunaNpu, run: ConvRun, weight_bytes: int, bits: int) -> int:
+    """Configuration of a pass, with each piece of a convolution's input that exceeds the input buffer.
 
-    Where even the weights of one group of output channels are over the weight buffer (beyond the
-    tables), they come in lots of input channels. Each lot is configured as a pass with that input;
+    Where even the weights of one group of output channels exceed the weight buffer (the vendor's tables have
+    no such row), they are loaded in lots of input channels. Each lot is configured as a pass with that input;
     together they load and compute what one pass would.
     """
     lots = max(1, ceil_div(weight_bytes, parameters.weight_buffer))
@@ -112,9 +114,9 @@ def pass_configuration(parameters: LunaNpu, run: Run, weight_bytes: int, bits: i
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """An op cut in so many ``stripes`` of rows by so many ``slices`` of channels, or more; each of ``groups``
-    of channels has a pass of its own."""
+class PartCounts:
+    """An op cut into at least ``stripes`` of rows by ``slices`` of channels; each of its ``groups`` of
+    channels has a pass of its own."""
 
     stripes: int = 1
     slices: int = 1
@@ -122,13 +124,13 @@ class Parts:
     depthwise: bool = False
 
 
-def least_beside(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Parts) -> Fraction:
-    """What ``parts`` add at least to the cost of all of ``work`` with an input buffer that holds all.
+def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: PartCounts) -> Fraction:
+    """A lower bound on what cutting into ``parts`` adds to the cost of ``work`` with an unlimited input
+    buffer.
 
     Every slice has a pass of its own; every stripe is configured for all passes and loads all weights; every
-    part pays a first pass. And an input of several pieces costs as much for each as the cheaper of two: a
-    stripe for each piece, or one stripe of all, which pays for the pieces. 0 where a transposed convolution
-    is several runs.
+    part pays a first pass. An input of several pieces adds the cheaper of two: a stripe for each piece, or
+    one stripe that pays for all pieces. 0 for a transposed convolution, which is several runs.
     """
     if work.window.transposed:
         return Fraction(0)
@@ -153,15 +155,15 @@ def least_beside(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Parts
     return every_pass + max(apart, (parts.stripes - 1) * stripe) + slices
 
 
-def _run_of(work: Conv | Pool, depthwise: bool) -> Run:
+def _run_of(work: Conv | Pool, depthwise: bool) -> ConvRun:
     if isinstance(work, Pool):
-        return Run(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+        return ConvRun(work.window, work.channels, work.channels, depthwise=True, weighted=False)
     if depthwise:
-        return Run(work.window, work.in_c, work.out_c, depthwise=True)
-    return Run(work.window, work.in_c // work.groups, work.out_c // work.groups)
+        return ConvRun(work.window, work.in_c, work.out_c, depthwise=True)
+    return ConvRun(work.window, work.in_c // work.groups, work.out_c // work.groups)
 
 
-def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:
+def weight_bytes_per_channel(parameters: LunaNpu, run: ConvRun, bits: int) -> int:
     """Bytes of one output channel's weights, input channels padded to the array's."""
     if not run.weighted:
         return 0
@@ -169,8 +171,8 @@ def weight_bytes_per_channel(parameters: LunaNpu, run: Run, bits: int) -> int:
     return in_c * run.window.kernel_h * run.window.kernel_w * parameters.width(bits).bytes
 
 
-def channels_per_pass(parameters: LunaNpu, run: Run, bits: int) -> int:
-    """Output channels whose weights the weight buffer holds, in whole groups and one at least."""
+def channels_per_pass(parameters: LunaNpu, run: ConvRun, bits: int) -> int:
+    """Output channels whose weights the weight buffer holds: whole groups, at least one."""
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     lanes = parameters.out_lanes
     if per_channel * pad(run.out_c, lanes) <= parameters.weight_buffer:
@@ -178,8 +180,8 @@ def channels_per_pass(parameters: LunaNpu, run: Run, bits: int) -> int:
     return max(lanes, parameters.weight_buffer // per_channel // lanes * lanes)
 
 
-def input_bytes(parameters: LunaNpu, run: Run, channels: int, bits: int) -> int:
-    """Bytes loaded for ``channels`` output channels: all of a convolution's input, their own if depthwise."""
+def input_bytes(parameters: LunaNpu, run: ConvRun, channels: int, bits: int) -> int:
+    """Bytes loaded for ``channels`` output channels: all input channels, or only their own if depthwise."""
     row = row_bytes(parameters, run.window, bits)
     if run.depthwise:
         in_c = pad(ceil_div(channels * run.in_c, run.out_c), parameters.out_lanes)
@@ -190,7 +192,7 @@ def input_bytes(parameters: LunaNpu, run: Run, channels: int, bits: int) -> int:
 
 
 def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
-    """Stretches of whole rows that the input buffer holds; a row that alone is larger is cut too."""
+    """Pieces of whole rows that the input buffer holds; a row that is larger is cut itself."""
     row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
     rows_at_once = parameters.input_buffer // row
     if rows_at_once == 0:
@@ -204,15 +206,15 @@ def row_bytes(parameters: LunaNpu, window: Window, bits: int) -> int:
 
 
 def input_rows(window: Window) -> int:
-    """Rows to load: the whole image, or of a part of its output rows those that it can read."""
+    """Rows to load: the whole image, or those that a part of its output rows can read."""
     reach = span(window.kernel_h, window.dilation_h)
     return min(window.in_h, window.out_h * window.stride_h + reach - 1)
 
 
 def visible_window(window: Window) -> Window:
-    """Without top padding where only a part of the image's output rows is made.
+    """``window`` without top and bottom padding where only a part of the output rows is made.
 
-    Which part is not known, and all but the outermost see none of the padding.
+    Which part is not known, and only the outermost parts read padding.
     """
     reach = span(window.kernel_h, window.dilation_h)
     needed = window.in_h + window.pad_top + window.pad_bottom - reach
@@ -222,9 +224,9 @@ def visible_window(window: Window) -> Window:
 def plain_windows(window: Window) -> list[Window]:
     """The window itself, or the stride-1 windows that a transposed convolution is made of.
 
-    Output rows of one phase (their number modulo the stride) use the same kernel rows, so that each
-    pair of a row phase and a column phase is a plain convolution with those taps alone. A phase
-    without taps runs with one, of zeros, to write its outputs.
+    Output rows of one phase (their number modulo the stride) use the same kernel rows, so each pair of a row
+    phase and a column phase is a plain convolution with those taps only. A phase without taps runs with one
+    tap of zeros, to write its outputs.
     """
     if not window.transposed:
         return [window]
@@ -235,7 +237,7 @@ def plain_windows(window: Window) -> list[Window]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Phase:
+class _AxisPhase:
     """One axis of a phase: outputs, taps, their dilation in inputs, and the padding before them."""
 
     out: int
@@ -248,17 +250,18 @@ class _Phase:
         return max(0, self.out - 1 + span(self.taps, self.dilation) - self.before - inputs)
 
 
-def _phases(out: int, kernel: int, stride: int, padding: int, dilation: int) -> Iterator[_Phase]:
-    """Output y of an axis reads input i by tap t where y + padding == i * stride + t * dilation."""
+def _phases(out: int, kernel: int, stride: int, padding: int, dilation: int) -> Iterator[_AxisPhase]:
+    """The phases of an axis: output y reads input i by tap t where y + padding == i * stride + t *
+    dilation."""
     for phase in range(min(stride, out)):
         first, remainder = divmod(phase + padding, stride)
         shifts = [t * dilation // stride for t in range(kernel) if t * dilation % stride == remainder]
         before = max(0, max(shifts, default=0) - first)
         step = dilation // gcd(dilation, stride)
-        yield _Phase(ceil_div(out - phase, stride), max(1, len(shifts)), step, before)
+        yield _AxisPhase(ceil_div(out - phase, stride), max(1, len(shifts)), step, before)
 
 
-def _plain(window: Window, row: _Phase, column: _Phase) -> Window:
+def _plain(window: Window, row: _AxisPhase, column: _AxisPhase) -> Window:
     return Window(
         window.in_h,
         window.in_w,

@@ -1,1 +1,1 @@
-"""From program to schedule to commands: validation, order of ops, in-place reuse, liveness, lowering."""
+"""Passes from a program to a schedule, a packing problem and commands."""

@@ -1,11 +1,11 @@
-"""In-place reuse as a property of the op's kind: which outputs may take the memory of which inputs.
+"""In-place reuse: which outputs may take the memory of which inputs, by the kind of op.
 
-``reuse`` marks it in the program, once; the streamer turns the marks into one buffer, so every packer
-sees it through the Problem and none has to know of it.
+``reuse`` marks it in the program; the streamer gives marked tensors one buffer, so packers need not know of
+it.
 
-* An element-wise op may write over an operand of the same size that nothing needs afterwards: byte ``i``
+* An element-wise op may overwrite an operand of the same size that nothing reads afterwards: byte ``i``
   of the output depends on no later byte of the input.
-* The inputs of a concat may be made where they will lie in its output, which then has nothing to move.
+* The inputs of a concat may be written straight into its output, so that the concat moves nothing.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from chipmodel.model.work import Vector
 
 InPlace = Literal["all", "elementwise", "concat", "declared", "none"]
 CHOICES: tuple[InPlace, ...] = get_args(InPlace)
-"""``declared`` keeps what the workload says (``in_place: true``); the first three add to it."""
+"""``declared`` keeps only what the workload says (``in_place: true``); the first three add to it."""
 
 _LOGIC = "and or xor not equal less greater where bitwise_and bitwise_not bitwise_or bitwise_xor"
 _NUMBERS = "abs add ceil clip copy div exp floor log max min mod mul neg pow round sign sqrt square sub"
 _CURVES = "cos elu erf gelu hard_sigmoid hard_swish leaky_relu mish prelu relu relu6 selu sigmoid silu sin"
 _OTHERS = "reciprocal softplus softsign tanh batch_norm"
 ELEMENTWISE = frozenset(f"{_LOGIC} {_NUMBERS} {_CURVES} {_OTHERS}".split())
-"""Kinds whose element ``i`` of the output reads element ``i`` of each operand alone."""
+"""Kinds whose output element ``i`` reads only element ``i`` of each operand."""
 
 
 def may_overwrite(program: Program, op: Op, name: str) -> bool:
-    """Whether the kind of ``op`` lets its output lie on its input ``name``: both have the same size, and
-    no part of the op reads what another part has written."""
+    """Whether the kind of ``op`` allows its output to overwrite its input ``name``: both have the same size,
+    and no part of the op reads what another part has written."""
     if op.kind not in ELEMENTWISE or not isinstance(op.work, Vector) or len(op.outputs) != 1:
         return False
     whole = (index for index, each in enumerate(op.inputs) if each == name)
@@ -43,11 +43,11 @@ def may_overwrite(program: Program, op: Op, name: str) -> bool:
 
 
 def places_in_concat(program: Program, op: Op) -> Mapping[str, int]:
-    """Where each input of a concat lies in its output, in bytes; an input that it takes twice has
-    no one place, and an op of another kind has none for any.
+    """Offset in bytes of each input in the output of a concat; without inputs that it takes twice, and empty
+    for an op of another kind.
 
-    Parts follow one another. A concat of channels whose layout keeps the channels of a pixel together
-    is written with a stride by whoever makes the part, which moves as many bytes in as many cycles.
+    Inputs follow one another. In a layout that keeps the channels of a pixel together, the op that makes an
+    input of a concat of channels writes it with a stride, at the same cost.
     """
     if op.kind != "concat" or not isinstance(op.work, Vector) or len(op.outputs) != 1 or op.weights:
         return {}
@@ -60,8 +60,8 @@ def places_in_concat(program: Program, op: Op) -> Mapping[str, int]:
 
 
 def left_to_move(program: Program, op: Op, placed: frozenset[str]) -> Op | None:
-    """``op`` with the work that is left where its inputs ``placed`` lie in its output already; None
-    where nothing is left. Cycles that the user gave stay as they are."""
+    """``op`` with the work that remains when its inputs ``placed`` lie in its output already; None for no
+    work. Cycles given by the user are kept."""
     if not placed or op.cycles is not None or not isinstance(op.work, Vector):
         return op
     total = program.tensors[op.outputs[0]].bytes
@@ -82,34 +82,32 @@ def reuse(program: Program, choice: InPlace) -> Program:
     """``program`` with ``overwrites`` and ``absorbs`` set where ``choice`` and the op's kind allow."""
     if choice == "declared":
         return program
-    return replace(program, body=with_ops(program.body, _Marks(program, choice).mark))
+    return replace(program, body=with_ops(program.body, _ReuseMarks(program, choice).mark))
 
 
 @dataclass(frozen=True, slots=True)
 class Dying:
-    """Inputs that an op's output may take the memory of: one of ``overwrites``, all of ``absorbs``."""
+    """Inputs whose memory an op's output may take: one of ``overwrites``, all of ``absorbs``."""
 
     overwrites: tuple[str, ...]
     absorbs: tuple[str, ...]
 
 
 def may_die(program: Program, choice: InPlace) -> Mapping[str, Dying]:
-    """For each op the inputs that ``reuse`` would let it take in an order in which it is the last to read
-    them."""
-    marks = _Marks(program, choice)
+    """By op, the inputs whose memory ``reuse`` would let it take in any order in which it reads them last."""
+    marks = _ReuseMarks(program, choice)
     return {op.name: marks.candidates(op) for op in program.ops()}
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
-    """Where a tensor is written and read: positions of ops; a branch reads its condition at the op
-    behind it."""
+class _Accesses:
+    """Positions of the ops that write and read a tensor; a branch reads its condition at the next op."""
 
     writes: tuple[int, ...]
     reads: tuple[int, ...]
 
 
-class _Marks:
+class _ReuseMarks:
     def __init__(self, program: Program, choice: InPlace) -> None:
         self.program = program
         self.choice: InPlace = choice
@@ -149,8 +147,8 @@ class _Marks:
         return max(self.uses[name].reads) == self.position[op.name]
 
     def _may_die(self, op: Op, name: str, inputs: bool) -> bool:
-        """Whether both ``name`` and the op's output are made once, in the same stretch, in which alone
-        ``name`` is read; so that it dies at ``op`` if that is the last to read it."""
+        """Whether ``name`` dies at ``op`` if ``op`` reads it last: both ``name`` and the op's output are
+        written once, in the same straight-line region, and ``name`` is read only there."""
         here = self.position[op.name]
         use, made = self.uses[name], self.uses[op.outputs[0]].writes
         if name in self.fixed or op.outputs[0] in self.fixed - set(self.program.outputs) or made != (here,):
@@ -160,13 +158,13 @@ class _Marks:
                 return False
         elif len(use.writes) != 1:
             return False
-        stretch = self.scopes.stretch
-        alone = all(stretch[p] == stretch[here] for p in (*use.writes, *use.reads))
+        region = self.scopes.region
+        local = all(region[p] == region[here] for p in (*use.writes, *use.reads))
         inside = any(here in loop for loop in self.scopes.loops)
-        return alone and not (inside and not use.writes)
+        return local and not (inside and not use.writes)
 
 
-def _uses(program: Program) -> dict[str, _Use]:
+def _uses(program: Program) -> dict[str, _Accesses]:
     writes: dict[str, list[int]] = {name: [] for name in program.tensors}
     reads: dict[str, list[int]] = {name: [] for name in program.tensors}
     for position, op in enumerate(program.ops()):
@@ -177,4 +175,4 @@ def _uses(program: Program) -> dict[str, _Use]:
     for position, node in numbered_nodes(program.body):
         if isinstance(node, If) and node.condition is not None:
             reads[node.condition].append(position)
-    return {name: _Use(tuple(writes[name]), tuple(reads[name])) for name in program.tensors}
+    return {name: _Accesses(tuple(writes[name]), tuple(reads[name])) for name in program.tensors}

@@ -1,17 +1,17 @@
-"""From what touches a buffer, and where, to the positions at which its bytes must be kept.
+"""Liveness: from the accesses to a buffer to the positions at which its bytes must be kept.
 
-Eq. (1) of the control-flow paper (S2) made exact on a tree. A value is kept at a position if on some path
-through it something was written before, and is read behind it before anything else is written; and
-wherever something touches it. A path takes any arm of every ``if`` and makes any number of iterations of
-every loop, none included, because a run may choose so (``--path loop=0``). What an ``if`` does not read and
-nothing behind it reads is dead in its arms; what an iteration reads of the iteration before, and what is read
-behind a loop that may be left out, lives through the loop.
+Eq. (1) of Wang et al. 2025 (docs/references.md) made exact on a tree. A value is kept at every access, and at
+a position if some path through it writes the value before and reads it afterwards without a write in between.
+A path takes any arm of every ``if`` and makes any number of iterations of every loop, or none, because a run
+may choose so (``--path loop=0``). A value that neither an ``if`` nor anything after it reads is dead in its
+arms; a value that an iteration reads from the one before, or that is read after a loop that may run zero
+times, lives through the loop.
 
-Two buffers with a position in common then conflict on one single path too: of two values kept at a
-position, the later one was written while the earlier one was kept for a read that some path leads to.
-(This needs what ``validate`` demands, a definition on every path to a read.) So nothing is lost by giving
-a buffer one set of positions, but where what decides is known: paths are combined freely, two branches on
-one condition included, and a loop whose results are needed could not be left out.
+Two buffers with a position in common conflict on a single path too: of two values kept at a position, the
+later one was written while the earlier one was kept for a read that some path leads to. (This needs a
+definition on every path to a read, which ``validate`` demands.) So one set of positions for each buffer is
+exact, except where decisions depend on each other: paths are combined freely, even for two branches on the
+same condition, and although a loop whose results are needed cannot run zero times.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ __all__ = ["Scopes", "Touch", "conditions", "lifetime", "liveness", "scopes", "t
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One access at a position: a write (the old bytes of ``value`` no longer matter) or a read.
+    """One access at a position: a write, after which the old bytes of ``value`` do not matter, or a read.
 
-    A read by an ``if`` that ``decides`` by it comes before the first position of the ``if``, which it names.
+    ``decides`` names the ``if`` that reads the value to decide, before the first position in it.
     """
 
     position: int
     writes: bool
     value: str = ""
-    """What of the buffer is accessed: a tensor or an op's weights, of which one buffer may hold several."""
+    """What is accessed: a tensor or an op's weights; one buffer may hold several of them."""
     decides: str = ""
 
 
 def lifetime(touches: Iterable[Touch], scopes: Scopes) -> tuple[Interval, ...]:
-    """Positions at which a buffer that is accessed by ``touches`` must keep its bytes. Touches of one
-    position are in the order in which they happen; those of all positions may be in any."""
+    """Positions at which a buffer with the accesses ``touches`` must keep its bytes. Touches of the same
+    position are in the order in which they happen; the order of positions does not matter."""
     ordered = sorted(touches, key=lambda t: t.position)
     values: dict[str, list[Touch]] = {}
     for touch in ordered:
@@ -55,14 +55,14 @@ def lifetime(touches: Iterable[Touch], scopes: Scopes) -> tuple[Interval, ...]:
     for touched in values.values():
         # A value that nothing in the buffer defines is kept from whatever was written there first.
         foreign = not any(t.writes for t in touched)
-        _Value(alive).section(scopes.section, touched, False, foreign and len(values) > 1)
+        _ValueLifetime(alive).section(scopes.section, touched, False, foreign and len(values) > 1)
     return merged(alive)
 
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a part of the tree does to a value: ``needs`` it on some path before writing it; may ``pass``
-    it on without a write; ``writes`` it on some path."""
+    """The effect of a part of the tree on a value: some path reads it before writing it (``needs``), some
+    path does not write it (``passes``), some path writes it (``writes``)."""
 
     needs: bool
     passes: bool
@@ -73,9 +73,9 @@ _Item = tuple[Interval, "Fork | None", Sequence[Touch]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
-    """Adds to ``alive`` where one value is kept. ``written``: whether some path has written it before;
-    ``needed``: whether some path behind reads it before it writes it."""
+class _ValueLifetime:
+    """Adds to ``alive`` the positions at which one value is kept. ``written``: whether some path before
+    writes it; ``needed``: whether some path afterwards reads it before writing it."""
 
     alive: list[Interval]
 
@@ -152,8 +152,11 @@ def _section_effect(section: Section, touches: Sequence[Touch]) -> _Effect:
 
 
 def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
-    """Every access to every buffer by steps, transfers and branches, in the order in which they happen at
-    a position. The parts of an op write one value: only the first of them makes the old one worthless."""
+    """Every access to every buffer by steps, transfers and branches; those of a position in their order.
+
+    The parts of an op write one value together: only the first of them counts as a write that ends the old
+    value.
+    """
     touches: dict[str, list[Touch]] = {name: [] for name in schedule.buffers}
     for transfer in schedule.transfers:
         if transfer.direction == "load":
@@ -182,7 +185,8 @@ def _value(part: Part) -> str:
 
 
 def conditions(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
-    """Each ``if`` that decides by a buffer, and its first position, by when that has been read."""
+    """Each ``if`` whose condition is in a buffer, with its first position, before which the condition is
+    read."""
     for node in body:
         if isinstance(node, StepIf):
             inside = next((s.position for arm in node.arms for s in steps(arm.body)), None)
@@ -195,9 +199,11 @@ def conditions(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
 
 
 def liveness(schedule: Schedule, chip: Chip) -> Problem:
-    """The packing problem of ``schedule`` on ``chip``: one buffer per name, in order of first use. Beside
-    the lifetime of what it holds, a buffer is taken while a transfer of it is in flight (see
-    ``nesting.in_flight``) and while its spec holds it."""
+    """The packing problem of ``schedule`` on ``chip``: one buffer per name, in order of first use.
+
+    A buffer is alive during the lifetimes of what it holds, while a transfer of it is in flight
+    (``nesting.in_flight``), and while its ``BufferSpec`` holds it.
+    """
     control = scopes(schedule.body)
     taken: dict[str, list[Interval]] = {name: [spec.held] for name, spec in schedule.buffers.items()}
     for transfer in schedule.transfers:

@@ -1,4 +1,4 @@
-"""Schedule and Plan to commands: every position unrolled into waits, starts and computes."""
+"""Lower a schedule and its plan to commands: waits, transfer starts and computes."""
 
 from __future__ import annotations
 
@@ -36,17 +36,20 @@ from chipmodel.model.scopes import scopes
 
 
 def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
-    """The commands of ``schedule`` at the offsets of ``plan``, of one core's ``part`` if there are several.
+    """The commands of ``schedule`` at the offsets of ``plan``; ``part`` is the core's, if there are several.
 
-    At a position: waits for the loads due that are in flight, loads due at once, loads for later,
-    compute, stores, waits for the stores due. Behind a branch or loop: waits for the loads that only some of
-    its paths have waited for. Loads of other cores' tensors come last of those due at once,
-    each behind the wait for its core; behind the last step that makes a tensor for others it is released.
+    At a position: waits for due loads in flight, loads due at once, loads for later, compute, stores, waits
+    for due stores. After a branch or loop: waits for the loads that only some of its paths have waited for.
+    Loads of other cores' tensors come last among those due at once, each after the wait for its core; a
+    tensor that other cores read is released after the last step that makes it.
     """
     return _Lowering(schedule, plan, part).nodes(schedule.body, True)
 
 
 class _Lowering:
+    """``issued`` and ``due`` are by direction and position, ``waited_after`` by branch or loop; ``acquired``
+    are the other cores' tensors that this core has waited for so far."""
+
     def __init__(self, schedule: Schedule, plan: Plan, part: CorePart | None) -> None:
         self.imports: Mapping[str, int] = part.imports if part else {}
         self.exports: dict[str, list[str]] = defaultdict(list)
@@ -59,7 +62,7 @@ class _Lowering:
         self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
-        self.behind: dict[str, list[Transfer]] = defaultdict(list)
+        self.waited_after: dict[str, list[Transfer]] = defaultdict(list)
         root = scopes(schedule.body).section
         for transfer in schedule.transfers:
             for position in transfer.issues:
@@ -67,7 +70,7 @@ class _Lowering:
             self.due[transfer.direction, transfer.due].append(transfer)
             left = {waits_after(root, position, transfer.due) for position in transfer.issues}
             for fork in left - {None}:
-                self.behind[fork or ""].append(transfer)
+                self.waited_after[fork or ""].append(transfer)
 
     def nodes(self, body: tuple[StepNode, ...], top: bool = False) -> tuple[Command, ...]:
         commands: list[Command] = []
@@ -92,31 +95,31 @@ class _Lowering:
         return tuple(commands)
 
     def inner(self, body: tuple[StepNode, ...]) -> tuple[Command, ...]:
-        """What is acquired in here may not have been, behind it."""
+        """The commands of an arm or loop body; what it acquires may not be acquired after it."""
         outside = set(self.acquired)
         commands = self.nodes(body)
         self.acquired = outside
         return commands
 
     def acquire(self, tensor: str, op: str) -> list[Command]:
-        """Wait for the other core that makes ``tensor``, unless this one has done so."""
+        """Wait for the core that makes ``tensor``, unless this core has done so before."""
         if tensor not in self.imports or tensor in self.acquired:
             return []
         self.acquired.add(tensor)
         return [Acquire(tensor, self.imports[tensor], op)]
 
     def waits(self, node: str) -> list[Command]:
-        """Behind a branch or loop, for what some paths through it have not waited for."""
-        return [DmaWait(transfer.name, node) for transfer in self.behind[node]]
+        """Waits after a branch or loop for transfers that some paths through it have not waited for."""
+        return [DmaWait(transfer.name, node) for transfer in self.waited_after[node]]
 
     def releases(self, node: str) -> list[Command]:
         return [Release(tensor, node) for tensor in self.exports[node]]
 
     def step(self, step: Step, last: bool) -> list[Command]:
-        """The commands of a step; after the ``last`` of its op other cores may have what it made."""
+        """The commands of a step; after the ``last`` one of its op, tensors for other cores are released."""
         here = step.position
         loads, due = self.issued["load", here], self.due["load", here]
-        imported = [t for t in loads if self.comes_from_a_core(t)]
+        imported = [t for t in loads if self.from_other_core(t)]
         commands: list[Command] = [self.wait(t, here) for t in due if here not in t.issues]
         commands += [self.start(t) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
@@ -141,7 +144,7 @@ class _Lowering:
         commands += [self.wait(t, here) for t in self.due["store", here]]
         return commands
 
-    def comes_from_a_core(self, transfer: Transfer) -> bool:
+    def from_other_core(self, transfer: Transfer) -> bool:
         return not transfer.part.weights and transfer.part.name in self.imports
 
     def start(self, transfer: Transfer) -> DmaStart:

@@ -1,8 +1,8 @@
-"""The order of ops within the graph's partial order: who must follow whom, and a program in another order.
+"""Dependencies between the nodes of a program, and the program in another order that respects them.
 
-Every straight list of the tree (the body, each arm, each loop's body) is ordered by itself; an ``if`` and a
-``loop`` are nodes of the list that they stand in. Nothing here chooses: ``order_search`` does, and
-``chipmodel check`` gives a plan's order back to the workload with this file alone.
+Every list of nodes (the body, each arm, each loop's body) is ordered by itself; an ``if`` or ``loop`` is one
+node of its list. The order is chosen elsewhere (``chipmodel.pipeline.order_search``); ``chipmodel check``
+uses only this module to apply a plan's order to the workload.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The tensors that a node reads, and those that it changes: writes, overwrites in place, or takes into
+    """The tensors that a node reads, and those that it changes: writes, overwrites in place, or absorbs into
     the output of a concat."""
 
     reads: frozenset[str]
@@ -29,7 +29,7 @@ class Touched:
 
 
 def touched(node: Node) -> Touched:
-    """What ``node`` reads and changes, with all that is below it."""
+    """What ``node`` and everything below it reads and changes."""
     read: set[str] = set()
     changed: set[str] = set()
     for each in nodes((node,)):
@@ -40,8 +40,8 @@ def touched(node: Node) -> Touched:
 
 
 def dependencies(body: Sequence[Node]) -> tuple[tuple[int, ...], ...]:
-    """For each node of a straight list the earlier ones that it must follow: who last changed what it reads
-    or changes, and who has read what it changes since then."""
+    """For each node of a list, the earlier ones that it must follow: the last to change what it reads or
+    changes, and all that have since read what it changes."""
     changer: dict[str, int] = {}
     readers: dict[str, set[int]] = {}
     result: list[tuple[int, ...]] = []
@@ -65,8 +65,8 @@ def names_in_order(program: Program) -> tuple[str, ...]:
 def in_order(program: Program, names: Sequence[str]) -> Program:
     """``program`` with its nodes in the order of ``names``, as ``names_in_order`` gives them.
 
-    Raises BadInput where ``names`` are not all nodes, each once; where a node would leave its list; and
-    where one would run before a node that it must follow.
+    Raises BadInput where ``names`` are not all nodes, each once; where a node would leave its list; or where
+    a node would run before one that it must follow.
     """
     counts, known = Counter(names), Counter(names_in_order(program))
     for name in [*known, *counts]:
@@ -77,7 +77,7 @@ def in_order(program: Program, names: Sequence[str]) -> Program:
     result = replace(program, body=_sorted(program.body, place))
     for name, wanted in zip(names_in_order(result), names, strict=True):
         if name != wanted:
-            what = f"the order has {wanted!r} where {name!r} comes: what is in an arm or loop stands together"
+            what = f"the order has {wanted!r} before {name!r}: nodes of an arm or loop must be consecutive"
             raise BadInput(what, hint=_HINT)
     return result
 

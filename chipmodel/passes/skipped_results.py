@@ -1,4 +1,4 @@
-"""What a path leaves undone: a loop of no iterations defines nothing that others could read."""
+"""Reject paths that skip a loop whose results are needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chipmodel.passes.validate import validate_program
 
 
 def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None:
-    """Raises BadInput where ``choices`` give a loop no iterations whose results are read behind it."""
+    """Raise BadInput where ``choices`` give zero iterations to a loop whose results are read after it."""
     skipped = {name for name, choice in choices.items() if choice and not choice.strip("0")}
     body = rewritten(program.body, lambda node: _without_iterations(node, skipped))
     if body == program.body:
@@ -25,7 +25,7 @@ def refuse_skipped_results(program: Program, choices: Mapping[str, str]) -> None
 
 
 def _without_iterations(node: Node, skipped: set[str]) -> Node:
-    """``node``, of no iterations where it is a loop of that name."""
+    """``node``, with zero iterations if it is one of the ``skipped`` loops."""
     if isinstance(node, Loop) and node.name in skipped:
         return replace(node, iterations=0, chances=())
     return node

@@ -1,9 +1,9 @@
-"""Is a program sound? Independent of the loaders: what they build is not trusted.
+"""Check that a program is well-formed, independently of the loader that built it.
 
-The body is walked as it runs. A tensor is *alive* from its definition on, until an op overwrites it
-in place. What only some arms of an ``if`` define is not alive after it; an arm does not see its
-siblings; a loop's body sees on its first iteration what was there before, and leaves to the next iteration
-nothing but what is carried.
+The body is walked in execution order. A tensor is *alive* from its definition until an op overwrites it in
+place. A tensor that only some arms of an ``if`` define is not alive after it; an arm does not see what its
+siblings define; a loop's first iteration sees what was alive before, and passes on to the next iteration only
+what is carried.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from chipmodel.model.work import Vector
 
 
 def validate_program(program: Program) -> None:
-    """Raise ``BadInput``, at the op's place, for the first thing that is wrong with ``program``:
+    """Raise ``BadInput``, at the op's place, for the first mistake in ``program``:
 
-    a name that is used twice or unknown; a tensor that some path reads before it is defined, or
-    after an op has overwritten it; a tensor that is defined twice outside of sibling arms without
-    being carried; an ``overwrites`` that is no input, differs in size or is needed by the next iteration;
-    a carried tensor without a first or a next value; an output that nothing defines; an op that writes
-    what it still reads; slices that are none; probabilities that are none, or do not add up to 1.
+    a name that is used twice or unknown; a tensor that some path reads before it is defined, or after an op
+    has overwritten it; a tensor that is defined twice outside of sibling arms without being carried; an
+    ``overwrites`` that is not an input, differs in size or is needed by the next iteration; a carried tensor
+    without a first or a next value; an output that nothing defines; an op that writes what it still reads;
+    slices that do not divide their tensor; probabilities outside of 0 to 1, or that do not add up to 1.
     """
     _check_tables(program)
     for name, count in Counter(n.name for n in program.nodes()).items():
@@ -36,15 +36,15 @@ def validate_program(program: Program) -> None:
             _refuse(
                 f"the name '{name}' is used by {count} ops", node.place, "give every op a name of its own"
             )
-    state = _State(dict.fromkeys(program.inputs, "an input"), _defined(program.body))
-    _Walk(program).body(program.body, state)
+    state = _Definitions(dict.fromkeys(program.inputs, "an input"), _defined(program.body))
+    _Validator(program).body(program.body, state)
     for name in program.outputs:
         state.need(name, "the program gives", Place(program.source), "let an op on every path define it")
 
 
 @dataclass(frozen=True, slots=True)
 class _Loss:
-    """Why a tensor that was defined on some path cannot be read any more."""
+    """Why a tensor that some path has defined cannot be read any more."""
 
     why: str
     by: Op | None = None
@@ -52,18 +52,18 @@ class _Loss:
 
 
 @dataclass
-class _State:
-    """What has happened on the way to a point of the program."""
+class _Definitions:
+    """The definitions on the way to a point of the program."""
 
     alive: dict[str, str]
-    """Every tensor that can be read, with what defined it."""
+    """Every tensor that can be read, with the op that defined it."""
     somewhere: set[str]
     """Every tensor that any op of the program defines."""
     lost: dict[str, _Loss] = field(default_factory=dict[str, _Loss])
     """Every other tensor that was defined on some path."""
 
-    def copy(self) -> _State:
-        return _State(dict(self.alive), self.somewhere, dict(self.lost))
+    def copy(self) -> _Definitions:
+        return _Definitions(dict(self.alive), self.somewhere, dict(self.lost))
 
     def lose(self, name: str, loss: _Loss) -> None:
         self.alive.pop(name, None)
@@ -74,7 +74,7 @@ class _State:
         self.alive[name] = by
 
     def need(self, name: str, user: str, place: Place | None, hint: str = "") -> None:
-        """Refuse a tensor that is not alive; ``user`` says who reads it."""
+        """Raise BadInput for a tensor that is not alive; ``user`` is the reader, in words."""
         if name in self.alive:
             return
         loss = self.lost.get(name)
@@ -89,21 +89,21 @@ class _State:
         _refuse(what, loss.by.place, "drop in_place; what is overwritten must have its last reader there")
 
     def defining(self, name: str) -> str:
-        """How to have ``name`` defined."""
+        """A hint how to define ``name``."""
         if name in self.somewhere:
             return "move the op that defines it before this one"
         return suggest(name, self.alive, "tensors here are") or "define it first"
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _Validator:
     program: Program
     carried: frozenset[str] = frozenset()
-    """What the innermost loop carries, and so may be defined again."""
+    """Tensors that the innermost loop carries, which may be defined again."""
     outside: frozenset[str] = frozenset()
-    """What was defined outside the innermost loop and is not carried by it."""
+    """Tensors defined outside of the innermost loop that it does not carry."""
 
-    def body(self, body: tuple[Node, ...], state: _State) -> None:
+    def body(self, body: tuple[Node, ...], state: _Definitions) -> None:
         for node in body:
             match node:
                 case Op():
@@ -113,7 +113,7 @@ class _Walk:
                 case Loop():
                     self.loop(node, state)
 
-    def op(self, op: Op, state: _State) -> None:
+    def op(self, op: Op, state: _Definitions) -> None:
         for name in op.inputs:
             state.need(name, f"'{op.name}' reads", op.place)
         self.overwrite(op, state)
@@ -124,12 +124,12 @@ class _Walk:
                 _refuse(what, op.place, "give the output another name, and copy it")
             self.define(name, op, state)
 
-    def overwrite(self, op: Op, state: _State) -> None:
+    def overwrite(self, op: Op, state: _Definitions) -> None:
         name = op.overwrites
         if name is None:
             return
         if name not in op.inputs or not op.outputs:
-            what = f"'{op.name}' overwrites '{name}', which is none of its inputs"
+            what = f"'{op.name}' overwrites '{name}', which is not one of its inputs"
             _refuse(what, op.place, f"its inputs are {', '.join(op.inputs) or 'none'}")
         old, new = self.program.tensors[name], self.program.tensors[op.outputs[0]]
         if old.bytes != new.bytes:
@@ -142,27 +142,27 @@ class _Walk:
             _refuse(what, op.place, "drop in_place, or let the loop carry the tensor")
         state.lose(name, _Loss("", op))
 
-    def define(self, name: str, op: Op, state: _State) -> None:
+    def define(self, name: str, op: Op, state: _Definitions) -> None:
         if (name in state.alive or name in state.lost) and name not in self.carried:
             by = state.alive.get(name, "another op")
             what = f"'{op.name}' defines '{name}', which {by} defines already"
             _refuse(what, op.place, "give the output another name; only what a loop carries is written again")
         state.define(name, f"'{op.name}'")
 
-    def branch(self, node: If, state: _State) -> None:
+    def branch(self, node: If, state: _Definitions) -> None:
         if node.condition is not None:
             state.need(node.condition, f"'{node.name}' decides by", node.place)
         if not node.arms:
             _refuse(f"'{node.name}' has no arms", node.place, "give it at least one")
         _check_probabilities(node)
-        ends: list[_State] = []
+        ends: list[_Definitions] = []
         for arm in node.arms:
             end = state.copy()
             self.body(arm.body, end)
             ends.append(end)
         _join(node, state, ends)
 
-    def loop(self, node: Loop, state: _State) -> None:
+    def loop(self, node: Loop, state: _Definitions) -> None:
         if node.iterations < 0:
             _refuse(f"'{node.name}' runs {node.iterations} times", node.place, "iterations are 0 or more")
         _check_chances(node)
@@ -170,13 +170,13 @@ class _Walk:
         self.carry(node, inside, state)
         end = state.copy()
         outside = (self.outside | set(state.alive)) - set(node.carried)
-        _Walk(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
+        _Validator(self.program, frozenset(node.carried), frozenset(outside)).body(node.body, end)
         for name in node.carried:
             user = f"the next iteration of '{node.name}' reads"
             end.need(name, user, Place(node.place.file) if node.place else None, "write it in the loop")
         _leave(node, state, end)
 
-    def carry(self, node: Loop, inside: set[str], state: _State) -> None:
+    def carry(self, node: Loop, inside: set[str], state: _Definitions) -> None:
         for name in node.carried:
             state.need(name, f"'{node.name}' carries", node.place)
             if name not in inside:
@@ -190,8 +190,8 @@ class _Walk:
                 _refuse(what, node.place, "let the loop around it carry it too, or copy it first")
 
 
-def _join(node: If, state: _State, ends: list[_State]) -> None:
-    """Make ``state`` the one after the ``if`` whose arms ended in ``ends``."""
+def _join(node: If, state: _Definitions, ends: list[_Definitions]) -> None:
+    """Change ``state`` to that after the ``if`` whose arms end in ``ends``."""
     everywhere = set(ends[0].alive).intersection(*(end.alive for end in ends[1:]))
     somewhere = {name for end in ends for name in (*end.alive, *end.lost)}
     for name in somewhere - everywhere:
@@ -202,8 +202,8 @@ def _join(node: If, state: _State, ends: list[_State]) -> None:
             state.define(name, f"'{node.name}'")
 
 
-def _leave(node: Loop, state: _State, end: _State) -> None:
-    """Make ``state`` the one after the loop whose iterations end in ``end``."""
+def _leave(node: Loop, state: _Definitions, end: _Definitions) -> None:
+    """Change ``state`` to that after the loop whose iterations end in ``end``."""
     for name in end.lost:
         state.lose(name, end.lost[name])
     least = min((iterations for iterations, chance in node.chances if chance), default=node.iterations)
@@ -222,11 +222,11 @@ def _leave(node: Loop, state: _State, end: _State) -> None:
 def _check_tables(program: Program) -> None:
     for name in program.inputs:
         if name not in program.tensors:
-            _refuse(f"the input '{name}' is no tensor", Place(program.source), "declare it")
+            _refuse(f"the input '{name}' is not a tensor", Place(program.source), "declare it")
     for name in program.outputs:
         if name not in program.tensors:
             hint = suggest(name, program.tensors, "tensors are") or "declare it"
-            _refuse(f"the output '{name}' is no tensor", Place(program.source), hint)
+            _refuse(f"the output '{name}' is not a tensor", Place(program.source), hint)
     for op in program.ops():
         _check_known(op, (*op.inputs, *op.outputs), program.tensors, "tensor")
         _check_known(op, op.weights, program.weights, "weight")
@@ -240,7 +240,7 @@ def _check_known(op: Op, names: tuple[str, ...], known: Mapping[str, object], wh
 
 
 def _updates(op: Op, name: str) -> bool:
-    """Whether an op that reads and writes ``name`` needs no byte of it after it has written it."""
+    """Whether an op that reads and writes ``name`` reads each byte before it writes it."""
     if name == op.sliced:
         return True
     operands = [index for index, each in enumerate(op.inputs) if each == name]
@@ -290,7 +290,7 @@ def _check_chances(node: Loop) -> None:
 
 
 def _number(value: Fraction) -> str:
-    """Exactly, and as a decimal where that is exact too."""
+    """``value`` as a decimal where that is exact, else as a fraction."""
     return str(float(value)) if Fraction(str(float(value))) == value else str(value)
 
 

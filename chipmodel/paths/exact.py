@@ -1,10 +1,10 @@
 """The best, the worst and the expected path, exactly: dynamic programming over the tree of commands.
 
-Two paths that leave the machine in the same state (``Machine.key``) differ from there on by an offset of
-cycles only. So at each point of the tree it is enough to know, for each state that is possible there, the
+Two paths that leave the machine in the same state (``EventSimulator.key``) differ from there on by an offset
+of cycles only. So at each point of the tree it is enough to know, for each state that is possible there, the
 least and the most cycles to it, its probability, and the mean of the cycles; and from each state a part of
-the tree is run once, however many paths come by. Where regions start with an idle DMA engine all states of
-a point are one, and the work is that of running every arm once.
+the tree is run once, however many paths come by. Where regions start with an idle DMA engine all states of a
+point are one, and the work is that of running every arm once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
-from chipmodel.machine.simulate import Machine
+from chipmodel.machine.simulate import EventSimulator
 from chipmodel.paths.taken import Decided, Taken, again, then
 from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
 
@@ -31,8 +31,8 @@ class TooManyStates(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be done: passes of the simulator (``Machine.passes``), with its commands and ``FORK``
-    for each stretch; and ways from state to state to join."""
+    """What may still be done: passes of the simulator (``EventSimulator.passes``), with its commands and
+    ``FORK`` for each stretch; and ways from state to state to join."""
 
     passes: int
     joins: int
@@ -55,7 +55,7 @@ class End:
     """All ways to one state: how likely they are, the sum of their cycles, each times its probability, and
     the quickest and the slowest of them."""
 
-    machine: Machine
+    machine: EventSimulator
     weight: Fraction
     cycles: Fraction
     least: int
@@ -149,7 +149,7 @@ class Walker:
     """Runs parts of the tree on ``chip``, each from each state once."""
 
     def __init__(self, chip: Chip, budget: Budget) -> None:
-        self.start = Machine(chip)
+        self.start = EventSimulator(chip)
         self.budget = budget
         self.known: dict[tuple[Stretch | Block, Key], Ways] = {}
 
@@ -165,7 +165,7 @@ class Walker:
             whole.add((), end.after(End(machine, ONE, Fraction(left), left, left)))
         return whole
 
-    def block(self, key: Key, machine: Machine, block: Block) -> Ways:
+    def block(self, key: Key, machine: EventSimulator, block: Block) -> Ways:
         """All ways through ``block`` from one state."""
         known = self.known.get((block, key))
         if known is None:
@@ -175,7 +175,7 @@ class Walker:
             self.known[block, key] = known
         return known
 
-    def node(self, key: Key, machine: Machine, node: Stretch | Choice | Iterations) -> Ways:
+    def node(self, key: Key, machine: EventSimulator, node: Stretch | Choice | Iterations) -> Ways:
         match node:
             case Stretch():
                 return self.stretch(key, machine, node)
@@ -195,7 +195,7 @@ class Walker:
             further.spend(after.spent, end.weight)
         return further
 
-    def stretch(self, key: Key, machine: Machine, stretch: Stretch) -> Ways:
+    def stretch(self, key: Key, machine: EventSimulator, stretch: Stretch) -> Ways:
         """The one way through commands without a decision."""
         known = self.known.get((stretch, key))
         if known is None:
@@ -207,7 +207,7 @@ class Walker:
             self.known[stretch, key] = known
         return known
 
-    def choice(self, key: Key, machine: Machine, choice: Choice) -> Ways:
+    def choice(self, key: Key, machine: EventSimulator, choice: Choice) -> Ways:
         ways = Ways()
         for option in choice.options:
             taken = self.block(key, machine, option.body)
@@ -219,7 +219,7 @@ class Walker:
             ways.run((choice.name, option.name), taken, option.probability)
         return ways
 
-    def iterations(self, key: Key, machine: Machine, loop: Iterations) -> Ways:
+    def iterations(self, key: Key, machine: EventSimulator, loop: Iterations) -> Ways:
         """Iteration after iteration, all states side by side; after each number of iterations that may be the
         last, the share of the runs that end with it."""
         ways, now, made, still = Ways(), _at(key, machine), 0, ONE
@@ -255,6 +255,6 @@ class Walker:
         return made + 1, further
 
 
-def _at(key: Key, machine: Machine, cycles: int = 0) -> Ways:
+def _at(key: Key, machine: EventSimulator, cycles: int = 0) -> Ways:
     """One way, to one state."""
     return Ways({key: End(machine, ONE, Fraction(cycles), cycles, cycles)})

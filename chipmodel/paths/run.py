@@ -11,7 +11,7 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.chip.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
-from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Sample
+from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
 from chipmodel.model.result import Result
 from chipmodel.passes.lower import lower
 from chipmodel.paths.cores import CoreSampler, each_path
@@ -69,7 +69,7 @@ def weigh_paths(
     trees = [weighed(commands, chances, fixed) for commands in cores]
     count = 1
     for tree in trees:
-        count = min(COUNTED, count * count_paths(tree))
+        count = min(MAX_COUNT, count * count_paths(tree))
     try:
         return _exact(trees, chip, count, effort)
     except TooManyStates:

@@ -13,7 +13,7 @@ from math import lcm, sqrt
 from random import Random
 
 from chipmodel.chip.chip import Chip
-from chipmodel.machine.simulate import Machine
+from chipmodel.machine.simulate import EventSimulator
 from chipmodel.paths.exact import FORK, Key, PartKey, Spent
 from chipmodel.paths.taken import Decided, Taken, then
 from chipmodel.paths.tree import Block, Choice, Iterations, Stretch
@@ -85,9 +85,9 @@ class Sampler:
 
     def __init__(self, tree: Block, chip: Chip, seed: int) -> None:
         self.tree = tree
-        self.start = Machine(chip)
+        self.start = EventSimulator(chip)
         self.random = Random(seed)
-        self.known: dict[tuple[Stretch, Key], tuple[Key, Machine, int]] = {}
+        self.known: dict[tuple[Stretch, Key], tuple[Key, EventSimulator, int]] = {}
         self.work = 0
         """Passes of the simulator, and stretches."""
         self.seen = Seen()
@@ -100,7 +100,7 @@ class Sampler:
         machine.drain()
         self.seen.add(walk.cycles + machine.clock - walk.machine.clock, walk.taken)
 
-    def stretch(self, stretch: Stretch, key: Key, machine: Machine) -> tuple[Key, Machine, int]:
+    def stretch(self, stretch: Stretch, key: Key, machine: EventSimulator) -> tuple[Key, EventSimulator, int]:
         """The state behind ``stretch``, and the cycles to it."""
         known = self.known.get((stretch, key))
         self.work += 1

@@ -13,7 +13,7 @@ from math import log2
 
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat
-from chipmodel.model.path_costs import COUNTED
+from chipmodel.model.path_costs import MAX_COUNT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +96,7 @@ class _Weighing:
 
 
 def count_paths(block: Block) -> int:
-    """Ways through ``block``, up to ``COUNTED``."""
+    """Ways through ``block``, up to ``MAX_COUNT``."""
     count = 1
     for node in block.nodes:
         match node:
@@ -107,11 +107,11 @@ def count_paths(block: Block) -> int:
                 count *= sum(_power(each, iterations) for iterations, _ in node.chances)
             case Stretch():
                 pass
-        count = min(count, COUNTED)
+        count = min(count, MAX_COUNT)
     return count
 
 
 def _power(base: int, exponent: int) -> int:
-    if base > 1 and exponent * log2(base) > log2(COUNTED):
-        return COUNTED
+    if base > 1 and exponent * log2(base) > log2(MAX_COUNT):
+        return MAX_COUNT
     return base**exponent if base > 1 else base

@@ -21,9 +21,9 @@ from typing import Literal, get_args
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.passes.in_place import InPlace, may_die, reuse
 from chipmodel.passes.op_order import dependencies, touched
-from dma.residency.greedy import Table
+from dma.residency.greedy import ResidencyTable
 from solvers.order.exact import depth_first_order, least_peak_order
-from solvers.order.problem import Live, Ordered, OrderProblem, Overlay, peak_of
+from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, peak_of
 
 OrderName = Literal["given", "least-peak", "depth-first"]
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)
@@ -60,8 +60,8 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 def live_bytes(program: Program, in_place: InPlace) -> int:
     """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled and the inputs
     of concats beside their outputs."""
-    table = Table(reuse(program, _APART[in_place]))
-    return max(table.residency(table.state()).through, default=0)
+    table = ResidencyTable(reuse(program, _APART[in_place]))
+    return max(table.residency(table.initial_decisions()).through, default=0)
 
 
 _APART: Mapping[InPlace, InPlace] = {
@@ -162,14 +162,14 @@ class _OrderChooser:
                 found = self.order(node.body, replace(around, before=every, after=every))
                 return replace(node, body=found.body), found.extra_bytes
 
-    def _live(self, name: str, users: list[int], around: _Surroundings) -> Live:
-        return Live(self.tensors[name].bytes, tuple(users), name in around.before, name in around.after)
+    def _live(self, name: str, users: list[int], around: _Surroundings) -> LiveBuffer:
+        return LiveBuffer(self.tensors[name].bytes, tuple(users), name in around.before, name in around.after)
 
-    def _overlays(self, body: tuple[Node, ...], number: Mapping[str, int]) -> Iterator[Overlay]:
+    def _overlays(self, body: tuple[Node, ...], number: Mapping[str, int]) -> Iterator[InPlaceWrite]:
         for index, node in enumerate(body):
             if isinstance(node, Op):
                 for old in self.dying[node.name].overwrites:
-                    yield Overlay(index, number[node.outputs[0]], number[old])
+                    yield InPlaceWrite(index, number[node.outputs[0]], number[old])
 
 
 def _users(names: list[frozenset[str]]) -> dict[str, list[int]]:

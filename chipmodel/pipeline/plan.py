@@ -22,9 +22,10 @@ from chipmodel.passes.steady_state import unrolled
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.verify.offsets_sweep import check_fast
-from dma.schedule.effort import Stop
-from dma.stream import policy_named
-from dma.streamers.race import Race
+from dma.schedule.build import StreamRequest
+from dma.schedule.effort import StopCriterion
+from dma.stream import streamer_named
+from dma.streamers.race import StreamerRace
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
@@ -131,10 +132,11 @@ def _rounds(request: PlanRequest) -> Planned:
     began = perf_counter()
     program, chip = request.program, request.chip
     capacity = chip.shared_memory.bytes
-    policy = policy_named(request.streamer)
-    bound = one_path_bound(program, chip, True) if policy.squeezes else None
-    stop = replace(request.stop or Stop(), bound=bound.cycles if bound else 0)
-    race = Race(program, chip, policy, capacity, request.spill, packer_named(request.packer).tiers, stop)
+    portfolio = streamer_named(request.streamer)
+    bound = one_path_bound(program, chip, True) if portfolio.searches_offsets else None
+    stop = replace(request.stop or StopCriterion(), bound=bound.cycles if bound else 0)
+    asked = StreamRequest(program, chip, capacity, request.spill, packer_named(request.packer).tiers)
+    race = StreamerRace(asked, portfolio, stop)
     best: Planned | None = None
     attempts: list[Attempt] = []
     while len(attempts) < ROUNDS * race.rounds:
@@ -142,7 +144,7 @@ def _rounds(request: PlanRequest) -> Planned:
         if entry is None:
             break
         tried = _packed(request, entry.schedule, _left(request.limits, began))
-        if race.policy.squeezes and request.merge in TRUE_CONFLICTS:
+        if portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
             tried = replace(tried, solved=squeezed(tried.problem, tried.solved, capacity))
         attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         excess = tried.solved.peak - capacity

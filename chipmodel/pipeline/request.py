@@ -12,7 +12,7 @@ from chipmodel.model.result import Attempt
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.lower import lower
-from dma.schedule.effort import Stop
+from dma.schedule.effort import StopCriterion
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.outcome import Limits
 
@@ -39,7 +39,7 @@ class PlanRequest:
     """Whether tensors may be stored to Psram and loaded again where SharedMemory is too small."""
     limits: Limits | None = None
     """For a packer that searches; None: its own. The seconds are for all its runs in one plan together."""
-    stop: Stop | None = None
+    stop: StopCriterion | None = None
     """For a streamer that tries several schedules: when it has tried enough."""
     smallest_peak: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""

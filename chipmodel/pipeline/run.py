@@ -15,7 +15,7 @@ from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from dma.stream import policy_named
+from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
 
@@ -51,7 +51,7 @@ def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
     made = inferences_of(request.program, trace.path)
     if planned.bound and made == request.program.inferences:
         return planned.bound
-    residency = policy_named(request.streamer).squeezes
+    residency = streamer_named(request.streamer).searches_offsets
     return time_bound(unrolled(request.program, made), request.chip, trace.path, residency)
 
 

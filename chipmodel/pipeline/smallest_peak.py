@@ -19,7 +19,7 @@ def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | 
     it), and that of merge ``exact``, which did not stop at the first plan that fits.
     """
     known = planned.solved
-    if known.status == "optimal" or packer_named(request.packer).search is None or request.merge == "exact":
+    if known.status == "optimal" or not packer_named(request.packer).searches or request.merge == "exact":
         return planned
     free = replace(planned.problem, capacity=None)
     section = scopes(planned.schedule.body).section

@@ -93,7 +93,7 @@ def _plain(study: Study, point: Point, source: Source) -> Point:
 
 @cache
 def _searches(packer: str, merge: str) -> bool:
-    return merge == "exact" or packer_named(packer).search is not None
+    return merge == "exact" or packer_named(packer).searches
 
 
 def _asked(study: Study, point: Point) -> bool:

@@ -36,7 +36,7 @@ from chipmodel.files.yaml_file import Document, read_text, read_yaml, validate
 from chipmodel.files.yaml_tree import PathStep
 from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, matching, source_of
-from dma.stream import policies, policy_named
+from dma.stream import streamer_named, streamers
 from solvers.branches.mergers import merger_named, mergers
 from solvers.registry import packer_named, packers
 
@@ -168,7 +168,7 @@ class _Reader:
         return self._named("merges", names, tuple(mergers()), merger_named)
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("streamers", names, tuple(policies()), policy_named)
+        return self._named("streamers", names, tuple(streamers()), streamer_named)
 
     def _named(
         self, key: str, names: Sequence[str], known: tuple[str, ...], check: Callable[[str], object]

@@ -1,8 +1,9 @@
 """The stripes of an op that take the least time: rows by output channels, order, and one or two buffers.
 
-``dma.residency.tiling.striped`` asks for the fewest bytes with the weights' slices as they are; here slices
-and stripes are chosen together, halo rows, weights that come again for every stripe, set-ups and the NPU's
-own losses included. A cut is forecast alone: what its loads and stores take, beside what it computes.
+``dma.residency.tiling.striped`` moves the fewest bytes for given weight slices; here slices and stripes are
+chosen together, counting halo rows, weights that are loaded again for every stripe, set-ups and the cycles
+that the NPU loses with small tiles. The forecast is for the op alone: its loads and stores, and its
+computing.
 """
 
 from __future__ import annotations
@@ -20,49 +21,53 @@ from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
 from dma.timing.transfer import transfer_cycles
 
-PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-"""Into how many stripes, and slices, an op is cut."""
+PIECE_COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""Numbers of stripes, and of slices, that are tried. Assumed: fine steps up to 4, coarse ones beyond."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TilingForecast:
     """A tiling with its forecast, in cycles and bytes."""
 
     tiling: Tiling
     bytes: int
-    """SharedMemory for stripes and for slices of weights; operands that are kept apart."""
+    """SharedMemory for stripes and weight slices, without the operands that lie there whole."""
     npu: int
     dma: int
     ends: int
-    """Cycles that the first step's tensors and the last step's stores take, when the NPU stands still."""
+    """Cycles of the first step's loads and the last step's stores, during which the NPU is idle."""
 
     @property
     def cycles(self) -> int:
-        """From the first load to the last store, with two buffers each; with one, nothing overlaps."""
+        """From the first load to the last store; transfers overlap with computing only with two buffers
+        each."""
         if self.tiling.depth == 1:
             return self.npu + self.dma
         return max(self.npu + self.ends, self.dma)
 
 
-def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> Cut | None:
-    """The cut of a striped op that takes the least time within ``room`` bytes, ``kept`` operands lying whole
-    elsewhere; None where not even one row by one channel fits."""
+def best_cut(program: Program, chip: Chip, op: Op, room: int, kept: frozenset[str]) -> TilingForecast | None:
+    """The tiling of a striped op that takes the least time within ``room`` bytes, besides its ``kept``
+    operands, which lie whole in SharedMemory; None where not even one row by one channel fits.
+
+    Half of the DMA cycles count in addition, for what they delay in neighbouring ops.
+    """
     fitting = [cut for cut in cuts(program, chip, op, kept) if cut.bytes <= room]
     return min(fitting, key=lambda cut: (cut.cycles + cut.dma // 2, cut.bytes), default=None)
 
 
-def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> Cut:
+def whole_cut(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> TilingForecast:
     """All of a striped op in one step."""
-    return _forecast(_Asked(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
+    return _forecast(_CutKey(program, chip, op, kept), Tiling(op.work.rows, op.work.channels, True))
 
 
-def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[Cut, ...]:
-    """Every cut that is worth a look."""
-    return _cuts(_Asked(program, chip, op, kept))
+def cuts(program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> tuple[TilingForecast, ...]:
+    """Forecasts of all tilings with the numbers of stripes and slices in ``PIECE_COUNTS``."""
+    return _cuts(_CutKey(program, chip, op, kept))
 
 
-class _Asked:
-    """Arguments that are the same objects give the same cuts."""
+class _CutKey:
+    """The arguments as a key, compared by the identity of program and chip."""
 
     def __init__(self, program: Program, chip: Chip, op: Op, kept: frozenset[str]) -> None:
         self.program, self.chip, self.op, self.kept = program, chip, op, kept
@@ -72,12 +77,12 @@ class _Asked:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and self.key == other.key
+        return isinstance(other, _CutKey) and self.key == other.key
 
 
 @lru_cache(maxsize=4096)
-def _cuts(asked: _Asked) -> tuple[Cut, ...]:
-    return tuple(_forecast(asked, tiling) for tiling in _tilings(asked.op))
+def _cuts(key: _CutKey) -> tuple[TilingForecast, ...]:
+    return tuple(_forecast(key, tiling) for tiling in _tilings(key.op))
 
 
 def _tilings(op: Op) -> Iterator[Tiling]:
@@ -91,11 +96,11 @@ def _tilings(op: Op) -> Iterator[Tiling]:
 
 
 def _sizes(total: int) -> list[int]:
-    return list(dict.fromkeys(-(-total // parts) for parts in PARTS if parts <= total))
+    return list(dict.fromkeys(-(-total // parts) for parts in PIECE_COUNTS if parts <= total))
 
 
-def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
-    program, chip, op, kept = asked.program, asked.chip, asked.op, asked.kept
+def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
+    program, chip, op, kept = key.program, key.chip, key.op, key.kept
     stripes = -(-op.work.rows // tiling.rows)
     slices = -(-op.work.channels // tiling.channels)
     inner = tiling.rows * ((stripes - 1) // 2)  # never the last of several, which may be small
@@ -125,7 +130,7 @@ def _forecast(asked: _Asked, tiling: Tiling) -> Cut:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
         dma += moved("load", weights) * slices * reloaded
     size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
-    return Cut(tiling, size, _npu(chip, op, tiling), dma, ends)
+    return TilingForecast(tiling, size, _npu(chip, op, tiling), dma, ends)
 
 
 def _last(op: Op, tiling: Tiling) -> Interval:

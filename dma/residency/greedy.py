@@ -1,9 +1,11 @@
-"""What stays in SharedMemory, what waits in Psram, and which ops run in stripes.
+"""What stays in SharedMemory, what is in Psram, and which ops run in stripes: a greedy decision.
 
-Works on whole ops, before they are cut into steps. Everything starts resident; while some op's live
-bytes exceed the budget, the worst op is relieved: a tensor that merely lives through it goes to Psram
-for that while (a hole in its lifetime); where only the op's own operands are left, the op is striped
-and its operands move to Psram altogether. Every round removes something, so it ends.
+Works on whole ops, before they are cut into steps. Everything starts in SharedMemory. While some op's live
+bytes exceed the budget, the op with the most is relieved: a tensor that only lives through it goes to Psram
+for that time (a hole in its lifetime); where only the op's own operands are left, the op is striped and its
+operands are moved to Psram for good. Every round removes something, so it ends.
+
+Source: chipmodel.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ Reserve = Callable[[Op], int]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stay of a tensor in SharedMemory, from its first to its last touch (positions of ops).
+    """A time for which a tensor is in SharedMemory, from its first to its last touch (positions of ops).
 
-    It begins with a load from Psram where ``loaded``; otherwise an op defines the tensor. ``stored``
+    It begins with a load from Psram if ``loaded``, otherwise with the op that defines the tensor. ``stored``
     lists the touches after which the tensor is written back to Psram.
     """
 
@@ -37,32 +39,39 @@ class Segment:
     loaded: bool
     stored: tuple[int, ...] = ()
     brings: str = ""
-    """The tensor that the load brings, where it is another of those that share the storage."""
+    """The tensor that is loaded, where it is not ``storage`` but another one that shares its memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """``segments`` by storage; ``storage`` names the tensor whose memory a tensor shares (itself, unless
-    it overwrites its input or lies in the output of a concat)."""
+    """Where every tensor is, and when: ``segments`` by storage.
+
+    ``storage`` names the tensor whose memory a tensor shares (itself, unless it overwrites its input or lies
+    in the output of a concat).
+    """
 
     segments: Mapping[str, tuple[Segment, ...]]
     storage: Mapping[str, str]
     striped: frozenset[str]
     through: tuple[int, ...]
-    """At each op, bytes alive beside the stripe buffers of a striped op; all bytes of another op."""
+    """At each op, the bytes alive, for a striped op without its stripe buffers."""
     spilled: tuple[str, ...]
     within: Mapping[str, int] = field(default_factory=dict[str, int])
     """Where in its storage a tensor begins, in bytes, unless at 0."""
     kept: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """Operands of a striped op that are whole in SharedMemory, by op; no entry: none."""
+    """By striped op, its operands that are whole in SharedMemory; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])
-    """The share of an op's weights that should stay for all iterations of a loop, by op; no entry: none."""
+    """By op, the share of its weights that should stay for all iterations of a loop; no entry: none."""
 
 
 @dataclass
-class _State:
-    """The decisions so far. ``holes[t]`` are touches before which ``t`` comes back from Psram;
-    ``absorbed`` names, for an input of a concat, the output that it is made in."""
+class _Decisions:
+    """The decisions so far.
+
+    ``overwrites`` maps an output to the input whose memory it takes; ``absorbed`` an input of a concat to the
+    output that it is made in. ``holes[t]`` are the touches before which ``t`` is loaded from Psram again;
+    ``homed`` are the tensors that are in Psram for good, and ``striped`` the striped ops.
+    """
 
     overwrites: dict[str, str]
     absorbed: dict[str, str] = field(default_factory=dict[str, str])
@@ -72,25 +81,27 @@ class _State:
 
 
 def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:
-    """Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
-    table = Table(program)
+    """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
+    everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
+    table = ResidencyTable(program)
     stripes = {op.name: least_stripe(program, op) for op in table.ops}
-    state = table.state()
+    decisions = table.initial_decisions()
     while True:
-        residency = table.residency(state)
+        residency = table.residency(decisions)
         needs = [
-            live + reserve(op) + (stripes[op.name] if op.name in state.striped else 0)
+            live + reserve(op) + (stripes[op.name] if op.name in decisions.striped else 0)
             for op, live in zip(table.ops, residency.through, strict=True)
         ]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
             return residency
-        if not spill or not table.relieve(state, residency, worst):
+        if not spill or not table.relieve(decisions, residency, worst):
             raise _refusal(program, table.ops[worst], table.alive(residency, worst), needs[worst], budget)
 
 
-class Table:
-    """What does not change while deciding: the ops in order, their scopes, each tensor's touches."""
+class ResidencyTable:
+    """The constant data of a decision (ops in order, scopes, each tensor's touches), and segments from
+    decisions."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -113,46 +124,48 @@ class Table:
             self.touches[name].append(Touch(position, False, name, branch))
             self.conditions.setdefault(name, set()).add(position)
 
-    def residency(self, state: _State) -> Residency:
-        storage, within = storages(self.program, state.overwrites, state.absorbed)
+    def residency(self, decisions: _Decisions) -> Residency:
+        storage, within = storages(self.program, decisions.overwrites, decisions.absorbed)
         members: dict[str, list[str]] = {}
         for name, root in storage.items():
             members.setdefault(root, []).append(name)
         segments = {
-            root: self._known_segments(root, tuple(names), state)
+            root: self._known_segments(root, tuple(names), decisions)
             for root, names in members.items()
             if any(self.touches[name] for name in names)
         }
         return Residency(
             segments=segments,
             storage=storage,
-            striped=frozenset(state.striped),
+            striped=frozenset(decisions.striped),
             through=tuple(self.through(segments)),
-            spilled=tuple(sorted(set(state.holes) | (state.homed - self.program.stays_in_psram))),
+            spilled=tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram))),
             within=within,
         )
 
-    def _known_segments(self, root: str, names: tuple[str, ...], state: _State) -> tuple[Segment, ...]:
-        """``_segments``, once for each set of decisions that it depends on: a round changes few."""
-        homed = root in state.homed
-        striped = self._striped_users(root, state) if homed else ()
-        key = (names, homed, tuple(sorted(state.holes.get(root, ()))), striped)
+    def _known_segments(
+        self, root: str, names: tuple[str, ...], decisions: _Decisions
+    ) -> tuple[Segment, ...]:
+        """``_segments``, cached by the decisions that it depends on: a round changes few of them."""
+        homed = root in decisions.homed
+        striped = self._striped_users(root, decisions) if homed else ()
+        key = (names, homed, tuple(sorted(decisions.holes.get(root, ()))), striped)
         if self.known.get(root, (None, ()))[0] != key:
-            self.known[root] = key, self._segments(root, names, state)
+            self.known[root] = key, self._segments(root, names, decisions)
         return self.known[root][1]
 
     def resident(self, root: str, names: Iterable[str]) -> tuple[Segment, ...]:
-        """The segments of tensors that share the memory of ``root`` and never leave it."""
-        return self._segments(root, tuple(names), _State({}))
+        """The segments of tensors that share the memory of ``root`` and never leave SharedMemory."""
+        return self._segments(root, tuple(names), _Decisions({}))
 
-    def _striped_users(self, root: str, state: _State) -> tuple[int, ...]:
-        return tuple(t.position for t in self.touches[root] if self.ops[t.position].name in state.striped)
+    def _striped_users(self, root: str, decisions: _Decisions) -> tuple[int, ...]:
+        return tuple(t.position for t in self.touches[root] if self.ops[t.position].name in decisions.striped)
 
     def _merged(self, names: Iterable[str]) -> list[Touch]:
         """Touches of all the names, reads before writes at one op."""
         return sorted((t for n in names for t in self.touches[n]), key=lambda t: (t.position, t.writes))
 
-    def _segments(self, root: str, names: tuple[str, ...], state: _State) -> tuple[Segment, ...]:
+    def _segments(self, root: str, names: tuple[str, ...], decisions: _Decisions) -> tuple[Segment, ...]:
         outputs = set(names) & set(self.program.outputs)
         stores_all = tuple(
             t.position
@@ -161,12 +174,12 @@ class Table:
             if t.writes and not self.ops[t.position].allocates
         )
         touches = self._merged(names)
-        if root in state.homed:
-            return self._homed(root, touches, state)
+        if root in decisions.homed:
+            return self._homed(root, touches, decisions)
         is_input = root in self.program.inputs
-        holes = sorted(state.holes.get(root, ()))
+        holes = sorted(decisions.holes.get(root, ()))
         if is_input and not self.straight(touches):
-            return self._preloaded(root, touches, state, stores_all)
+            return self._preloaded(root, touches, decisions, stores_all)
         groups: list[list[Touch]] = [[]]
         for touch in touches:
             while holes and touch.position >= holes[0]:
@@ -182,57 +195,58 @@ class Table:
             result.append(Segment(root, tuple(group), is_input or index > 0, tuple(stored)))
         return tuple(result)
 
-    def _homed(self, root: str, touches: list[Touch], state: _State) -> tuple[Segment, ...]:
+    def _homed(self, root: str, touches: list[Touch], decisions: _Decisions) -> tuple[Segment, ...]:
         """In Psram: every op that is not striped fetches it or writes it back on its own."""
         result: list[Segment] = []
         for position, group in groupby(touches, key=lambda t: t.position):
             op = self.ops[position]
             # A branch whose condition is in Psram reads it there, with no buffer and no op.
-            if root in (*op.inputs, *op.outputs) and op.name not in state.striped and not op.allocates:
+            if root in (*op.inputs, *op.outputs) and op.name not in decisions.striped and not op.allocates:
                 here = tuple(group)
                 stored = (position,) if any(t.writes for t in here) else ()
                 result.append(Segment(root, here, not here[0].writes, stored))
         return tuple(result)
 
     def _preloaded(
-        self, root: str, touches: list[Touch], state: _State, stores: tuple[int, ...]
+        self, root: str, touches: list[Touch], decisions: _Decisions, stores: tuple[int, ...]
     ) -> tuple[Segment, ...]:
-        """An input that several stretches read is fetched before the first of them, at an op that
-        every path runs; where there is none, wherever it is read."""
+        """An input that several straight runs read is loaded before the first of them, at an op that every
+        path runs; if there is none, wherever it is read."""
         early = self.early(touches)
         if early is None:
-            return self._homed(root, touches, state)
+            return self._homed(root, touches, decisions)
         opening = Touch(early, False, root)
         return (Segment(root, (opening, *touches), True, stores),)
 
     def early(self, touches: list[Touch]) -> int | None:
-        """The last op up to the first touch that every path runs, if there is one; nothing is asked for
-        before another core may have made it."""
+        """The last op up to the first touch that every path runs, and not before another core has made the
+        tensor; None if there is none."""
         arrives = max(self.program.arrivals.get(t.value, 0) for t in touches)
         candidates = range(touches[0].position, arrives - 1, -1)
         return next((p for p in candidates if self.scopes.top[p]), None)
 
-    def state(self) -> _State:
-        """Everything in SharedMemory, and in place what may be."""
+    def initial_decisions(self) -> _Decisions:
+        """Everything in SharedMemory, and everything in place that may be."""
         overwrites = self.overwrites()
-        state = _State(overwrites, absorbed(self.program, overwrites))
+        decisions = _Decisions(overwrites, absorbed(self.program, overwrites))
         for name in self.program.inputs:
             touches = self._merged([name])
             if name in self.slicers and (self.straight(touches) or self.early(touches) is None):
-                self._home(state, name)
+                self._home(decisions, name)
         for name in self.program.outputs if self.program.inferences > 1 else ():
-            self._home(state, name)
-        return state
+            self._home(decisions, name)
+        return decisions
 
-    def _home(self, state: _State, root: str) -> None:
-        """Let ``root`` live in Psram; whoever moves one slice of it a time moves no more of it."""
-        state.homed.add(root)
-        state.holes.pop(root, None)
-        state.striped |= self.slicers.get(root, set())
+    def _home(self, decisions: _Decisions, root: str) -> None:
+        """Put ``root`` in Psram for good. Ops that move one slice of it at a time are striped, as they need
+        no more of it."""
+        decisions.homed.add(root)
+        decisions.holes.pop(root, None)
+        decisions.striped |= self.slicers.get(root, set())
 
     def overwrites(self) -> dict[str, str]:
-        """Output to the input whose memory it takes. An input of the program that is fetched wherever it
-        is read has no one memory to give away."""
+        """Each output with the input whose memory it takes. An input of the program that is loaded wherever
+        it is read has no single memory to give."""
         overwrites = _overwrites(self.program)
         storage, _ = storages(self.program, overwrites, {})
         for name in self.program.inputs:
@@ -244,9 +258,11 @@ class Table:
         return overwrites
 
     def straight(self, touches: list[Touch]) -> bool:
-        return len({self.scopes.stretch[t.position] for t in touches}) == 1
+        """Whether all touches are in one straight run of ops, without a branch or loop between them."""
+        return len({self.scopes.region[t.position] for t in touches}) == 1
 
     def through(self, segments: Mapping[str, tuple[Segment, ...]]) -> list[int]:
+        """The bytes alive at each op."""
         change = [0] * (len(self.ops) + 1)
         for root, parts in segments.items():
             size = self.program.tensors[root].bytes
@@ -271,7 +287,7 @@ class Table:
         first = min(t.position for t in segment.touches)
         if not segment.loaded:
             return lifetime(segment.touches, self.scopes)
-        # A branch in front of the load finds its condition in Psram.
+        # A branch before the load reads its condition from Psram.
         touches = [t for t in segment.touches if not (t.decides and t.position == first)]
         return lifetime([Touch(first, True, segment.brings or segment.storage), *touches], self.scopes)
 
@@ -284,52 +300,52 @@ class Table:
         ]
         return sorted(names, key=lambda n: (-self.program.tensors[n].bytes, n))
 
-    def relieve(self, state: _State, residency: Residency, position: int) -> bool:
-        """Take something out of SharedMemory at ``position``; False where nothing is left to take."""
+    def relieve(self, decisions: _Decisions, residency: Residency, position: int) -> bool:
+        """Move something out of SharedMemory at ``position``; False where nothing is left to move."""
         op = self.ops[position]
         operands = {residency.storage[n] for n in (*op.inputs, *op.outputs)}
         for root in self.alive(residency, position):
-            if root not in operands and self._evict(state, residency, root, position):
+            if root not in operands and self._evict(decisions, residency, root, position):
                 return True
-        if op.name in state.striped:
+        if op.name in decisions.striped:
             return False
-        if any(self._dissolve(state, residency, root) for root in operands):
+        if any(self._dissolve(decisions, residency, root) for root in operands):
             return True
         if op.allocates:
-            if op.outputs[0] in state.homed:
+            if op.outputs[0] in decisions.homed:
                 return False
-            self._home(state, op.outputs[0])
+            self._home(decisions, op.outputs[0])
             return True
-        state.striped.add(op.name)
+        decisions.striped.add(op.name)
         for name in (*op.inputs, *op.outputs):
-            self._home(state, name)
+            self._home(decisions, name)
         return True
 
-    def _evict(self, state: _State, residency: Residency, root: str, position: int) -> bool:
-        if root in state.homed:
+    def _evict(self, decisions: _Decisions, residency: Residency, root: str, position: int) -> bool:
+        if root in decisions.homed:
             return False
-        if self._dissolve(state, residency, root):
+        if self._dissolve(decisions, residency, root):
             return True
         touches = self.touches[root]
         later = [t.position for t in touches if t.position > position]
         earlier = [t.position for t in touches if t.position < position]
         if self.straight(touches) and later and earlier and root not in self.conditions:
-            state.holes.setdefault(root, set()).add(min(later))
+            decisions.holes.setdefault(root, set()).add(min(later))
         else:
-            self._home(state, root)
+            self._home(decisions, root)
         return True
 
-    def _dissolve(self, state: _State, residency: Residency, root: str) -> bool:
-        """Give the tensors that share memory in place a memory each."""
+    def _dissolve(self, decisions: _Decisions, residency: Residency, root: str) -> bool:
+        """Give each tensor that shares the memory of ``root`` its own; False where none does."""
         members = [n for n, r in residency.storage.items() if r == root]
         for name in members:
-            state.overwrites.pop(name, None)
-            state.absorbed.pop(name, None)
+            decisions.overwrites.pop(name, None)
+            decisions.absorbed.pop(name, None)
         return len(members) > 1
 
 
 def _overwrites(program: Program) -> dict[str, str]:
-    """Output to the input whose memory it takes. Both must be defined in one place alone: what a loop
+    """Each output with the input whose memory it takes. Both must be defined by a single op: what a loop
     carries or several arms define may be written again while the other of the two is still needed."""
     defined = Counter((*program.inputs, *(name for op in ops(program.body) for name in op.outputs)))
     pairs = ((op.outputs[0], op.overwrites) for op in ops(program.body) if op.overwrites)
@@ -337,8 +353,8 @@ def _overwrites(program: Program) -> dict[str, str]:
 
 
 def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
-    """Input of a concat to the output that it may be made in. What comes from Psram has a place of its
-    own, and what goes there lies alone."""
+    """Each input of a concat with the output that it may be made in. Tensors loaded from or stored to Psram
+    keep a memory of their own."""
     fixed = {*program.inputs, *program.outputs}
     storage, _ = storages(program, overwrites, {})
     kept = {storage[name] for name in fixed}
@@ -349,7 +365,7 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
 def storages(
     program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, int]]:
-    """The tensor whose memory each tensor shares, and where in it each begins unless at 0."""
+    """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
 
     def root(name: str) -> tuple[str, int]:
         start = 0
@@ -372,7 +388,7 @@ def storages(
 
 
 def _conditions(body: tuple[Node, ...], position: int) -> Iterable[tuple[int, str, str]]:
-    """Each deciding tensor with the position by which it has been read, and its ``if``."""
+    """For each ``if``: the position by which its condition has been read, the condition, and its name."""
     for number, node in numbered_nodes(body, position):
         if isinstance(node, If) and node.condition is not None and any(True for _ in ops((node,))):
             yield number, node.condition, node.name

@@ -1,8 +1,11 @@
-"""What stays in SharedMemory, decided for all ops at once with the weights that are loaded meanwhile.
+"""What stays in SharedMemory, decided for all ops at once, together with the loads of weights.
 
-``solvers.residency.milp`` chooses, where ``dma.residency.state_search`` searches step by step: it sees what a
-tensor that leaves costs the weights, and what the engine brings while the NPU computes. Its answer is a state
-of S1's two tiers, so the way from there to segments is the same.
+A mixed-integer program (``solvers.residency.milp``) decides where ``dma.residency.state_search`` searches
+step by step: it counts what a tensor that leaves costs the weights, and what the DMA engine loads while the
+NPU computes. Its answer is a state of two memory tiers, as the search's, and becomes segments in the same
+way.
+
+Source: chipmodel.
 """
 
 from __future__ import annotations
@@ -16,119 +19,131 @@ from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import left_to_move
 from dma.residency.greedy import Reserve, Residency, absorbed, decide
-from dma.residency.joint_options import menu
-from dma.residency.state_search import PSRAM, Asked
+from dma.residency.joint_options import stripe_options
+from dma.residency.state_search import PSRAM, ChipTierProblem
 from dma.residency.tier_segments import SHARED
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency
-from solvers.residency.problem import Item, Joined, Overlay, ResidencyFound, ResidencyProblem, Step
-from solvers.tiers.problem import State, Stay
+from solvers.residency.problem import (
+    InPlaceItems,
+    Joined,
+    ResidencyFound,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
+from solvers.tiers.problem import TierState, TierStay
 
-THRIFT = 0.1
-"""What is hidden behind compute as if time had no steps may show: less of it is better."""
-LONG = 160
-"""A program of more ops is looked at in less detail; with loops as well, S1's search decides: what each
-iteration repeats takes the solver too long."""
-NEAR = 16
-"""Its loads come so many ops early at most, in detail."""
-MOST_OPS = 400
-"""Of a longer program S1's search decides."""
-LEAST_SHARE = 0.001
-"""Less of an op's weights than this is none."""
-NODES = 500
+DMA_CYCLE_COST = 0.1
+"""Cycles added to the objective for each DMA cycle, also for those that overlap with computing. Assumed: the
+question has no steps in time, so in the real schedule some of these overlap less."""
+MAX_DETAILED_OPS = 160
+"""Ops up to which every load may be issued anywhere before its op. A longer program is solved with
+``LONG_PROGRAM_HORIZON``, or, if it has loops, by the state search: the repeated weights take the solver too
+long."""
+LONG_PROGRAM_HORIZON = 16
+"""Ops by which a load of a long program may come early in the question. Assumed."""
+MAX_OPS = 400
+"""Ops of a program without loops up to which the mixed-integer program is solved, otherwise the state search
+decides. Chosen for the solver's time."""
+MIN_RESIDENT_SHARE = 0.001
+"""Share of an op's weights. Assumed: less than this is rounding, and nothing stays."""
+MAX_NODES = 500
 """Nodes of branch and bound: well under a second."""
 
 
 def decide_jointly(
     program: Program, chip: Chip, budget: int, reserve: Reserve, spill: bool = True
 ) -> Residency:
-    """As ``dma.residency.state_search.decide_tiers``, but for what the search that decides about all steps at
-    once leaves in SharedMemory; S1's where that finds nothing. Raises DoesNotFit, naming the op, where
-    ``budget`` bytes are not enough."""
+    """Decide what stays in SharedMemory by the mixed-integer program, or where it finds nothing by the state
+    search. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     if not spill:
         return decide(program, budget, reserve, spill=False)
-    asked = Asked(program, chip, budget, reserve)
-    count = len(asked.table.ops)
-    if count > (LONG if asked.table.scopes.loops else MOST_OPS):
-        return asked.residency(asked.found().state)
-    question = _Question(asked).problem()
-    horizon = HORIZON if count <= LONG else NEAR
-    found = solve_residency(question, NODES, thrift=THRIFT, horizon=horizon)
+    tiers = ChipTierProblem(program, chip, budget, reserve)
+    count = len(tiers.table.ops)
+    if count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS):
+        return tiers.residency(tiers.found().state)
+    question = _JointProblem(tiers).problem()
+    horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
+    found = solve_residency(question, MAX_NODES, thrift=DMA_CYCLE_COST, horizon=horizon)
     if found.cycles is None:
-        return asked.residency(asked.found().state)
-    asked.fetches = False
-    asked.absorbed = {
-        asked.names[part]: asked.names[join.whole]
+        return tiers.residency(tiers.found().state)
+    tiers.fetches = False
+    tiers.absorbed = {
+        tiers.names[part]: tiers.names[join.whole]
         for join, made in zip(question.joins, found.joined, strict=True)
         if made
         for part in join.parts
     }
-    return replace(asked.residency(_state(asked, found)), staying=_staying(asked, question, found))
+    return replace(tiers.residency(_state(tiers, found)), staying=_staying(tiers, question, found))
 
 
-def _staying(asked: Asked, question: ResidencyProblem, found: ResidencyFound) -> dict[str, float]:
-    """The share of each op's weights that stays for its loop, where that is any."""
-    ops = asked.table.ops
+def _staying(tiers: ChipTierProblem, question: ResidencyProblem, found: ResidencyFound) -> dict[str, float]:
+    """The share of each op's weights that stays for its loop, if any does."""
+    ops = tiers.table.ops
     pairs = zip(question.items, found.staying, strict=True)
-    return {ops[item.touches[0]].name: share for item, share in pairs if item.loop and share > LEAST_SHARE}
+    return {
+        ops[item.touches[0]].name: share for item, share in pairs if item.loop and share > MIN_RESIDENT_SHARE
+    }
 
 
-class _Question:
-    """The blocks of the tier problem as items, one touch for each op that touches them; and the weights."""
+class _JointProblem:
+    """The question for the mixed-integer program: the blocks of the tier problem as items, and the
+    weights."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.steps = asked.problem.steps
+    def __init__(self, tiers: ChipTierProblem) -> None:
+        self.tiers = tiers
+        self.steps = tiers.problem.steps
 
     def problem(self) -> ResidencyProblem:
-        asked = self.asked
-        tensors = tuple(self._tensor(index) for index in range(len(asked.names)))
+        tiers = self.tiers
+        tensors = tuple(self._tensor(index) for index in range(len(tiers.names)))
         weights = tuple(self._weights())
         overlays = tuple(
-            Overlay(block.start, block.overwrites, index)
-            for index, block in enumerate(asked.problem.blocks)
+            InPlaceItems(block.start, block.overwrites, index)
+            for index, block in enumerate(tiers.problem.blocks)
             if block.overwrites
         )
-        npu = asked.chip.npu
+        npu = tiers.chip.npu
         steps = (
-            Step(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
-            for op, step in zip(asked.table.ops, self.steps, strict=True)
+            ResidencyStep(op_cycles(npu, op, op.work.rows, op.work.channels), step.times)
+            for op, step in zip(tiers.table.ops, self.steps, strict=True)
         )
         items = (*tensors, *weights)
-        options = tuple(menu(asked, items))
+        options = tuple(stripe_options(tiers, items))
         joins = tuple(self._joins())
-        return ResidencyProblem(tuple(steps), items, asked.budget, overlays, options, joins)
+        return ResidencyProblem(tuple(steps), items, tiers.budget, overlays, options, joins)
 
     def _joins(self) -> Iterator[Joined]:
-        """Concats all of whose inputs that may be made in the output die there, and are made once."""
-        asked = self.asked
-        places = absorbed(asked.program, asked.overwrites)
-        for step, op in enumerate(asked.table.ops):
+        """Concats of which all inputs that may be made in the output are made once and used last there."""
+        tiers = self.tiers
+        places = absorbed(tiers.program, tiers.overwrites)
+        for step, op in enumerate(tiers.table.ops):
             names = [n for n in op.absorbs if places.get(n) == op.outputs[0]]
-            parts = [asked.index[name] for name in names]
+            parts = [tiers.index[name] for name in names]
             whole = op.outputs[0]
-            if not parts or not asked.mobile(whole) or not all(self._may_join(i, step) for i in parts):
+            if not parts or not tiers.mobile(whole) or not all(self._may_join(i, step) for i in parts):
                 continue
-            left = left_to_move(asked.program, op, frozenset(names))
-            cycles = op_cycles(asked.chip.npu, op, op.work.rows, op.work.channels)
-            rest = 0 if left is None else op_cycles(asked.chip.npu, left, left.work.rows, left.work.channels)
-            yield Joined(step, tuple(parts), asked.index[whole], cycles - rest)
+            left = left_to_move(tiers.program, op, frozenset(names))
+            cycles = op_cycles(tiers.chip.npu, op, op.work.rows, op.work.channels)
+            rest = 0 if left is None else op_cycles(tiers.chip.npu, left, left.work.rows, left.work.channels)
+            yield Joined(step, tuple(parts), tiers.index[whole], cycles - rest)
 
     def _may_join(self, index: int, step: int) -> bool:
-        asked = self.asked
-        name, block = asked.names[index], asked.problem.blocks[index]
-        alone = not block.overwrites and not asked.table.ops[block.start].absorbs
-        return alone and asked.mobile(name) and touches_of(asked, index)[-1] == step
+        tiers = self.tiers
+        name, block = tiers.names[index], tiers.problem.blocks[index]
+        alone = not block.overwrites and not tiers.table.ops[block.start].absorbs
+        return alone and tiers.mobile(name) and touches_of(tiers, index)[-1] == step
 
-    def _tensor(self, index: int) -> Item:
-        asked = self.asked
-        block = asked.problem.blocks[index]
-        touches = touches_of(asked, index)
+    def _tensor(self, index: int) -> ResidencyItem:
+        tiers = self.tiers
+        block = tiers.problem.blocks[index]
+        touches = touches_of(tiers, index)
         tasks = [{t.block: t for t in self.steps[step].tasks}.get(index) for step in touches]
         reads = [0 if t is None else block.bytes if t.moved is None else t.moved for t in tasks]
         made = block.home is None
         pinned = None if block.pinned is None else block.pinned == SHARED
-        return Item(
+        return ResidencyItem(
             block.name,
             block.bytes,
             tuple(touches),
@@ -136,85 +151,87 @@ class _Question:
             tuple(reads),
             tuple(0 if t is None else t.staged for t in tasks),
             made,
-            Fraction(transfer_cycles(asked.chip, "store", block.bytes)) if block.bytes else Fraction(0),
+            Fraction(transfer_cycles(tiers.chip, "store", block.bytes)) if block.bytes else Fraction(0),
             block.ends is not None,
             moves=block.swaps,
             pinned=pinned,
             since=self._since(touches[0]),
         )
 
-    def _weights(self) -> list[Item]:
-        result: list[Item] = []
-        for position, op in enumerate(self.asked.table.ops):
-            size = self.asked.program.block_bytes(op)
+    def _weights(self) -> list[ResidencyItem]:
+        result: list[ResidencyItem] = []
+        for position, op in enumerate(self.tiers.table.ops):
+            size = self.tiers.program.block_bytes(op)
             if size:
-                least = min(size, self.asked.reserve(op))
-                item = Item(op.name, size, (position,), (self._load(size),), (size,), (least,), False)
+                least = min(size, self.tiers.reserve(op))
+                item = ResidencyItem(
+                    op.name, size, (position,), (self._load(size),), (size,), (least,), False
+                )
                 loop = None if op.gathers else self._loop(position)
                 result.append(item._replace(whole=False, since=self._since(position), loop=loop))
         return result
 
     def _since(self, position: int) -> int:
-        """The first op of the straight stretch."""
-        stretch = self.asked.table.scopes.stretch
+        """The first op of the straight run."""
+        stretch = self.tiers.table.scopes.region
         return stretch.index(stretch[position])
 
     def _loop(self, position: int) -> tuple[int, int] | None:
-        """The outermost loop, if something comes before it."""
-        around = [loop for loop in self.asked.table.scopes.loops if position in loop]
+        """The outermost loop around ``position``, if an op precedes it."""
+        around = [loop for loop in self.tiers.table.scopes.loops if position in loop]
         return (around[-1].start, around[-1].stop) if around and around[-1].start else None
 
     def _load(self, size: int) -> Fraction:
-        return Fraction(transfer_cycles(self.asked.chip, "load", size)) if size else Fraction(0)
+        return Fraction(transfer_cycles(self.tiers.chip, "load", size)) if size else Fraction(0)
 
 
-def touches_of(asked: Asked, index: int) -> list[int]:
+def touches_of(tiers: ChipTierProblem, index: int) -> list[int]:
     """The ops that touch a block, in order."""
-    return sorted({touch.position for touch in asked.table.touches[asked.names[index]]})
+    return sorted({touch.position for touch in tiers.table.touches[tiers.names[index]]})
 
 
-def _state(asked: Asked, found: ResidencyFound) -> State:
-    stays = tuple(tuple(_stays(asked, found, index)) for index in range(len(asked.names)))
+def _state(tiers: ChipTierProblem, found: ResidencyFound) -> TierState:
+    stays = tuple(tuple(_stays(tiers, found, index)) for index in range(len(tiers.names)))
     under: list[int | None] = []
-    for block, own in zip(asked.problem.blocks, stays, strict=True):
+    for block, own in zip(tiers.problem.blocks, stays, strict=True):
         old = block.overwrites[0] if block.overwrites else None
         in_place = old is not None and own[0].tier == SHARED and stays[old][-1].tier == SHARED
-        under.append(old if in_place and not _cut(asked, stays, block.start) else None)
+        under.append(old if in_place and not _cut(tiers, stays, block.start) else None)
     assert found.cycles is not None
-    return State(Fraction(found.cycles), stays, tuple(under))
+    return TierState(Fraction(found.cycles), stays, tuple(under))
 
 
-def _cut(asked: Asked, stays: Sequence[Sequence[Stay]], step: int) -> bool:
-    """Whether something passes through an op in stripes: then it may not overwrite what later ones read."""
-    blocks = [task.block for task in asked.problem.steps[step].tasks]
+def _cut(tiers: ChipTierProblem, stays: Sequence[Sequence[TierStay]], step: int) -> bool:
+    """Whether a tensor passes through an op in stripes: then it may not overwrite what later stripes read."""
+    blocks = [task.block for task in tiers.problem.steps[step].tasks]
     return any(stay.tier == PSRAM for b in blocks for stay in stays[b] if stay.start <= step < stay.stop)
 
 
-def _stays(asked: Asked, found: ResidencyFound, index: int) -> list[Stay]:
-    """Offsets are the packer's: here all are 0."""
-    block = asked.problem.blocks[index]
-    touches = touches_of(asked, index)
-    stays: list[Stay] = []
+def _stays(tiers: ChipTierProblem, found: ResidencyFound, index: int) -> list[TierStay]:
+    """The times of block ``index`` in either memory. Offsets are the packer's: here all are 0."""
+    block = tiers.problem.blocks[index]
+    touches = touches_of(tiers, index)
+    stays: list[TierStay] = []
     at = block.start
     for j, step in enumerate(touches):
         tier = SHARED if found.there[index][j] else PSRAM
         if j and not found.kept[index][j] and stays:
-            stays.append(Stay(PSRAM, 0, at, step))
+            stays.append(TierStay(PSRAM, 0, at, step))
             at = step
         stop = step + 1
         if j + 1 == len(touches):
             stop = block.stop
-        stays.append(Stay(tier, 0, at, stop))
+        stays.append(TierStay(tier, 0, at, stop))
         at = stop
     return [stay for stay in _joined(stays) if stay.start < stay.stop]
 
 
-def _joined(stays: list[Stay]) -> list[Stay]:
-    """Stays in one memory, one behind the other, as one, but where the block left in between."""
-    result: list[Stay] = []
+def _joined(stays: list[TierStay]) -> list[TierStay]:
+    """``stays`` with successive ones in the same memory as one."""
+    result: list[TierStay] = []
     for stay in stays:
         if result and result[-1].tier == stay.tier:
-            result[-1] = Stay(stay.tier, 0, result[-1].start, stay.stop)
+            result[-1] = TierStay(stay.tier, 0, result[-1].start, stay.stop)
         else:
             result.append(stay)
     return result

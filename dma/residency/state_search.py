@@ -1,13 +1,15 @@
-"""S1's state search on a chip: SharedMemory and Psram as tiers, and the state found as a ``Residency``.
+"""What stays in SharedMemory, by a state search over two memory tiers: SharedMemory and Psram.
 
-A tensor is a block. An op's access to SharedMemory is its bytes through the NPU's port; to Psram it
-is that and a transfer. A tensor in Psram passes through the op in stripes, for which the op needs the
-smallest stripe of it in SharedMemory (``Task.staged``); where there is room for all of its tensors in
-Psram, they are fetched whole instead, which moves as many bytes. Bytes that the streamer reserves
-for weights are kept from all blocks.
+A tensor is a block. An op's access to SharedMemory costs its bytes through the NPU's port; to Psram it costs
+that and a transfer. A tensor in Psram passes through the op in stripes, for which the op needs the smallest
+stripe of it in SharedMemory (``Task.staged``); where there is room for all of its tensors in Psram, they are
+loaded whole instead, which moves as many bytes. Bytes that the streamer reserves for weights are not
+available to blocks.
 
-A tensor that is touched in several stretches of the control flow, decides a branch, is defined more
-than once, or is read or written slice by slice, stays in one memory for its whole life.
+A tensor that is touched in several straight runs, decides a branch, is defined more than once, or is read or
+written slice by slice, stays in one memory for its whole life.
+
+Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
 
 from __future__ import annotations
@@ -21,63 +23,64 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval, hull, merged
 from chipmodel.model.program import Op, Program
-from dma.residency.greedy import Reserve, Residency, Table, decide
-from dma.residency.tier_segments import Segments
+from dma.residency.greedy import Reserve, Residency, ResidencyTable, decide
+from dma.residency.tier_segments import StateSegments
 from dma.residency.tiling import least_stripe
 from dma.timing.transfer import transfer_cycles
-from solvers.tiers.problem import Block, State, Step, Task, Tier, TierProblem
-from solvers.tiers.search import Found, search
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
+from solvers.tiers.search import TierSearchResult, search
 
 PSRAM = 1
 """The tier of Psram, by index; that of SharedMemory is ``tier_segments.SHARED``."""
-SEGMENTS = (1, 2)
-"""Steps that are decided together: longer segments see further, but keep less of what they see."""
+SEGMENT_LENGTHS = (1, 2)
+"""Steps that the search decides together, both tried: longer segments see further, but keep fewer states."""
 
 
 def decide_tiers(
     program: Program, chip: Chip, budget: int, reserve: Reserve, spill: bool = True
 ) -> Residency:
-    """What S1's search leaves in SharedMemory, of which ``budget`` bytes may be used. Where everything fits
-    there is nothing to decide. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough.
-    """
+    """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used. Raises
+    DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     try:
         return decide(program, budget, reserve, spill=False)
     except DoesNotFit:
         if not spill:
             raise
-    asked = Asked(program, chip, budget, reserve)
-    return asked.residency(asked.found().state)
+    tiers = ChipTierProblem(program, chip, budget, reserve)
+    return tiers.residency(tiers.found().state)
 
 
-class Asked:
-    """The tier problem of a program on a chip, and the way back."""
+class ChipTierProblem:
+    """The tier problem of a program on a chip, and the residency of its states."""
 
     def __init__(self, program: Program, chip: Chip, budget: int, reserve: Reserve) -> None:
         self.program, self.chip, self.budget, self.reserve = program, chip, budget, reserve
-        self.table = Table(program)
-        state = self.table.state()
+        self.table = ResidencyTable(program)
+        state = self.table.initial_decisions()
         self.overwrites = dict(state.overwrites)
         state.overwrites.clear()
         state.absorbed.clear()
         self.apart = self.table.residency(state)
-        """Everything resident that may be, each tensor in a memory of its own."""
+        """Everything in SharedMemory that may be, each tensor in its own memory."""
         self.fetches = True
-        """Whether what an op finds in Psram is fetched whole where there is room for it."""
+        """Whether an op's tensors in Psram are loaded whole where there is room for them."""
         self.absorbed: dict[str, str] = {}
-        """Inputs of a concat that are made in its output."""
+        """Each input of a concat that is made in its output, with that output."""
         self.homed = self._always_in_psram(state.homed)
         self.names = [n for n in program.tensors if self.table.touches[n]]
         self.index = {name: index for index, name in enumerate(self.names)}
         self.problem = self._problem()
 
-    def found(self) -> Found:
-        """S1's cheapest state over ``SEGMENTS``, each within the default limit."""
-        return min((search(self.problem, segment=k) for k in SEGMENTS), key=lambda f: f.state.cycles)
+    def found(self) -> TierSearchResult:
+        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default
+        limit."""
+        return min((search(self.problem, segment=k) for k in SEGMENT_LENGTHS), key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
 
     def _always_in_psram(self, homed: set[str]) -> set[str]:
-        """With inputs that several stretches read and that no op which always runs could fetch before."""
+        """``homed`` and the inputs that several straight runs read and that no op on every path could load
+        before them."""
         touches = self.table.touches
         late = {
             name
@@ -100,13 +103,14 @@ class Asked:
         return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
 
     def _may_overwrite(self, new: str, old: str) -> bool:
-        """What stays in one memory and what changes it are kept apart: their segments are made otherwise."""
+        """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
+        as their segments are built differently."""
         if new not in self.index or old not in self.index or {new, old} & self.homed:
             return False
         alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)
         return alone and self.mobile(new) == self.mobile(old)
 
-    def _block(self, name: str) -> Block:
+    def _block(self, name: str) -> TierBlock:
         positions = [t.position for t in self.table.touches[name]]
         live = Interval(min(positions), max(positions) + 1)
         spans: tuple[Interval, ...] = (live,)
@@ -115,7 +119,7 @@ class Asked:
             alive = [i for s in segments for i in self.table.live(s)]
             live = hull((live, *alive))
             spans = (live,) if self.mobile(name) else merged((*alive, *_at(positions)))
-        return Block(
+        return TierBlock(
             name,
             self.program.tensors[name].bytes,
             live.start,
@@ -134,21 +138,21 @@ class Asked:
         sliced = name in table.slicers or any(table.ops[t.position].allocates for t in touches if t.writes)
         return table.straight(touches) and defined == 1 and name not in table.conditions and not sliced
 
-    def _step(self, op: Op, times: int) -> Step:
-        tasks: list[Task] = []
+    def _step(self, op: Op, times: int) -> TierStep:
+        tasks: list[TierAccess] = []
         for name in () if op.allocates else dict.fromkeys((*op.inputs, *op.outputs)):
             others = frozenset((*op.inputs, *op.outputs)) - {name}
             size = self.program.tensors[name].bytes
             moved = size // op.slices if name == op.sliced else size
             staged = least_stripe(self.program, op, others)
-            tasks.append(Task(self.index[name], name in op.outputs, staged, moved))
-        return Step(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
+            tasks.append(TierAccess(self.index[name], name in op.outputs, staged, moved))
+        return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
 
     # -- state to segments ---------------------------------------------------------------------
 
-    def residency(self, state: State) -> Residency:
-        """The segments of ``state``; ops that find a tensor in Psram are striped, or fetch it whole."""
-        return Segments(self, state).residency()
+    def residency(self, state: TierState) -> Residency:
+        """The segments of ``state``; ops with tensors in Psram are striped, or load them whole."""
+        return StateSegments(self, state).residency()
 
 
 def _at(positions: Iterable[int]) -> Iterator[Interval]:

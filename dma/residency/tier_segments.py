@@ -1,4 +1,4 @@
-"""A state of the two tiers as stays in SharedMemory, with the loads and stores between them."""
+"""Segments in SharedMemory from a state of the two memory tiers, with the loads and stores between them."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import TYPE_CHECKING
 from chipmodel.model.program import Op
 from chipmodel.passes.liveness import Touch
 from dma.residency.greedy import Residency, Segment, storages
-from solvers.tiers.problem import State
+from solvers.tiers.problem import TierState
 
 if TYPE_CHECKING:
-    from dma.residency.state_search import Asked
+    from dma.residency.state_search import ChipTierProblem
 
 SHARED = 0
 """The tier of SharedMemory, by index."""
 
 
 @dataclass
-class _Group:
-    """Touches of one tensor during one stay in SharedMemory."""
+class _StayTouches:
+    """The touches of one tensor during one stay in SharedMemory."""
 
     name: str
     touches: list[Touch]
     first: bool
-    """Whether the stay is the tensor's first and begins with its definition."""
+    """Whether the stay begins with the tensor's definition."""
 
 
-class Segments:
-    """One state's segments. ``slow[p]`` are the operands that op ``p`` finds in Psram: they pass in stripes,
-    or are fetched whole where there is room and ``asked.fetches``."""
+class StateSegments:
+    """The segments of one state. ``slow[p]`` are the operands of op ``p`` in Psram: they pass in stripes, or
+    are loaded whole where there is room and ``tiers.fetches``."""
 
-    def __init__(self, asked: Asked, state: State) -> None:
-        self.asked, self.state = asked, state
-        self.program, self.table = asked.program, asked.table
-        self.index = asked.index
-        self.storage, self.within = storages(self.program, self._overwrites(), asked.absorbed)
+    def __init__(self, tiers: ChipTierProblem, state: TierState) -> None:
+        self.tiers, self.state = tiers, state
+        self.program, self.table = tiers.program, tiers.table
+        self.index = tiers.index
+        self.storage, self.within = storages(self.program, self._overwrites(), tiers.absorbed)
         self.slow = [self._slow(position, op) for position, op in enumerate(self.table.ops)]
         self.fast_segments = self._stays()
 
     def _overwrites(self) -> dict[str, str]:
-        names = self.asked.names
+        names = self.tiers.names
         pairs = enumerate(self.state.under)
         return {names[new]: names[old] for new, old in pairs if old is not None}
 
@@ -76,11 +76,12 @@ class Segments:
         )
 
     def _left(self) -> set[str]:
-        """Tensors that were in SharedMemory and came back to it."""
+        """Tensors that left SharedMemory and are loaded into it."""
         return {s.brings or s.storage for found in self.fast_segments.values() for s in found if s.loaded}
 
     def _striped(self) -> tuple[frozenset[str], dict[str, frozenset[str]]]:
-        """Ops whose tensors in Psram do not fit whole beside the rest, and what such an op keeps."""
+        """The ops whose tensors in Psram do not fit whole, and by op the operands that are whole in
+        SharedMemory."""
         through = self.table.through({root: tuple(s) for root, s in self.fast_segments.items()})
         kept: dict[str, frozenset[str]] = {}
         for position, op in enumerate(self.table.ops):
@@ -88,8 +89,8 @@ class Segments:
             if not slow or op.allocates:
                 continue
             whole = sum(self.program.tensors[name].bytes for name in slow)
-            room = self.asked.budget - self.asked.reserve(op) - through[position]
-            if op.sliced in slow or whole > room or not self.asked.fetches:
+            room = self.tiers.budget - self.tiers.reserve(op) - through[position]
+            if op.sliced in slow or whole > room or not self.tiers.fetches:
                 kept[op.name] = frozenset((*op.inputs, *op.outputs)) - set(slow)
         return frozenset(kept), {name: names for name, names in kept.items() if names}
 
@@ -104,25 +105,25 @@ class Segments:
     def _stays(self) -> dict[str, list[Segment]]:
         result: dict[str, list[Segment]] = {}
         members: dict[str, list[str]] = {}
-        for name in self.asked.names:
+        for name in self.tiers.names:
             members.setdefault(self.storage[name], []).append(name)
         for root, names in members.items():
-            names.sort(key=lambda n: self.asked.problem.blocks[self.index[n]].start)
-            segments = self._mobile if self.asked.mobile(root) else self._fixed
+            names.sort(key=lambda n: self.tiers.problem.blocks[self.index[n]].start)
+            segments = self._mobile if self.tiers.mobile(root) else self._fixed
             found = segments(root, names)
             if found:
                 result[root] = found
         return result
 
     def _fixed(self, root: str, names: list[str]) -> list[Segment]:
-        """One memory for the whole life: as where everything is resident."""
-        if not self.in_shared(root, self.asked.problem.blocks[self.index[root]].start):
+        """One memory for the tensor's whole life, as where everything is resident."""
+        if not self.in_shared(root, self.tiers.problem.blocks[self.index[root]].start):
             return []
         return list(self.table.resident(root, names))
 
     def _mobile(self, root: str, names: list[str]) -> list[Segment]:
-        """One segment for each stay; where one tensor overwrites another or lies in it, they share it."""
-        joined: list[list[_Group]] = []
+        """One segment for each stay; tensors of which one overwrites or contains the other share it."""
+        joined: list[list[_StayTouches]] = []
         for name in names:
             groups = list(self._groups(name))
             if groups and joined and (name != root or self.within.keys() & set(names)):
@@ -130,14 +131,14 @@ class Segments:
             joined += [[group] for group in groups]
         return [self._segment(root, groups) for groups in joined]
 
-    def _groups(self, name: str) -> Iterator[_Group]:
+    def _groups(self, name: str) -> Iterator[_StayTouches]:
         touches = self.table.touches[name]
         for stay in self.state.stays[self.index[name]]:
             inside = [t for t in touches if stay.start <= t.position < stay.stop]
             if stay.tier == SHARED and inside:
-                yield _Group(name, inside, inside[0].writes)
+                yield _StayTouches(name, inside, inside[0].writes)
 
-    def _segment(self, root: str, groups: list[_Group]) -> Segment:
+    def _segment(self, root: str, groups: list[_StayTouches]) -> Segment:
         touches = [t for group in groups for t in group.touches]
         touches.sort(key=lambda t: (t.position, t.writes))
         stored = [p for group in groups for p in self._stored(group)]
@@ -150,8 +151,8 @@ class Segments:
             brings=brings if brings != root else "",
         )
 
-    def _stored(self, group: _Group) -> Iterator[int]:
-        """The definition, where anything reads the tensor in Psram later on."""
+    def _stored(self, group: _StayTouches) -> Iterator[int]:
+        """The position of the definition, if the tensor is read from Psram later."""
         rest = len(self.table.touches[group.name]) > len(group.touches)
         if group.first and (rest or group.name in self.program.outputs):
             yield group.touches[0].position

@@ -77,7 +77,7 @@ def whole_tiling(op: Op, channels: int) -> Tiling:
 
 
 def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] = NONE_KEPT) -> int:
-    """SharedMemory that the stripe buffers of ``op`` take, weights apart, and operands that are ``kept``
+    """Bytes that the stripe buffers of ``op`` take, without weights and without operands that are ``kept``
     whole in SharedMemory.
 
     An operand that every step needs in the same part has one buffer, whatever the depth.
@@ -104,10 +104,11 @@ def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
 def striped(
     program: Program, op: Op, room: int, channels: int, double: bool, kept: frozenset[str] = NONE_KEPT
 ) -> Tiling | None:
-    """The stripes of ``op`` within ``room`` bytes that fetch the fewest bytes, or None where not even
-    one row by one channel fits.
+    """The stripes of ``op`` within ``room`` bytes that load the fewest bytes, or None where not even one row
+    by one channel fits.
 
-    Double buffers hide transfers behind compute, so single ones must save half of the bytes to win.
+    With double buffers transfers overlap with computing, so single ones must save half of the bytes to win
+    (assumed).
     """
     best: tuple[int, Tiling] | None = None
     for depth in (2, 1) if double else (1,):
@@ -141,8 +142,8 @@ def _most_rows(program: Program, op: Op, room: int, channels: int, depth: int, k
 
 
 def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kept: frozenset[str]) -> Tiling:
-    """Either every slice passes over all stripes, or every stripe over all slices: what is fetched
-    again is the inputs in the first case and the weights in the second; take the cheaper."""
+    """The cheaper order: all stripes for each slice, which loads the inputs again, or all slices for each
+    stripe, which loads the weights again."""
     by_rows = Tiling(rows, channels, True, False, depth)
     if isinstance(op.work, Recurrent) and channels < op.work.channels:
         return replace(by_rows, rows=1)
@@ -151,11 +152,11 @@ def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kep
 
 
 SETUP_BYTES = 680
-"""Bytes that a long load moves while one is being set up: 656 / (30.891 / 32) on LUNA ARCS."""
+"""Bytes that a long load moves in the time of one set-up: 656 / (30.891 / 32) on LUNA ARCS."""
 
 
 def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
-    """Bytes that the steps of ``op`` load (halo rows apart), set-ups counted as bytes."""
+    """Bytes that the steps of ``op`` load, without halo rows, set-ups counted as ``SETUP_BYTES``."""
     fetched = [name for name in op.inputs if name not in kept]
     stored = [name for name in op.outputs if name not in kept]
     slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
@@ -176,8 +177,8 @@ def _fetched(program: Program, op: Op, name: str) -> int:
 
 
 def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
-    """A few tiles, a largest one among them: a halo is widest away from the image's edges, and from
-    there on the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
+    """A few tiles that include the largest: a halo is widest away from the image's edges, and from there on
+    the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     total, size = op.work.rows, tiling.rows
     count = _pieces(total, size)
     chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})

@@ -1,14 +1,15 @@
-"""One policy's schedule of a program: cut the ops, decide what stays on chip, issue every transfer."""
+"""One streamer's schedule of a program: cut the ops, decide what stays on chip, issue every transfer."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
     BufferSpec,
     Operand,
@@ -32,50 +33,92 @@ from dma.residency.tiling import (
     striped,
     whole_tiling,
 )
-from dma.schedule.policy import Decider, Issued, Policy, Room, queue_order
 from dma.schedule.psram_layout import PsramLayout, lay_out
-from dma.schedule.steps import Emission, Need, emit
+from dma.schedule.steps import Emission, TransferNeed, emit
+from dma.schedule.streamer import (
+    Decider,
+    IssuedTransfer,
+    IssuePlan,
+    MemoryBudget,
+    Streamer,
+    WeightSlices,
+    queue_order,
+)
 
-MOST_STEPS = 200_000
-"""More steps than this and the memory is too small to be worth simulating."""
+MAX_STEPS = 200_000
+"""Steps of one schedule. Assumed: a program that needs more has too little memory to be worth simulating."""
 
-
-PARTS_FOR_WEIGHTS = (8, 16, 32, 64)
-"""A weight buffer keeps at least this part of the memory from the activations. Large slices cost few
-set-ups, but may force tensors out; the first part that spills nothing wins, or else the one whose
-schedule moves the fewest bytes."""
-
-Asked = tuple[object, object, bool, int, int, Decider]
-Known = dict[Asked, tuple[Room, Emission]]
-"""What policies that reserve and cut alike have in common: by both functions, whether stripes are double,
-budget, bytes kept for weights, and who decides what stays."""
-
-
-def stream_one(
-    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, tiers: bool, known: Known
-) -> Schedule:
-    """The schedule of a policy itself, whatever its rivals. ``known`` is one dictionary for all calls with
-    this program, chip, ``spill`` and ``tiers``. Raises DoesNotFit as ``stream``."""
-    decider: Decider = "tiers" if tiers and policy.decider == "greedy" else policy.decider
-    schedule = _best(program, chip, policy, budget, spill, decider, known)
-    return replace(schedule, late=policy.late(schedule, chip)) if policy.late else schedule
+WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
+"""Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
+divisor that spills nothing is used, otherwise the one whose schedule moves the fewest bytes. Measured: a
+fixed 1/8 forced tensors out and took MobileNetV2 on ``stm32n6`` from 9.41 M to 17.36 M cycles
+(docs/design-record.md)."""
 
 
-def room_of(policy: Policy, budget: int, known: Known) -> Known:
-    """Of what is ``known``, that of a policy which has one part of the memory for weights: one entry."""
-    keep = budget // policy.parts[0]
-    own = (policy.reserve, policy.channels, policy.double, budget, keep)
-    return {asked: found for asked, found in known.items() if asked[:-1] == own}
+@dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """What a schedule is wanted for: at most ``budget`` bytes may be alive at once.
+
+    With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
+    streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
+    """
+
+    program: Program
+    chip: Chip
+    budget: int
+    spill: bool = True
+    tiers: bool = False
+
+    def decider(self, streamer: Streamer) -> Decider:
+        """The planner that decides what stays in SharedMemory for ``streamer``."""
+        return "tiers" if self.tiers and streamer.decider == "greedy" else streamer.decider
 
 
-def _best(
-    program: Program, chip: Chip, policy: Policy, budget: int, spill: bool, decider: Decider, known: Known
-) -> Schedule:
+class BudgetKey(NamedTuple):
+    """What a ``MemoryBudget`` depends on; ``reserve`` is a function and compared by identity."""
+
+    reserve: object
+    budget: int
+    weight_floor: int
+    decider: Decider
+
+
+class StepsKey(NamedTuple):
+    """What the steps before issuing depend on; ``slices`` is a function and compared by identity."""
+
+    memory: BudgetKey
+    slices: object
+    double_buffered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCache:
+    """Results that streamers share, for requests that differ in nothing but their budget."""
+
+    memory: dict[BudgetKey, MemoryBudget] = field(default_factory=dict[BudgetKey, MemoryBudget])
+    emissions: dict[StepsKey, Emission] = field(default_factory=dict[StepsKey, Emission])
+
+    def without_steps(self) -> BuildCache:
+        """A cache with the same budgets, for streamers whose steps are used once."""
+        return BuildCache(self.memory)
+
+
+def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
+    """The schedule that ``streamer`` makes for ``request``.
+
+    Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
+    have to leave SharedMemory.
+    """
+    schedule = _with_best_floor(request, streamer, cache)
+    return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
+
+
+def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
-    for part in policy.parts or PARTS_FOR_WEIGHTS:
+    for divisor in streamer.weight_floor_divisors or WEIGHT_FLOOR_DIVISORS:
         try:
-            schedule = _stream(program, chip, policy, budget, budget // part, spill, decider, known)
+            schedule = _with_floor(request, streamer, request.budget // divisor, cache)
         except DoesNotFit as error:
             refusal = error
             continue
@@ -90,62 +133,53 @@ def _best(
     return best[1]
 
 
-def _stream(
-    program: Program,
-    chip: Chip,
-    policy: Policy,
-    budget: int,
-    keep: int,
-    spill: bool,
-    decider: Decider,
-    known: Known,
-) -> Schedule:
-    asked = (policy.reserve, policy.channels, policy.double, budget, keep, decider)
-    if asked not in known:
-        room = _room(program, chip, policy, budget, keep, spill, decider, known)
-        known[asked] = room, emit(program, chip, room.residency, _tilings(room, policy))
-    room, emission = known[asked]
-    residency = room.residency
-    issued, extra = policy.issue(room, emission)
-    issued = [_not_before_it_is_made(program, emission, decision) for decision in issued]
-    layout = lay_out(program, residency.storage, [decision.need for decision in issued])
-    schedule = _schedule(emission, issued, extra, policy, residency, layout)
-    whole = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
-    first_and_last = emission.op_steps
-    cut = (name for name in schedule.striped if name not in whole or len(set(first_and_last[name])) > 1)
+def _with_floor(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> Schedule:
+    memory = memory_budget(request, streamer, floor, cache)
+    program, residency = request.program, memory.residency
+    key = StepsKey(_budget_key(request, streamer, floor), streamer.slices, streamer.double_buffered)
+    if key not in cache.emissions:
+        cache.emissions[key] = emit(program, request.chip, residency, _tilings(memory, streamer))
+    emission = cache.emissions[key]
+    transfers, buffers = streamer.issue(memory, emission)
+    transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
+    layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
+    schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
+    # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
+    slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
+    cut = (n for n in schedule.striped if n not in slicers or len(set(emission.op_steps[n])) > 1)
     return replace(schedule, striped=tuple(cut))
 
 
-def _room(
-    program: Program,
-    chip: Chip,
-    policy: Policy,
-    budget: int,
-    keep: int,
-    spill: bool,
-    decider: Decider,
-    known: Known,
-) -> Room:
-    alike = (asked for asked in known if asked == (policy.reserve, asked[1], asked[2], budget, keep, decider))
-    found = next(alike, None)
-    if found is not None:
-        return known[found][0]
-    reserve = policy.reserve(program, keep)
-    if decider == "greedy":
-        residency = decide(program, budget, reserve, spill)
-    else:
-        decided = decide_tiers if decider == "tiers" else decide_jointly
-        residency = decided(program, chip, budget, reserve, spill)
-    return Room(program, chip, budget, keep, residency, _claims(program, residency, budget, reserve))
+def _budget_key(request: StreamRequest, streamer: Streamer, floor: int) -> BudgetKey:
+    return BudgetKey(streamer.reserve, request.budget, floor, request.decider(streamer))
 
 
-def _not_before_it_is_made(program: Program, emission: Emission, decision: Issued) -> Issued:
-    """What another core makes is loaded at the op that needs it: a sequencer that waits for it earlier might
-    hold up what that core waits for in turn."""
-    need = decision.need
+def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
+    """What stays in SharedMemory for ``streamer``, with a weight floor of ``floor`` bytes. Raises
+    DoesNotFit."""
+    key = _budget_key(request, streamer, floor)
+    if key not in cache.memory:
+        program, chip, budget = request.program, request.chip, request.budget
+        reserve = streamer.reserve(program, floor)
+        if key.decider == "greedy":
+            residency = decide(program, budget, reserve, request.spill)
+        else:
+            decided = decide_tiers if key.decider == "tiers" else decide_jointly
+            residency = decided(program, chip, budget, reserve, request.spill)
+        claims = _claims(program, residency, budget, reserve)
+        cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
+    return cache.memory[key]
+
+
+def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:
+    """Issue the load of a tensor from another core no earlier than at the op that needs it.
+
+    A sequencer that waits for it earlier might hold up what the other core waits for in turn.
+    """
+    need = transfer.need
     if need.direction == "store" or need.part.weights or need.part.name not in program.arrivals:
-        return decision
-    return replace(decision, issue=max(decision.issue, emission.op_steps[need.op][0]))
+        return transfer
+    return replace(transfer, issue=max(transfer.issue, emission.op_steps[need.op][0]))
 
 
 def _claims(program: Program, residency: Residency, budget: int, reserve: Reserve) -> tuple[int, ...]:
@@ -164,27 +198,22 @@ def _claims(program: Program, residency: Residency, budget: int, reserve: Reserv
     return tuple(claims)
 
 
-def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
-    channels, weights_beside = policy.channels(room)
+def _tilings(memory: MemoryBudget, streamer: Streamer) -> dict[str, Tiling]:
+    slices = streamer.slices(memory)
     tilings: dict[str, Tiling] = {}
     total = 0
-    for op, through in zip(ops(room.program.body), room.residency.through, strict=True):
-        tiling: Tiling | None = whole_tiling(op, channels[op.name])
-        if op.name in room.residency.striped:
-            left = room.budget - through - weights_beside(op)
-            kept = room.residency.kept.get(op.name, NONE_KEPT)
-            if policy.cut:
-                tiling = policy.cut(room, op, room.budget - through)
-            else:
-                tiling = striped(room.program, op, left, channels[op.name], policy.double, kept)
+    for op, through in zip(ops(memory.program.body), memory.residency.through, strict=True):
+        tiling: Tiling | None = whole_tiling(op, slices.channels[op.name])
+        if op.name in memory.residency.striped:
+            tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
         if tiling is None:
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=_MORE_MEMORY
             )
         total += tiling.count(op)
-        if total > MOST_STEPS:
+        if total > MAX_STEPS:
             raise DoesNotFit(
-                f"more than {MOST_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
+                f"more than {MAX_STEPS:,} steps at op {op.name!r}: SharedMemory is far too small",
                 where=op.place,
                 hint=_MORE_MEMORY,
             )
@@ -192,34 +221,39 @@ def _tilings(room: Room, policy: Policy) -> dict[str, Tiling]:
     return tilings
 
 
+def _stripes(
+    memory: MemoryBudget, streamer: Streamer, slices: WeightSlices, op: Op, available: int
+) -> Tiling | None:
+    if streamer.cut:
+        return streamer.cut(memory, op, available)
+    kept = memory.residency.kept.get(op.name, NONE_KEPT)
+    left = available - slices.bytes_at(op)
+    return striped(memory.program, op, left, slices.channels[op.name], streamer.double_buffered, kept)
+
+
 _MORE_MEMORY = "give the chip more SharedMemory: --set shared_memory.bytes=..."
 
 
 def _schedule(
-    emission: Emission,
-    issued: list[Issued],
-    extra: dict[str, BufferSpec],
-    policy: Policy,
-    residency: Residency,
-    layout: PsramLayout,
+    emission: Emission, issued: IssuePlan, streamer: str, residency: Residency, layout: PsramLayout
 ) -> Schedule:
     buffers = dict(emission.buffers)
-    for decision in issued:
-        if decision.need.kind == "weights" and decision.buffer not in extra:
-            buffers[decision.buffer] = BufferSpec(decision.buffer, decision.need.bytes, kind="weights")
-    buffers.update(extra)
-    renamed = {d.need.buffer: d.buffer for d in issued}
+    for transfer in issued.transfers:
+        if transfer.need.kind == "weights" and transfer.buffer not in issued.buffers:
+            buffers[transfer.buffer] = BufferSpec(transfer.buffer, transfer.need.bytes, kind="weights")
+    buffers.update(issued.buffers)
+    renamed = {transfer.need.buffer: transfer.buffer for transfer in issued.transfers}
     return Schedule(
         body=_rename(emission.body, renamed),
-        transfers=_transfers(issued, layout),
+        transfers=_transfers(issued.transfers, layout),
         buffers=buffers,
-        streamer=policy.name,
+        streamer=streamer,
         striped=tuple(sorted(residency.striped)),
         spilled=residency.spilled,
     )
 
 
-def _transfers(issued: list[Issued], layout: PsramLayout) -> tuple[Transfer, ...]:
+def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Transfer, ...]:
     ordered = sorted(issued, key=queue_order)
     titles = [_title(d.need) for d in ordered]
     many, seen = Counter(titles), Counter[str]()
@@ -245,7 +279,7 @@ def _transfers(issued: list[Issued], layout: PsramLayout) -> tuple[Transfer, ...
     return tuple(result)
 
 
-def _title(need: Need) -> str:
+def _title(need: TransferNeed) -> str:
     if need.kind == "weights":
         return f"load weights of {need.op}"
     if need.kind == "tensor":

@@ -1,4 +1,4 @@
-"""When a streamer that tries many ways has tried enough, and what it tells meanwhile."""
+"""When a portfolio of streamers has tried enough candidates, and its progress reports."""
 
 from __future__ import annotations
 
@@ -6,39 +6,41 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-GAP = 0.0005
-"""A forecast this near to the bound is not worth more ways."""
+DEFAULT_GAP = 0.0005
+"""Share of the bound. Assumed: a forecast this near to the bound is not worth further candidates."""
 
 
-class Standing(NamedTuple):
-    """So many of the ways tried, the least cycles forecast, and what no plan is below (0: not known)."""
+class SearchProgress(NamedTuple):
+    """Candidates tried and in all, the fastest forecast, and the lower bound in cycles (0: not known)."""
 
     tried: int
-    ways: int
+    candidates: int
     cycles: float
     bound: int
 
     @property
     def gap(self) -> float | None:
-        """Share of the bound that the forecast is above it."""
+        """Share of the bound that the forecast is above it; None without a bound."""
         return self.cycles / self.bound - 1 if self.bound else None
 
     def __str__(self) -> str:
         gap = "" if self.gap is None else f", bound {self.bound:,}, gap {self.gap:.1%}"
-        return f"way {self.tried} of {self.ways}: {self.cycles:,.0f} cycles{gap}"
+        return f"candidate {self.tried} of {self.candidates}: {self.cycles:,.0f} cycles{gap}"
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """After ``seconds``, or once the forecast is at most ``gap`` (a share) above ``bound`` cycles. What a
-    streamer always tries is tried whatever this says."""
+class StopCriterion:
+    """Stop after ``seconds``, or once the forecast is at most ``gap`` (a share) above ``bound`` cycles.
+
+    Candidates that are always tried are tried in any case. ``report`` is called after each candidate.
+    """
 
     seconds: float | None = None
-    gap: float = GAP
+    gap: float = DEFAULT_GAP
     bound: int = 0
-    report: Callable[[Standing], None] | None = None
+    report: Callable[[SearchProgress], None] | None = None
 
     def enough(self, cycles: float, seconds: float) -> bool:
-        """Whether to stop with that forecast, after so many seconds."""
+        """Whether to stop with that forecast after that many seconds."""
         late = self.seconds is not None and seconds >= self.seconds
         return late or cycles <= self.bound * (1 + self.gap)

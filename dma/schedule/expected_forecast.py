@@ -1,28 +1,35 @@
-"""The expected cycles of a schedule over all paths, where nothing contends.
+"""The expected cycles of a schedule over all paths, without contention.
 
-The machine is that of ``dma.schedule.forecast``: one transfer after another, and an NPU, DMA and Psram that
-nobody else uses. What the rest of a path takes depends on what is in flight only, so paths that meet in one
-such state are one from there on. A run of a loop that changes nothing more is counted, not walked.
+The machine is that of ``dma.schedule.forecast``: one transfer after another, and an NPU, DMA engine and Psram
+without other users. How long the rest of a path takes depends only on the transfers in flight, so paths that
+reach an equal state are merged. Iterations of a loop that no longer change the states are counted, not
+walked.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from chipmodel.chip.chip import Chip
 from chipmodel.model.nesting import Fork, Section, waits_after
-from chipmodel.model.schedule import Direction
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Direction, Schedule, steps
+from chipmodel.passes.liveness import scopes
+from dma.schedule.forecast import transfer_times
+from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
+from dma.schedule.streamer import IssuedTransfer, queue_order
 
-MOST_STATES = 24
-"""Further states, the least probable ones, are taken for the most probable one."""
-MOST_ITERATIONS = 24
-"""Further iterations are taken to be like the last one walked."""
+MAX_STATES = 24
+"""States kept after a branch or loop; the least probable others are merged into the most probable.
+Assumed."""
+MAX_WALKED_ITERATIONS = 24
+"""Iterations of a loop that are walked; further ones are taken to be like the last of them. Assumed."""
 
 
-class Load(NamedTuple):
-    """A transfer of ``cycles`` core cycles: a load that each of ``issues`` issues, or a store of the one."""
+class PathTransfer(NamedTuple):
+    """A transfer of ``cycles`` core cycles; a load may be issued at several positions, a store at one."""
 
     direction: Direction
     issues: tuple[int, ...]
@@ -30,97 +37,88 @@ class Load(NamedTuple):
     cycles: int
 
 
-@dataclass(frozen=True, slots=True)
-class Odds:
-    """Of each ``if``, by name, the probabilities of its arms in order; of each loop, numbers of iterations
-    with theirs, ascending. Those of one name add up to 1."""
-
-    arms: Mapping[str, tuple[float, ...]]
-    iterations: Mapping[str, tuple[tuple[int, float], ...]]
-
-    def mean_iterations(self, loop: str) -> float:
-        """Iterations of one run of ``loop``, on average."""
-        return sum(iterations * chance for iterations, chance in self.iterations[loop])
-
-
-State = tuple[int, tuple[tuple[int, int], ...]]
+EngineState = tuple[int, tuple[tuple[int, int], ...]]
 """Cycles until the DMA engine is idle; which transfers are in flight, and the cycles until each ends."""
-Ways = dict[State, tuple[float, float]]
-"""By state, its probability, and the sum over its paths of cycles times probability."""
-IDLE: State = (0, ())
+StateDistribution = dict[EngineState, tuple[float, float]]
+"""For each state its probability, and the sum over its paths of cycles times probability."""
+IDLE: EngineState = (0, ())
 
 
-class Expectation:
-    """Forecasts for one tree of steps; ``work`` counts the steps that were walked for them."""
+class PathForecast:
+    """Forecasts for one tree of steps; ``work`` counts the steps walked for all of them."""
 
-    def __init__(self, root: Section, computes: Sequence[int], odds: Odds) -> None:
+    def __init__(self, root: Section, computes: Sequence[int], probabilities: BranchProbabilities) -> None:
         self.root = root
         self.computes = computes
-        self.odds = odds
+        self.probabilities = probabilities
         self.work = 0
 
-    def cycles(self, loads: Iterable[Load]) -> float:
-        """Core cycles of one run on average; ``loads`` in the order of ``Schedule.transfers``."""
-        run = _Run(self, tuple(loads))
+    def cycles(self, transfers: Iterable[PathTransfer]) -> float:
+        """Average core cycles of one run; ``transfers`` in the order of ``Schedule.transfers``."""
+        run = _PathWalk(self, tuple(transfers))
         ends = run.section(self.root, {IDLE: (1.0, 0.0)})
         self.work += run.work
         return sum(cycles + state[0] * chance for state, (chance, cycles) in ends.items())
 
 
-class _Run:
-    """``here[p]``: at position ``p`` the loads to wait for that were issued before, those issued at once,
-    those issued for later, the stores issued, the stores to wait for. ``behind``: by fork, awaited."""
+class _PathWalk:
+    """A walk over all paths of the tree.
 
-    def __init__(self, of: Expectation, loads: tuple[Load, ...]) -> None:
+    ``here[p]`` lists for position ``p`` the loads issued earlier that are waited for, the loads issued and
+    waited for there, the loads issued for later steps, the stores issued, and the stores waited for.
+    ``after_fork`` lists by branch or loop the loads that are waited for after it.
+    """
+
+    def __init__(self, of: PathForecast, transfers: tuple[PathTransfer, ...]) -> None:
         self.of = of
-        self.loads = loads
+        self.transfers = transfers
         self.work = 0
-        self.known: dict[tuple[int, State], tuple[State, int]] = {}
+        self.walked: dict[tuple[int, EngineState], tuple[EngineState, int]] = {}
         self.here: dict[int, tuple[list[int], ...]] = defaultdict(lambda: ([], [], [], [], []))
-        self.behind: dict[str, list[int]] = defaultdict(list)
-        for index, load in enumerate(loads):
-            self.place(index, load)
+        self.after_fork: dict[str, list[int]] = defaultdict(list)
+        for index, transfer in enumerate(transfers):
+            self.place(index, transfer)
 
-    def place(self, index: int, load: Load) -> None:
-        if load.direction == "store":
-            self.here[load.issues[0]][3].append(index)
-            self.here[load.due][4].append(index)
+    def place(self, index: int, transfer: PathTransfer) -> None:
+        if transfer.direction == "store":
+            self.here[transfer.issues[0]][3].append(index)
+            self.here[transfer.due][4].append(index)
             return
-        if load.due not in load.issues:
-            self.here[load.due][0].append(index)
-        for issue in load.issues:
-            self.here[issue][1 if issue == load.due else 2].append(index)
-        for fork in {waits_after(self.of.root, issue, load.due) for issue in load.issues} - {None}:
-            self.behind[fork or ""].append(index)
+        if transfer.due not in transfer.issues:
+            self.here[transfer.due][0].append(index)
+        for issue in transfer.issues:
+            self.here[issue][1 if issue == transfer.due else 2].append(index)
+        for fork in {waits_after(self.of.root, issue, transfer.due) for issue in transfer.issues} - {None}:
+            self.after_fork[fork or ""].append(index)
 
-    def section(self, section: Section, ways: Ways) -> Ways:
+    def section(self, section: Section, states: StateDistribution) -> StateDistribution:
         at = section.extent.start
         for fork in section.forks:
-            ways = self.straight(at, fork.extent.start, ways)
-            ways = self.loop(fork, ways) if fork.repeats else self.branch(fork, ways)
-            ways = self.settled(self.behind[fork.name], ways)
+            states = self.straight(at, fork.extent.start, states)
+            states = self.loop(fork, states) if fork.repeats else self.branch(fork, states)
+            states = self.settled(self.after_fork[fork.name], states)
             at = fork.extent.stop
-        return self.straight(at, section.extent.stop, ways)
+        return self.straight(at, section.extent.stop, states)
 
-    def straight(self, start: int, stop: int, ways: Ways) -> Ways:
+    def straight(self, start: int, stop: int, states: StateDistribution) -> StateDistribution:
         if start == stop:
-            return ways
-        result: Ways = {}
-        for state, (chance, cycles) in ways.items():
-            if (start, state) not in self.known:
-                self.known[start, state] = self.steps(start, stop, state)
-            after, passed = self.known[start, state]
+            return states
+        result: StateDistribution = {}
+        for state, (chance, cycles) in states.items():
+            if (start, state) not in self.walked:
+                self.walked[start, state] = self.steps(start, stop, state)
+            after, passed = self.walked[start, state]
             _add(result, after, chance, cycles + passed * chance)
         return result
 
-    def steps(self, start: int, stop: int, state: State) -> tuple[State, int]:
+    def steps(self, start: int, stop: int, state: EngineState) -> tuple[EngineState, int]:
         self.work += stop - start
         clock, busy, ends = 0, state[0], dict(state[1])
 
         def begin(indices: list[int]) -> None:
             nonlocal busy
             for index in indices:
-                busy = ends[index] = max(busy, clock) + self.loads[index].cycles
+                busy = ends[index] = max(busy, clock) + self.transfers[index].cycles
 
         def wait(indices: list[int]) -> None:
             nonlocal clock
@@ -141,72 +139,99 @@ class _Run:
             wait(stored)
         return _state(busy, ends, clock), clock
 
-    def settled(self, indices: list[int], ways: Ways) -> Ways:
-        """Behind a branch or loop, all waits for ``indices``."""
+    def settled(self, indices: list[int], states: StateDistribution) -> StateDistribution:
+        """The states after waiting for the transfers ``indices``, which follows a branch or loop."""
         if not indices:
-            return ways
-        result: Ways = {}
-        for (busy, in_flight), (chance, cycles) in ways.items():
+            return states
+        result: StateDistribution = {}
+        for (busy, in_flight), (chance, cycles) in states.items():
             ends = dict(in_flight)
             clock = max((ends.pop(index, 0) for index in indices), default=0)
             _add(result, _state(busy, ends, clock), chance, cycles + clock * chance)
         return result
 
-    def branch(self, fork: Fork, ways: Ways) -> Ways:
-        result: Ways = {}
-        for arm, share in zip(fork.arms, self.of.odds.arms[fork.name], strict=True):
+    def branch(self, fork: Fork, states: StateDistribution) -> StateDistribution:
+        result: StateDistribution = {}
+        for arm, share in zip(fork.arms, self.of.probabilities.arms[fork.name], strict=True):
             if share:
-                for state, (chance, cycles) in self.section(arm, _scaled(ways, share)).items():
+                for state, (chance, cycles) in self.section(arm, _scaled(states, share)).items():
                     _add(result, state, chance, cycles)
-        return _fewer(result)
+        return _merged(result)
 
-    def loop(self, fork: Fork, ways: Ways) -> Ways:
-        result: Ways = {}
+    def loop(self, fork: Fork, states: StateDistribution) -> StateDistribution:
+        result: StateDistribution = {}
         made = 0
-        for iterations, chance in self.of.odds.iterations[fork.name]:
-            ways = self.iterations(fork, ways, iterations - made)
+        for iterations, chance in self.of.probabilities.iterations[fork.name]:
+            states = self.iterations(fork, states, iterations - made)
             made = iterations
-            for state, (share, cycles) in _scaled(ways, chance).items():
+            for state, (share, cycles) in _scaled(states, chance).items():
                 _add(result, state, share, cycles)
-        return _fewer(result)
+        return _merged(result)
 
-    def iterations(self, fork: Fork, ways: Ways, number: int) -> Ways:
+    def iterations(self, fork: Fork, states: StateDistribution, number: int) -> StateDistribution:
         for made in range(number):
-            after = self.section(fork.arms[0], ways)
-            if made + 1 >= MOST_ITERATIONS or _alike(after, ways):
+            after = self.section(fork.arms[0], states)
+            if made + 1 >= MAX_WALKED_ITERATIONS or _equal(after, states):
                 left = number - made - 1
-                each = sum(c for _, c in after.values()) - sum(c for _, c in ways.values())
+                each = sum(c for _, c in after.values()) - sum(c for _, c in states.values())
                 whole = sum(chance for chance, _ in after.values())
                 return {s: (p, c + left * each * p / whole) for s, (p, c) in after.items()}
-            ways = after
-        return ways
+            states = after
+        return states
 
 
-def _state(busy: int, ends: Mapping[int, int], clock: int) -> State:
+def _state(busy: int, ends: Mapping[int, int], clock: int) -> EngineState:
     left = tuple(sorted((index, end - clock) for index, end in ends.items() if end > clock))
     return max(0, busy - clock), left
 
 
-def _add(ways: Ways, state: State, chance: float, cycles: float) -> None:
-    known = ways.get(state, (0.0, 0.0))
-    ways[state] = known[0] + chance, known[1] + cycles
+def _add(states: StateDistribution, state: EngineState, chance: float, cycles: float) -> None:
+    known = states.get(state, (0.0, 0.0))
+    states[state] = known[0] + chance, known[1] + cycles
 
 
-def _scaled(ways: Ways, share: float) -> Ways:
-    return {state: (chance * share, cycles * share) for state, (chance, cycles) in ways.items()}
+def _scaled(states: StateDistribution, share: float) -> StateDistribution:
+    return {state: (chance * share, cycles * share) for state, (chance, cycles) in states.items()}
 
 
-def _alike(a: Ways, b: Ways) -> bool:
-    """Whether the states are equally probable in both."""
+def _equal(a: StateDistribution, b: StateDistribution) -> bool:
+    """Whether both have the same states with the same probabilities."""
     return a.keys() == b.keys() and all(abs(a[state][0] - b[state][0]) < 1e-12 for state in a)
 
 
-def _fewer(ways: Ways) -> Ways:
-    """At most ``MOST_STATES`` states."""
-    if len(ways) <= MOST_STATES:
-        return ways
-    ordered = sorted(ways, key=lambda state: (-ways[state][0], state))
-    result = {state: ways[state] for state in ordered[:MOST_STATES]}
-    for state in ordered[MOST_STATES:]:
-        _add(result, ordered[0], *ways[state])
+def _merged(states: StateDistribution) -> StateDistribution:
+    """The distribution over at most ``MAX_STATES`` states."""
+    if len(states) <= MAX_STATES:
+        return states
+    ordered = sorted(states, key=lambda state: (-states[state][0], state))
+    result = {state: states[state] for state in ordered[:MAX_STATES]}
+    for state in ordered[MAX_STATES:]:
+        _add(result, ordered[0], *states[state])
     return result
+
+
+class ScheduleForecast:
+    """Forecasts for all schedules of one program on one chip."""
+
+    def __init__(self, program: Program, chip: Chip) -> None:
+        self.probabilities = branch_probabilities(program)
+        self.cycles_of = transfer_times(chip)
+
+    def cycles(self, schedule: Schedule) -> float:
+        """The expected core cycles of one run over all paths. For a program with one path and without
+        contention, these are the cycles that the simulator measures."""
+        computes = [step.cycles for step in steps(schedule.body)]
+        forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)
+        return forecast.cycles(
+            PathTransfer(t.direction, t.issues, t.due, self.cycles_of(t.direction, t.bytes))
+            for t in schedule.transfers
+        )
+
+
+def path_transfers(
+    issued: Iterable[IssuedTransfer], cycles_of: Callable[[Direction, int], int]
+) -> Iterator[PathTransfer]:
+    """The transfers in the order of ``Schedule.transfers``, with their cycles."""
+    for transfer in sorted(issued, key=queue_order):
+        direction, size = transfer.need.direction, transfer.need.bytes
+        yield PathTransfer(direction, transfer.issues, transfer.due, cycles_of(direction, size))

@@ -1,8 +1,9 @@
-"""When the steps of a straight stretch begin and its transfers end, where nothing contends.
+"""When the steps of a straight run begin and its transfers end, without contention.
 
-It is the machine of ``chipmodel.machine.simulate`` with one transfer after another and an NPU, DMA and Psram
-that nobody else uses: no meetings on banks, no refresh, no CPU. There the two agree to the cycle; several DMA
-channels make transfers end earlier than said here.
+A straight run is a sequence of steps without a branch or loop between them. The machine is that of
+``chipmodel.machine.simulate`` with one transfer after another and an NPU, DMA engine and Psram without other
+users: no bank conflicts, no refresh, no CPU. There the two agree to the cycle; with several DMA channels
+transfers end earlier than forecast here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from chipmodel.passes.liveness import scopes
 from dma.timing.transfer import transfer_cycles
 
 
-class Move(NamedTuple):
+class RunTransfer(NamedTuple):
     """A transfer of ``cycles`` core cycles, with the positions of ``chipmodel.model.schedule.Transfer``."""
 
     direction: Direction
@@ -29,43 +30,44 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """Core cycles from the beginning of the stretch; ``ready`` and ``starts`` by step, the rest by move."""
+class RunForecast:
+    """Core cycles from the beginning of the run; ``ready`` and ``starts`` by step, the others by transfer."""
 
     ready: tuple[int, ...]
-    """When the step has waited for what was issued before, and issues what it needs at once."""
+    """When the step has waited for loads issued earlier, and issues the loads that it waits for itself."""
     starts: tuple[int, ...]
     """When the step's compute starts, and loads for later steps are issued."""
     reached: tuple[int, ...]
-    """When the sequencer comes to wait for the move."""
+    """When the sequencer begins to wait for the transfer."""
     ends: tuple[int, ...]
     end: int
-    """When the last step has ended, with the waits that follow it."""
+    """When the last step has ended, including the waits that follow it."""
 
 
-def forecast(first: int, computes: Sequence[int], moves: Sequence[Move]) -> Forecast:
-    """The run of steps ``first``, ``first + 1`` ... of ``computes`` cycles, the DMA engine being idle before.
+def forecast(first: int, computes: Sequence[int], transfers: Sequence[RunTransfer]) -> RunForecast:
+    """Forecast the steps ``first``, ``first + 1`` ... of ``computes`` cycles, the DMA engine being idle
+    before.
 
-    ``moves`` are in the order of ``Schedule.transfers``: those of one position and direction are issued
+    ``transfers`` are in the order of ``Schedule.transfers``: those of one position and direction are issued
     and waited for in that order. The order of events at a position is that of ``chipmodel.passes.lower``.
     """
-    return _Run(first, moves).run(computes)
+    return _RunWalk(first, transfers).run(computes)
 
 
-class _Run:
-    def __init__(self, first: int, moves: Sequence[Move]) -> None:
+class _RunWalk:
+    def __init__(self, first: int, transfers: Sequence[RunTransfer]) -> None:
         self.first = first
-        self.moves = moves
+        self.transfers = transfers
         self.clock = self.dma_free = 0
-        self.reached = [0] * len(moves)
-        self.ends = [0] * len(moves)
+        self.reached = [0] * len(transfers)
+        self.ends = [0] * len(transfers)
         self.before: dict[int, list[int]] = defaultdict(list)
-        """By position, loads due that were issued before; the next three, what is issued there."""
+        """By position, the loads due there that were issued earlier; the next three, what is issued there."""
         self.at_once: dict[int, list[int]] = defaultdict(list)
         self.later: dict[int, list[int]] = defaultdict(list)
         self.stores: dict[int, list[int]] = defaultdict(list)
         self.stored: dict[int, list[int]] = defaultdict(list)
-        for index, (direction, issue, due, _) in enumerate(moves):
+        for index, (direction, issue, due, _) in enumerate(transfers):
             if direction == "store":
                 self.stores[issue].append(index)
                 self.stored[due].append(index)
@@ -75,7 +77,7 @@ class _Run:
                 self.later[issue].append(index)
                 self.before[due].append(index)
 
-    def run(self, computes: Sequence[int]) -> Forecast:
+    def run(self, computes: Sequence[int]) -> RunForecast:
         ready: list[int] = []
         starts: list[int] = []
         for here, cycles in enumerate(computes, self.first):
@@ -88,21 +90,21 @@ class _Run:
             self.clock += cycles
             self.start(self.stores.get(here, ()))
             self.wait(self.stored.get(here, ()))
-        return Forecast(tuple(ready), tuple(starts), tuple(self.reached), tuple(self.ends), self.clock)
+        return RunForecast(tuple(ready), tuple(starts), tuple(self.reached), tuple(self.ends), self.clock)
 
-    def start(self, moves: Iterable[int]) -> None:
-        for index in moves:
-            self.dma_free = max(self.dma_free, self.clock) + self.moves[index].cycles
+    def start(self, transfers: Iterable[int]) -> None:
+        for index in transfers:
+            self.dma_free = max(self.dma_free, self.clock) + self.transfers[index].cycles
             self.ends[index] = self.dma_free
 
-    def wait(self, moves: Iterable[int]) -> None:
-        for index in moves:
+    def wait(self, transfers: Iterable[int]) -> None:
+        for index in transfers:
             self.reached[index] = self.clock
             self.clock = max(self.clock, self.ends[index])
 
 
 def transfer_times(chip: Chip) -> Callable[[Direction, int], int]:
-    """``dma.timing.transfer.transfer_cycles`` of ``chip``, which remembers what it was asked."""
+    """``dma.timing.transfer.transfer_cycles`` of ``chip``, with a cache."""
     known: dict[tuple[Direction, int], int] = {}
 
     def cycles(direction: Direction, size: int) -> int:
@@ -114,23 +116,24 @@ def transfer_times(chip: Chip) -> Callable[[Direction, int], int]:
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:
-    """Where ``load_end + jitter <= start`` fails, by how many core cycles, in linear order.
+    """The weights for which ``load_end + jitter <= start`` fails, and by how many core cycles, in linear
+    order.
 
-    ``start`` is when the step would go on were its weights there. No transfer of ``schedule`` may cross
-    the border of a straight stretch. With no jitter, and where nothing contends, the cycles are those that
-    the simulator counts as waits for weights, once for each run of the step.
+    ``start`` is when the step would start if its weights were there. No transfer of ``schedule`` may cross
+    the border of a straight run. With no jitter and without contention, the cycles are those that the
+    simulator counts as waits for weights, once for each time that the step runs.
     """
-    control = scopes(schedule.body).stretch
+    run_of = scopes(schedule.body).region
     listed = list(steps(schedule.body))
     cycles_of = transfer_times(chip)
     transfers: dict[int, list[Transfer]] = defaultdict(list)
     for transfer in schedule.transfers:
-        transfers[control[transfer.issue]].append(transfer)
+        transfers[run_of[transfer.issue]].append(transfer)
     result: list[Late] = []
-    for stretch, group in groupby(listed, key=lambda step: control[step.position]):
-        inside, moved = list(group), transfers[stretch]
-        moves = [Move(t.direction, t.issue, t.due, cycles_of(t.direction, t.bytes)) for t in moved]
-        run = forecast(inside[0].position, [step.cycles for step in inside], moves)
+    for number, group in groupby(listed, key=lambda step: run_of[step.position]):
+        inside, moved = list(group), transfers[number]
+        timed = [RunTransfer(t.direction, t.issue, t.due, cycles_of(t.direction, t.bytes)) for t in moved]
+        run = forecast(inside[0].position, [step.cycles for step in inside], timed)
         for transfer, reached, end in zip(moved, run.reached, run.ends, strict=True):
             cycles = end + jitter - reached
             if transfer.part.weights and cycles > 0:

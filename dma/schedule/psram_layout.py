@@ -1,7 +1,7 @@
-"""Where everything lies in Psram: weights in the order in which they are loaded, then tensors.
+"""Addresses in Psram: weights in the order in which they are loaded, then tensors.
 
-A compiler writes the weights so that every transfer finds its slice in one piece, and starts each piece
-on a line of the controller, so that no burst pays for half a line.
+As a compiler would do, every transfer finds its weight slice in one piece, which starts on a line of the
+controller, so that no burst moves half a line in vain.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
-from dma.schedule.steps import Need
+from dma.schedule.steps import TransferNeed
 
 ALIGNMENT = 64
-"""Bytes; at least a line of every controller that is modelled."""
+"""Bytes; at least a line of every modelled controller."""
 
 
 @dataclass
 class PsramLayout:
-    """Addresses in Psram, given out from 0 on. Tensors that share their memory share their address;
-    ``storage`` names the tensor whose it is."""
+    """Addresses in Psram, assigned from 0 on. Tensors that share memory share their address; ``storage``
+    names the tensor that has it."""
 
     program: Program
     storage: Mapping[str, str]
@@ -29,7 +29,7 @@ class PsramLayout:
     end: int = 0
 
     def home(self, part: Part, size: int) -> Interval:
-        """The bytes of the weight slice ``part`` of ``size`` bytes, or of the whole tensor it is of."""
+        """The bytes of the weight slice ``part`` of ``size`` bytes, or of the whole tensor of ``part``."""
         key = part if part.weights else self.storage[part.name]
         if key not in self.homes:
             whole = size if part.weights else self.program.tensors[self.storage[part.name]].bytes
@@ -46,8 +46,8 @@ class PsramLayout:
         return home.start + len(home) * before // (share.of_rows * share.of_channels)
 
 
-def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[Need]) -> PsramLayout:
-    """Homes for all that ``needs`` move, the weights first."""
+def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:
+    """A layout with addresses for all that ``needs`` move, the weights first."""
     layout = PsramLayout(program, storage)
     for need in sorted(needs, key=lambda n: not n.part.weights):
         layout.home(need.part, need.bytes)

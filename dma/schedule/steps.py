@@ -1,7 +1,7 @@
-"""Ops into steps: operands in their buffers, and every transfer that the steps need.
+"""Steps of a program's ops: operands in their buffers, and every transfer that the steps need.
 
-What a step needs from Psram is first written down as a ``Need`` (what, into which buffer, for which
-steps); deciding when each is issued is the streamer's part.
+What a step needs from Psram, or writes to it, is first noted as a ``TransferNeed`` (what, in which buffer,
+for which steps); the streamer then decides when each is issued.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ NeedKind = Literal["weights", "tensor", "stripe"]
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """A transfer to be: ``part`` in a buffer for the steps ``first`` to ``last``.
+class TransferNeed:
+    """A transfer that is not issued yet: ``part`` in a buffer for the steps ``first`` to ``last``.
 
     For a load those are the steps that read it, for a store the steps that write it. ``lane`` groups
     needs that follow one another through the same stripe buffers or ping-pong buffers.
@@ -57,23 +57,25 @@ class Need:
 
 @dataclass
 class Emission:
-    """The steps of a program and what they need, before anything is issued."""
+    """The steps of a program and the transfers that they need, before any is issued."""
 
     body: tuple[StepNode, ...] = ()
-    needs: list[Need] = field(default_factory=list[Need])
+    needs: list[TransferNeed] = field(default_factory=list[TransferNeed])
     buffers: dict[str, BufferSpec] = field(default_factory=dict[str, BufferSpec])
     op_steps: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """First and last step of each op."""
-    stretch: tuple[int, ...] = ()
+    straight_run: tuple[int, ...] = ()
+    """The number of the straight run of each step: steps without a branch or loop between them have the
+    same."""
 
 
 def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
-    """All steps of ``program``. Each weight need has a buffer name of its own, for which the streamer
-    may put another."""
+    """All steps of ``program``. Each needed weight slice has a buffer name of its own, which the streamer may
+    replace."""
     emitter = _Emitter(program, chip, residency, tilings)
     emitter.emission.body = emitter.nodes(program.body)
     emitter.tensor_needs()
-    emitter.emission.stretch = scopes(emitter.emission.body).stretch
+    emitter.emission.straight_run = scopes(emitter.emission.body).region
     return emitter.emission
 
 
@@ -147,14 +149,14 @@ class _Emitter:
         return op_cycles(self.chip.npu, left, rows, channels), op_phases(self.chip.npu, left, rows, channels)
 
     def _in_place(self, op: Op) -> frozenset[str]:
-        """The inputs of a concat that have been made in its output."""
+        """The inputs of a concat that were made in its output."""
         if op.name in self.residency.striped:
             return frozenset()
         storage = self.residency.storage
         return frozenset(n for n in op.absorbs if storage[n] == storage[op.outputs[0]])
 
     def _is_operand(self, op: Op, name: str, position: int) -> bool:
-        """Nothing is read of a tensor in Psram of which one slice is written."""
+        """Whether the input ``name`` is read: not a tensor in Psram of which only one slice is written."""
         return name != op.sliced or not op.collects or self._resident(name, position) is not None
 
     def _read(
@@ -167,7 +169,7 @@ class _Emitter:
             touched = Interval(0, 0) if name in self._in_place(op) else self._touched(name, share)
             return self._placed(Part(name), resident, touched)
         part = Part(name, share)
-        # A tensor that is two operands is fetched once where both need the same part of it.
+        # A tensor that is two operands is loaded once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
         return self._stripe(op, "load", part, next(alike, lanes.reads[index]))
 
@@ -181,14 +183,14 @@ class _Emitter:
         return self._stripe(op, "store", Part(name, share), lane)
 
     def _placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
-        """A resident tensor, which may share its buffer with others."""
+        """The operand of a resident tensor, which may share its buffer with others."""
         size = self.program.tensors[part.name].bytes
         start = self.residency.within.get(part.name, 0)
         alone = size == self.program.tensors[self.residency.storage[part.name]].bytes
         return Operand(part, buffer, touched, start, None if alone else size)
 
     def _written(self, op: Op, name: str, share: Share) -> Interval | None:
-        """As ``_touched``; of the output of a concat, as many bytes as were not made there."""
+        """As ``_touched``; for the output of a concat, as many bytes as were not made there already."""
         placed = self._in_place(op)
         if not placed:
             return self._touched(name, share)
@@ -197,7 +199,7 @@ class _Emitter:
         return Interval(sum(sizes), sum(sizes) + left)
 
     def _touched(self, name: str, share: Share) -> Interval | None:
-        """The bytes of a tensor that lie in ``share``, as far as rows tell; None for all."""
+        """The bytes of a tensor in the rows of ``share``; None for all."""
         if share == WHOLE:
             return None
         size = self.program.tensors[name].bytes
@@ -232,7 +234,7 @@ class _Emitter:
         return [self._operand(lane)]
 
     def tensor_needs(self) -> None:
-        """The loads that open segments and the stores that write tensors back."""
+        """Add the loads that begin segments and the stores that write tensors back."""
         for root, segments in self.residency.segments.items():
             for index, segment in enumerate(segments):
                 self._segment_needs(root, segment, segment_name(root, index, segments))
@@ -245,7 +247,7 @@ class _Emitter:
             first, _ = self.emission.op_steps[op.name]
             last = self.emission.op_steps[self.order[max(positions)].name][1]
             self.emission.needs.append(
-                Need(
+                TransferNeed(
                     "load", "tensor", Part(segment.brings or root), size, buffer, first, last, op.name, buffer
                 )
             )
@@ -256,14 +258,16 @@ class _Emitter:
             share = op.writes(stored, Interval(0, op.work.rows), Interval(0, op.work.channels))
             part = Part(stored, share)
             self.emission.needs.append(
-                Need("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
+                TransferNeed("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
             )
 
     def _need(
         self, direction: Direction, kind: NeedKind, part: Part, size: int, buffer: str, op: Op, lane: str
     ) -> int:
         step = self.next_step
-        self.emission.needs.append(Need(direction, kind, part, size, buffer, step, step, op.name, lane))
+        self.emission.needs.append(
+            TransferNeed(direction, kind, part, size, buffer, step, step, op.name, lane)
+        )
         return len(self.emission.needs) - 1
 
     def _extend(self, index: int) -> None:
@@ -273,8 +277,8 @@ class _Emitter:
         return self.homes.get((self.residency.storage[name], position))
 
     def _condition(self, node: If) -> Operand | None:
-        """The deciding tensor, where it has come to SharedMemory before the branch; where its buffer is
-        filled only behind it, it is read from Psram."""
+        """The operand that decides a branch if it is in SharedMemory before the branch; None if it is read
+        from Psram, as its buffer is filled only after the branch."""
         if node.condition is None:
             return None
         resident = self._resident(node.condition, self.next_op)
@@ -287,7 +291,7 @@ class _Emitter:
 
 
 class _Lane:
-    """The stripe buffers of one operand, used in turn; remembers what the current one holds."""
+    """The stripe buffers of one operand, used in turn, and what the current one holds."""
 
     def __init__(self, name: str, depth: int) -> None:
         self.name = name
@@ -306,8 +310,8 @@ class _Lane:
 
 
 class _Lanes:
-    """The lanes of an op, one for each operand even where two are the same tensor: both may be needed
-    at once, in different parts."""
+    """The lanes of an op, one for each operand even where two are the same tensor: different parts of it may
+    be needed at once."""
 
     def __init__(self, op: Op, depth: int) -> None:
         again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
@@ -319,7 +323,7 @@ class _Lanes:
 
 
 def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:
-    """The buffer of a tensor's stay number ``index``."""
+    """The name of the buffer for segment number ``index`` of a tensor."""
     return root if len(segments) == 1 else f"{root}#{index}"
 
 

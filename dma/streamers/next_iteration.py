@@ -1,8 +1,8 @@
-"""Loads for a loop's next iteration, issued before the iteration at hand ends: its first slices of weights,
-and the first stripes of what it reads from Psram. The first iteration's are issued before the loop.
+"""Loads for a loop's next iteration, issued before the current iteration ends: its first weight slices, and
+the first stripes of what it reads from Psram. Those of the first iteration are issued before the loop.
 
-Of an input that has a slice for every iteration, the next iteration's slice is meant. The last iteration
-loads for one that never comes; behind the loop that is waited for.
+For an input with a slice for every iteration, the next iteration's slice is loaded. The last iteration loads
+for one that does not follow; this is waited for after the loop.
 """
 
 from __future__ import annotations
@@ -13,47 +13,46 @@ from dataclasses import dataclass
 from chipmodel.model.interval import merged
 from chipmodel.model.nesting import Fork, in_flight
 from chipmodel.model.schedule import steps
-from dma.schedule.policy import Room
-from dma.schedule.steps import Emission, Need
-from dma.streamers.region_borders import Way, items
-from dma.streamers.resident_knapsack import Loops
+from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.streamer import MemoryBudget
+from dma.streamers.region_entries import IssuePositions, runs_and_forks
+from dma.streamers.resident_knapsack import LoopResidency
 
-MOST_FIRST = 3
-"""Slices of weights of one loop that are looked at."""
+MAX_SLICES_PER_LOOP = 3
+"""Weight slices of one loop that are tried. Assumed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
-    """``need`` issued at all of ``way``, which takes ``bytes`` at the positions ``taken`` beside what is
-    there for it already."""
+class NextIterationLoad:
+    """``need`` issued at all of ``issues``; it takes further ``bytes`` at the positions ``taken``."""
 
-    need: Need
-    way: Way
+    need: TransferNeed
+    issues: IssuePositions
     bytes: int
     taken: tuple[int, ...]
 
 
-class NextIterationLoads:
-    """What may be loaded ahead in the loops of an emission."""
+class NextIterationOptions:
+    """The loads that may be issued an iteration early in the loops of an emission."""
 
-    def __init__(self, room: Room, emission: Emission, loops: Loops) -> None:
-        self.room, self.emission, self.loops = room, emission, loops
+    def __init__(self, memory: MemoryBudget, emission: Emission, loops: LoopResidency) -> None:
+        self.memory, self.emission, self.loops = memory, emission, loops
         self.steps = list(steps(emission.body))
         self.last_use: dict[str, int] = {}
         for need in emission.needs:
             self.last_use[need.buffer] = max(need.last, self.last_use.get(need.buffer, 0))
         self.stored = {need.part.name for need in emission.needs if need.direction == "store"}
 
-    def choices(self, staying: frozenset[str]) -> Iterator[list[Ahead]]:
-        """For each need in turn the ways to have it ahead; ``staying`` are buffers that are there anyhow."""
-        for loop, ways in self.loops.borders.loops():
-            for need in self._firsts(loop, staying) if ways else ():
-                found = [self._ahead(need, (*ways[0], issue)) for issue in self._issues(loop, need)]
+    def choices(self, resident: frozenset[str]) -> Iterator[list[NextIterationLoad]]:
+        """For each need in turn the options to load it early; ``resident`` buffers are loaded once anyway."""
+        for loop, options in self.loops.entries.loops():
+            for need in self._firsts(loop, resident) if options else ():
+                found = [self._load(need, (*options[0], issue)) for issue in self._issues(loop, need)]
                 if found:
                     yield found
 
-    def _firsts(self, loop: Fork, staying: frozenset[str]) -> Iterator[Need]:
-        head = items(loop.arms[0])[0]
+    def _firsts(self, loop: Fork, resident: frozenset[str]) -> Iterator[TransferNeed]:
+        head = runs_and_forks(loop.arms[0])[0]
         if isinstance(head, Fork):
             return
         inside = sorted((n for n in self.emission.needs if n.first in head), key=lambda n: n.first)
@@ -62,17 +61,17 @@ class NextIterationLoads:
         for need in inside:
             if need.kind == "stripe" and need.direction == "load" and need.lane not in lanes:
                 lanes.add(need.lane)
-                if need.part.name in self.room.program.inputs and need.part.name not in self.stored:
+                if need.part.name in self.memory.program.inputs and need.part.name not in self.stored:
                     yield need
-            elif need.kind == "weights" and need.buffer not in staying and weights < MOST_FIRST:
+            elif need.kind == "weights" and need.buffer not in resident and weights < MAX_SLICES_PER_LOOP:
                 weights += 1
                 if need in self.loops.needs:
                     yield need
 
-    def _issues(self, loop: Fork, need: Need) -> list[int]:
-        """The last step of an iteration, and from where on it computes as long as the load takes, or twice
-        that."""
-        tail = items(loop.arms[0])[-1]
+    def _issues(self, loop: Fork, need: TransferNeed) -> list[int]:
+        """The last step of an iteration, and the steps from which it computes for one or two times as long as
+        the load takes."""
+        tail = runs_and_forks(loop.arms[0])[-1]
         if isinstance(tail, Fork):
             return []
         earliest = max(tail.start, self.last_use[need.buffer] + 1)
@@ -87,21 +86,21 @@ class NextIterationLoads:
             found.append(at)
         return [at for at in dict.fromkeys(found) if at >= earliest]
 
-    def _ahead(self, need: Need, way: Way) -> Ahead:
-        intervals = merged(i for issue in way for i in in_flight(self.loops.root, issue, need.first))
+    def _load(self, need: TransferNeed, issues: IssuePositions) -> NextIterationLoad:
+        intervals = merged(i for issue in issues for i in in_flight(self.loops.root, issue, need.first))
         every = (position for i in intervals for position in range(i.start, i.stop))
         if need.kind == "weights":
             taken = (p for p in every if not need.first <= p <= need.last)
         else:
             taken = (p for p in every if self.steps[p].op != need.op)
         size = need.bytes if need.kind == "weights" else self.emission.buffers[need.buffer].bytes
-        return Ahead(need, way, size, tuple(taken))
+        return NextIterationLoad(need, issues, size, tuple(taken))
 
 
-def taken_by(aheads: Sequence[Ahead]) -> dict[int, int]:
-    """Bytes at each position for which there is no room already."""
+def further_bytes(loads: Sequence[NextIterationLoad]) -> dict[int, int]:
+    """Bytes at each position that the loads take in addition to what is reserved for them already."""
     total: dict[int, int] = {}
-    for ahead in aheads:
-        for position in ahead.taken:
-            total[position] = total.get(position, 0) + ahead.bytes
+    for load in loads:
+        for position in load.taken:
+            total[position] = total.get(position, 0) + load.bytes
     return total

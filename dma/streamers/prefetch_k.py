@@ -1,7 +1,10 @@
-"""``prefetch-k``: ``k`` weight buffers in turn, as ping-pong has two.
+"""``prefetch-k``: ``k`` weight buffers in turn, where ping-pong has two.
 
-The buffers of a straight stretch are alive throughout it. More of them let the DMA engine run further ahead
-of the NPU, but leave less to tensors, and smaller slices. Where no number is given the forecast chooses.
+The buffers of a straight run are alive throughout it. More of them let the DMA engine work further ahead
+of the NPU, but leave less memory to tensors and make slices smaller. Where no number is given, the one with
+the fastest forecast is used.
+
+Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).
 """
 
 from __future__ import annotations
@@ -9,41 +12,35 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chipmodel.errors import BadInput
-from dma.schedule.policy import Policy
+from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.streamers import ping_pong
 from dma.streamers.ping_pong import in_turn
 
 NAME = "prefetch-k"
-TRIED = (1, 3, 4, 6)
-"""Buffers beside ping-pong's 2. One is ``sync`` but for the loads of whole tensors."""
-MOST = 64
-PART = 64
-"""An op may insist on this part of the memory for its weights: with several buffers under every op, more of
-it forces tensors out."""
+BUFFER_COUNTS = (1, 3, 4, 6)
+"""Numbers of buffers tried besides ping-pong's 2. One is ``sync`` except for the loads of whole tensors."""
+MAX_BUFFERS = 64
+WEIGHT_FLOOR_DIVISOR = 64
+"""Weights keep this part of the memory from the tensors: with several buffers under every op, more would
+force tensors out."""
 
 
-def _policy(buffers: int) -> Policy:
-    policy = in_turn(
-        buffers,
-        f"{NAME}:{buffers}",
-        "weight buffers in turn; prefetch-k:3 has three, else as forecast",
-        "S2 (control-flow paper), Algorithm 3",
-    )
-    return policy if buffers == 2 else replace(policy, parts=(PART,), decider="tiers")
-
-
-def _configured(setting: str) -> Policy:
-    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MOST))
-    if not digits or not 1 <= int(setting) <= MOST:
+def with_buffers(setting: str) -> Streamer:
+    """The streamer with the number of buffers that a user writes. Raises BadInput."""
+    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MAX_BUFFERS))
+    if not digits or not 1 <= int(setting) <= MAX_BUFFERS:
         raise BadInput(
-            f"{NAME}:{setting[:60]} is no number of buffers", hint=f"1 to {MOST} buffers, as in {NAME}:3"
+            f"{NAME}:{setting[:60]} is no number of buffers",
+            hint=f"1 to {MAX_BUFFERS} buffers, as in {NAME}:3",
         )
-    return _policy(int(setting))
+    return _streamer(int(setting))
 
 
-POLICY = replace(
-    _policy(2),
-    name=NAME,
-    configured=_configured,
-    rivals=(ping_pong.POLICY, *map(_policy, TRIED)),
-)
+def _streamer(buffers: int) -> Streamer:
+    streamer = in_turn(buffers, f"{NAME}:{buffers}")
+    if buffers == 2:
+        return streamer
+    return replace(streamer, weight_floor_divisors=(WEIGHT_FLOOR_DIVISOR,), decider="tiers")
+
+
+PORTFOLIO = StreamerPortfolio(NAME, (ping_pong.STREAMER, *map(_streamer, BUFFER_COUNTS)))

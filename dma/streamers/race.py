@@ -1,11 +1,11 @@
-"""Several policies on one program: the quickest is taken, by the forecast where nothing contends.
+"""The fastest of several streamers for one program, by the forecast of cycles without contention.
 
-A packer may find no room for a schedule. Then that policy tries again with less memory, and whoever is
-quickest then is next. So the plan that comes out is forecast to be at least as quick as every rival's with
-the memory that it was last given.
+The packer may find no plan for a schedule. Then its streamer tries again with less memory, and the schedule
+with the fastest forecast is packed next. So the plan that results is forecast to be at least as fast as every
+other candidate's with the memory that this one was given last.
 
-Where a rival has rivals of its own it goes first, for it holds the least: once there is room for its
-schedule, they begin with the same memory; one that finds no room gives way to its ``leaner``.
+A ``MemoryProbe`` is packed first, as it needs the least memory. Once its schedule fits, its followers begin
+with the same budget; where the packer finds no plan for one, the next of its sequence is tried.
 """
 
 from __future__ import annotations
@@ -16,184 +16,162 @@ from heapq import heappop, heappush
 from math import inf
 from time import perf_counter
 
-from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule, steps
-from chipmodel.passes.liveness import scopes
+from chipmodel.model.schedule import Schedule
 from dma.residency.tiling import Tiling
-from dma.schedule.build import Known, room_of, stream_one
-from dma.schedule.effort import Standing, Stop
-from dma.schedule.expected_forecast import Expectation, Load
-from dma.schedule.forecast import transfer_times
-from dma.schedule.policy import Policy
+from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
+from dma.schedule.effort import SearchProgress, StopCriterion
+from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.refine import refined
-from dma.streamers.ping_pong_across import odds_of
+from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 
-NEVER = Stop(gap=-1.0)
+NEVER_STOP = StopCriterion(gap=-1.0)
+"""Every candidate is tried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A rival's schedule with at most ``budget`` bytes alive at once."""
+class RankedSchedule:
+    """A streamer's schedule with at most ``budget`` bytes alive at once."""
 
-    rival: Policy
+    streamer: Streamer
     budget: int
     schedule: Schedule
     cycles: float
-    """Forecast; 0 where nobody compares."""
-    first: bool = False
-    """Whether others wait to hear if there is room for it."""
-    second: bool = False
-    """Whether it waited so."""
+    """Forecast core cycles; 0 where there is one candidate only."""
+    followers: tuple[tuple[Streamer, ...], ...] = ()
+    """Those of a ``MemoryProbe``, which begin once the packer has a plan for this schedule."""
+    fallbacks: tuple[Streamer, ...] | None = None
+    """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
 
 
-class Race:
-    """The rivals of ``policy``, or it alone where it has none; the first schedules are for ``budget`` bytes.
-    ``spill`` and ``tiers`` are those of ``dma.stream.stream``; ``stop`` says when there are enough."""
+class StreamerRace:
+    """The candidates of ``portfolio`` for ``request``; ``stop`` says when enough of them were tried."""
 
     def __init__(
-        self,
-        program: Program,
-        chip: Chip,
-        policy: Policy,
-        budget: int,
-        spill: bool,
-        tiers: bool,
-        stop: Stop = NEVER,
+        self, request: StreamRequest, portfolio: StreamerPortfolio, stop: StopCriterion = NEVER_STOP
     ) -> None:
-        policy = _with_loops(policy, program)
-        self.program, self.chip, self.policy = program, chip, policy
-        self.spill, self.tiers = spill, tiers
-        self.rivals = policy.rivals or (policy,)
-        self.forecasts = Forecasts(program, chip)
-        self.known: Known = {}
-        self.waiting: list[tuple[bool, float, int, Entry]] = []
+        self.request = request
+        self.forecast = ScheduleForecast(request.program, request.chip)
+        has_loops = bool(self.forecast.probabilities.iterations)
+        self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
+        self.cache = BuildCache()
+        self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
         self.refusal: DoesNotFit | None = None
-        self.began, self.budget, self.stop = perf_counter(), budget, stop
-        self.left = list(reversed(policy.rivals or (policy,)))
+        self.began, self.stop = perf_counter(), stop
+        self.untried = list(reversed(self.portfolio.candidates))
         self._try_more()
         self._refine()
 
     @property
     def least(self) -> float:
-        """The quickest forecast that waits."""
-        return min((entry.cycles for *_, entry in self.waiting), default=inf)
+        """The fastest forecast of the schedules that wait to be packed."""
+        return min((ranked.cycles for *_, ranked in self.waiting), default=inf)
 
     @property
     def rounds(self) -> int:
-        """How many schedules a packer should try for each that it would try of one policy alone."""
-        return max(1, len(self.policy.rivals))
+        """How many schedules a packer should try for each that it would try of a single streamer."""
+        return len(self.portfolio.candidates)
 
-    def next(self) -> Entry | None:
-        """The schedule to pack next, which does not take part any more; None where there is none left. Raises
-        DoesNotFit where there was none at all."""
+    def next(self) -> RankedSchedule | None:
+        """Remove and return the schedule to pack next; None where none is left. Raises DoesNotFit where
+        there was none at all."""
         if not self.entered and self.refusal:
             raise self.refusal
         return heappop(self.waiting)[-1] if self.waiting else None
 
-    def fits(self, entry: Entry) -> bool:
-        """There is room for ``entry``. Whether it is the quickest; if not, others come first."""
-        if not entry.first:
+    def fits(self, ranked: RankedSchedule) -> bool:
+        """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
+        are in the race now."""
+        if not ranked.followers:
             return True
-        self._wait(replace(entry, first=False))
-        for rival in entry.rival.rivals:
-            self._enter(rival, entry.budget, second=True)
+        self._wait(replace(ranked, followers=()))
+        for streamer, *fallbacks in ranked.followers:
+            self._enter(streamer, ranked.budget, fallbacks=tuple(fallbacks))
         return False
 
-    def does_not_fit(self, entry: Entry, budget: int) -> None:
-        """There is no room for ``entry``; a rival on its own tries with ``budget`` bytes, if that is any."""
-        if not entry.second:
+    def does_not_fit(self, ranked: RankedSchedule, budget: int) -> None:
+        """Report that the packer has no plan for ``ranked``: it is tried again with ``budget`` bytes, if that
+        is more than 0, or gives way to its first fallback."""
+        if ranked.fallbacks is None:
             if budget > 0:
-                self._enter(entry.rival, budget, first=entry.first)
-        elif entry.rival.leaner:
-            self._enter(entry.rival.leaner, entry.budget, second=True)
+                self._enter(ranked.streamer, budget, ranked.followers)
+        elif ranked.fallbacks:
+            self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=ranked.fallbacks[1:])
         self._try_more()
 
     def _try_more(self) -> None:
-        """Rivals that have not been tried, until there are enough."""
-        ways = len(self.policy.rivals or (self.policy,))
-        while self.left:
-            tried = ways - len(self.left)
-            if tried >= self.policy.sure and self.stop.enough(self.least, self._spent):
+        """Build schedules of untried candidates until the stop criterion is met."""
+        count = len(self.portfolio.candidates)
+        while self.untried:
+            tried = count - len(self.untried)
+            if tried >= self.portfolio.always_tried and self._enough(self.least):
                 return
-            rival = self.left.pop()
-            self._enter(rival, self.budget, first=bool(rival.rivals))
+            candidate = self.untried.pop()
+            if isinstance(candidate, MemoryProbe):
+                self._enter(candidate.streamer, self.request.budget, candidate.followers)
+            else:
+                self._enter(candidate, self.request.budget)
             if self.stop.report and self.waiting:
-                self.stop.report(Standing(tried + 1, ways, self.least, self.stop.bound))
+                self.stop.report(SearchProgress(tried + 1, count, self.least, self.stop.bound))
 
     def _refine(self) -> None:
-        """The quickest of those that can be cut again, so cut, if that is quicker than itself."""
-        able = (entry for *_, entry in self.waiting if entry.rival.recut)
-        best = min(able, key=lambda entry: entry.cycles, default=None)
-        recut = best.rival.recut if best else None
-        if best is None or recut is None or self.stop.enough(best.cycles, self._spent):
+        """Tile single ops of the fastest schedule that allows it again, and add the result if it is
+        faster."""
+        able = (ranked for *_, ranked in self.waiting if ranked.streamer.recut)
+        best = min(able, key=lambda ranked: ranked.cycles, default=None)
+        recut = best.streamer.recut if best else None
+        if best is None or recut is None or self._enough(best.cycles):
             return
-        known = room_of(best.rival, best.budget, self.known)
 
-        def attempt(cuts: Mapping[str, Tiling]) -> float | None:
-            schedule = self._stream(recut(cuts, True), best.budget, dict(known))
-            return None if schedule is None else self.forecasts.cycles(schedule)
+        def build(tilings: Mapping[str, Tiling], quickly: bool) -> tuple[Streamer, Schedule | None]:
+            streamer = recut.streamer(tilings, quickly)
+            return streamer, self._build(streamer, best.budget, self.cache.without_steps())
 
-        def enough() -> bool:
-            return self.stop.enough(best.cycles, self._spent)
+        def attempt(tilings: Mapping[str, Tiling]) -> float | None:
+            schedule = build(tilings, True)[1]
+            return None if schedule is None else self.forecast.cycles(schedule)
 
-        room, _ = next(iter(known.values()))
-        cuts = refined(room, best.schedule, best.rival.refines, attempt, enough)
-        settled = recut(cuts, False)
-        schedule = self._stream(settled, best.budget, dict(known)) if cuts else None
-        if schedule is not None and (cycles := self.forecasts.cycles(schedule)) < best.cycles:
-            schedule = replace(schedule, streamer=self.policy.name, late=())
-            # What it is cut for is this memory: with less it does not try again.
-            self._wait(Entry(settled, best.budget, schedule, cycles, second=True))
+        request = replace(self.request, budget=best.budget)
+        floor = best.budget // best.streamer.weight_floor_divisors[0]
+        memory = memory_budget(request, best.streamer, floor, self.cache)
+        tilings = refined(memory, best.schedule, recut.steps, attempt, lambda: self._enough(best.cycles))
+        if not tilings:
+            return
+        streamer, schedule = build(tilings, False)
+        if schedule is not None and (cycles := self.forecast.cycles(schedule)) < best.cycles:
+            # Its tilings are for this budget, so it is not tried again with less.
+            self._wait(RankedSchedule(streamer, best.budget, self._named(schedule), cycles, fallbacks=()))
 
-    @property
-    def _spent(self) -> float:
-        return perf_counter() - self.began
+    def _enough(self, cycles: float) -> bool:
+        return self.stop.enough(cycles, perf_counter() - self.began)
 
-    def _enter(self, rival: Policy, budget: int, first: bool = False, second: bool = False) -> None:
-        schedule = self._stream(rival, budget, self.known)
+    def _enter(
+        self,
+        streamer: Streamer,
+        budget: int,
+        followers: tuple[tuple[Streamer, ...], ...] = (),
+        fallbacks: tuple[Streamer, ...] | None = None,
+    ) -> None:
+        schedule = self._build(streamer, budget, self.cache)
         if schedule is None:
             return
         cycles = 0.0
-        if self.policy.rivals:
-            schedule = replace(schedule, streamer=self.policy.name, late=())
-            cycles = self.forecasts.cycles(schedule)
-        self._wait(Entry(rival, budget, schedule, cycles, first, second))
+        if len(self.portfolio.candidates) > 1 or streamer.recut:
+            schedule = self._named(schedule)
+            cycles = self.forecast.cycles(schedule)
+        self._wait(RankedSchedule(streamer, budget, schedule, cycles, followers, fallbacks))
 
-    def _stream(self, rival: Policy, budget: int, known: Known) -> Schedule | None:
+    def _named(self, schedule: Schedule) -> Schedule:
+        return replace(schedule, streamer=self.portfolio.name, late=())
+
+    def _build(self, streamer: Streamer, budget: int, cache: BuildCache) -> Schedule | None:
         try:
-            return stream_one(self.program, self.chip, rival, budget, self.spill, self.tiers, known)
+            return build_schedule(replace(self.request, budget=budget), streamer, cache)
         except DoesNotFit as refusal:
             self.refusal = refusal
             return None
 
-    def _wait(self, entry: Entry) -> None:
+    def _wait(self, ranked: RankedSchedule) -> None:
         self.entered += 1
-        heappush(self.waiting, (not entry.first, entry.cycles, self.entered, entry))
-
-
-def _with_loops(policy: Policy, program: Program) -> Policy:
-    if not policy.in_loops or not odds_of(program).iterations:
-        return policy
-    sure = policy.sure + len(policy.in_loops)
-    return replace(policy, rivals=(*policy.in_loops, *policy.rivals), sure=sure)
-
-
-class Forecasts:
-    """Of schedules of one program on one chip."""
-
-    def __init__(self, program: Program, chip: Chip) -> None:
-        self.odds = odds_of(program)
-        self.cycles_of = transfer_times(chip)
-
-    def cycles(self, schedule: Schedule) -> float:
-        """The expected core cycles of one run over all paths; of a program with one path where nothing
-        contends, those that the simulator measures."""
-        computes = [step.cycles for step in steps(schedule.body)]
-        expectation = Expectation(scopes(schedule.body).section, computes, self.odds)
-        moved = schedule.transfers
-        return expectation.cycles(
-            Load(t.direction, t.issues, t.due, self.cycles_of(t.direction, t.bytes)) for t in moved
-        )
+        heappush(self.waiting, (not ranked.followers, ranked.cycles, self.entered, ranked))

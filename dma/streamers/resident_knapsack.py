@@ -1,10 +1,12 @@
 """``resident-knapsack``: some weights of a loop stay for all of its iterations, the rest is
 ``prefetch-greedy``.
 
-A slice that stays is loaded once, before the loop, and takes its bytes throughout it. Which ones do is a
-knapsack: of what the loop's ops leave, the slices that save most DMA cycles; the most frequent ops of
-inner loops weigh most. Outer loops choose first. What is chosen is kept only where the forecast of the
-expected cycles gets better, because memory that keeps weights cannot hold others ahead of their need.
+A slice that stays is loaded once, before the loop, and takes its bytes throughout it. Which ones stay is a
+knapsack problem: of the memory that the loop's ops leave, the slices that save most DMA cycles; frequent ops
+of inner loops save most. Outer loops choose first. The choice is kept only where it makes the forecast of the
+expected cycles better, because memory that keeps weights cannot hold others before they are needed.
+
+Source: chipmodel.
 """
 
 from __future__ import annotations
@@ -18,33 +20,33 @@ from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, Step, steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.expected_forecast import Expectation, Load, Odds
+from dma.schedule.expected_forecast import PathForecast, path_transfers
 from dma.schedule.forecast import transfer_times
-from dma.schedule.policy import Issued, Room, queue_order
-from dma.schedule.steps import Emission, Need
+from dma.schedule.probabilities import BranchProbabilities, branch_probabilities, execution_counts
+from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers import ping_pong_across, sync, weight_pipeline
-from dma.streamers.ping_pong_across import odds_of
-from dma.streamers.prefetch_greedy import SOURCE, early, field
-from dma.streamers.region_borders import Borders, Way
+from dma.streamers.prefetch_greedy import early, probe
+from dma.streamers.region_entries import IssuePositions, RegionEntries
 
 NAME = "resident-knapsack"
-GRAINS = 2048
-"""Sizes in a knapsack are rounded up to this part of what it holds."""
+CAPACITY_GRAINS = 2048
+"""Sizes in a knapsack are rounded up to this part of its capacity. Assumed: fine enough, and bounds the
+time."""
 
-Weights = tuple[list[Issued], dict[str, BufferSpec]]
 
-
-class Item(NamedTuple):
+class KnapsackItem(NamedTuple):
     """Something to keep: its ``bytes``, and the ``cycles`` that it saves."""
 
     bytes: int
     cycles: float
 
 
-def knapsack(items: Sequence[Item], capacity: int) -> list[int]:
+def knapsack(items: Sequence[KnapsackItem], capacity: int) -> list[int]:
     """The items, by number, that save most within ``capacity`` bytes, with sizes rounded up to grains of
-    ``capacity / GRAINS`` bytes; of equal savings the fewest grains. O(items * GRAINS)."""
-    grain = max(1, -(-capacity // GRAINS))
+    ``capacity / CAPACITY_GRAINS`` bytes; of equal savings the fewest grains. Dynamic programming in
+    O(items * CAPACITY_GRAINS)."""
+    grain = max(1, -(-capacity // CAPACITY_GRAINS))
     room = max(capacity, 0) // grain
     best = [0.0] * (room + 1)
     taken: list[list[bool]] = []
@@ -66,88 +68,104 @@ def knapsack(items: Sequence[Item], capacity: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
-    """A need that is loaded in ``way`` and stays for the loop at ``loop``."""
+class ResidentSlice:
+    """A weight slice that is loaded at ``issues`` and stays for the loop at ``loop``."""
 
-    need: Need
-    way: Way
+    need: TransferNeed
+    issues: IssuePositions
     loop: Interval
 
+    @property
+    def transfer(self) -> IssuedTransfer:
+        """Its load."""
+        return IssuedTransfer(self.need, self.need.buffer, self.issues[0], self.need.first, self.issues[1:])
 
-class Loops:
-    """What every loop of an emission can keep. ``left[p]``: bytes that are free at position ``p`` beside the
-    slice that is read there."""
+    @property
+    def buffer(self) -> BufferSpec:
+        """Its buffer, held for the loop."""
+        return BufferSpec(self.need.buffer, self.need.bytes, self.loop, "weights")
 
-    def __init__(self, room: Room, emission: Emission, free: Mapping[str, int], odds: Odds) -> None:
+
+class LoopResidency:
+    """The weights that the loops of an emission can keep.
+
+    ``left[p]`` are the bytes that are free at position ``p`` besides the slice that is read there.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryBudget,
+        emission: Emission,
+        free: Mapping[str, int],
+        probabilities: BranchProbabilities,
+    ) -> None:
         self.root: Section = scopes(emission.body).section
-        self.odds = odds
-        gathers = {op.name for op in ops(room.program.body) if op.gathers}
+        gathers = {op.name for op in ops(memory.program.body) if op.gathers}
         weights = [need for need in emission.needs if need.kind == "weights"]
         self.needs = [need for need in weights if need.op not in gathers]
-        self.borders = Borders(self.root, sorted({need.first for need in weights}), odds.arms)
-        self.cycles_of = transfer_times(room.chip)
+        firsts = sorted({need.first for need in weights})
+        self.entries = RegionEntries(self.root, firsts, probabilities.arms)
+        self.cycles_of = transfer_times(memory.chip)
         self.left = [free[step.op] for step in steps(emission.body)]
         for need in weights:
             for position in range(need.first, need.last + 1):
                 self.left[position] -= need.bytes
-        self.known: dict[Stay, tuple[int, ...]] = {}
-        self.runs: dict[int, float] = {}
-        self.entered: dict[str, float] = {}
-        self._count(self.root, 1.0)
+        self.counts = execution_counts(self.root, probabilities)
+        self.held_positions: dict[ResidentSlice, tuple[int, ...]] = {}
 
-    def _count(self, section: Section, times: float) -> None:
-        """How often each position runs and each branch or loop is entered, on average."""
-        self.runs.update(dict.fromkeys(range(section.extent.start, section.extent.stop), times))
-        for fork in section.forks:
-            self.entered[fork.name] = times
-            shares = (self.odds.mean_iterations(fork.name),) if fork.repeats else self.odds.arms[fork.name]
-            for arm, share in zip(fork.arms, shares, strict=True):
-                self._count(arm, times * share)
-
-    def every(self) -> list[Stay]:
-        """Whatever could stay, each for the outermost loop that it may be loaded before."""
-        result: list[Stay] = []
-        for loop, ways in self.borders.loops():
+    def candidates(self) -> list[ResidentSlice]:
+        """Every slice that could stay, for the outermost loop that it may be loaded before."""
+        result: list[ResidentSlice] = []
+        for loop, options in self.entries.loops():
             known = {stay.need.buffer for stay in result}
             inside = (n for n in self.needs if n.first in loop.extent and n.buffer not in known)
-            result += [Stay(n, ways[0], loop.extent) for n in inside if ways and self._saved(loop, n) > 0]
+            result += [
+                ResidentSlice(n, options[0], loop.extent)
+                for n in inside
+                if options and self._saved(loop, n) > 0
+            ]
         return result
 
-    def stays(self) -> list[Stay]:
-        """What stays, outer loops choosing before inner ones."""
-        result: list[Stay] = []
-        for loop, ways in self.borders.loops():
-            if ways:
+    def chosen(self) -> list[ResidentSlice]:
+        """The slices that stay, outer loops choosing before inner ones."""
+        result: list[ResidentSlice] = []
+        for loop, options in self.entries.loops():
+            if options:
                 known = {stay.need.buffer for stay in result}
                 inside = [n for n in self.needs if n.first in loop.extent and n.buffer not in known]
-                result += self._chosen(loop, ways[0], inside)
+                result += self._chosen(loop, options[0], inside)
         return result
 
-    def _chosen(self, loop: Fork, way: Way, needs: list[Need]) -> Iterator[Stay]:
+    def _chosen(
+        self, loop: Fork, issues: IssuePositions, needs: list[TransferNeed]
+    ) -> Iterator[ResidentSlice]:
         needs = [need for need in needs if self._saved(loop, need) > 0]
-        stays = [Stay(need, way, loop.extent) for need in needs]
-        if not self._takes(stays):
+        stays = [ResidentSlice(need, issues, loop.extent) for need in needs]
+        if not self._take(stays):
             held = {position for stay in stays for position in self.held(stay)}
             capacity = min((self.left[position] for position in held), default=0)
-            offered = [Item(need.bytes, self._saved(loop, need)) for need in needs]
+            offered = [KnapsackItem(need.bytes, self._saved(loop, need)) for need in needs]
             stays = [stays[number] for number in knapsack(offered, capacity)]
-            assert self._takes(stays), "a knapsack holds what fits at the fullest position"
+            assert self._take(stays), "a knapsack holds what fits at the fullest position"
         yield from stays
 
-    def _saved(self, loop: Fork, need: Need) -> float:
-        again = self.runs[need.first] - self.entered[loop.name]
-        return again * self.cycles_of("load", need.bytes)
+    def _saved(self, loop: Fork, need: TransferNeed) -> float:
+        """DMA cycles saved where ``need`` stays for ``loop``, in one run of the program."""
+        repeated = self.counts.at[need.first] - self.counts.entered[loop.name]
+        return repeated * self.cycles_of("load", need.bytes)
 
-    def _takes(self, stays: Sequence[Stay]) -> bool:
-        """Whether there is room for all of them, which they then take."""
-        left = self.beside(stays)
+    def _take(self, stays: Sequence[ResidentSlice]) -> bool:
+        """Take the bytes of ``stays`` if all of them fit."""
+        left = self.left_with(stays)
         if left is not None:
             self.left = left
         return left is not None
 
-    def beside(self, stays: Iterable[Stay], taken: Mapping[int, int] | None = None) -> list[int] | None:
-        """What is left at each position beside ``stays`` and so many bytes ``taken``; None where there is no
-        room for all of them. Where a slice that is read has none itself, nothing more is asked of it."""
+    def left_with(
+        self, stays: Iterable[ResidentSlice], taken: Mapping[int, int] | None = None
+    ) -> list[int] | None:
+        """The bytes left at each position with ``stays`` and with ``taken`` bytes; None where they do not
+        fit. A position at which not even the slice that is read fits (negative bytes) is left as it is."""
         left = list(self.left)
         for position, size in (taken or {}).items():
             left[position] -= size
@@ -158,49 +176,46 @@ class Loops:
         short = any(now < min(before, 0) for now, before in zip(left, self.left, strict=True))
         return None if short else left
 
-    def held(self, stay: Stay) -> tuple[int, ...]:
+    def held(self, stay: ResidentSlice) -> tuple[int, ...]:
         """The positions at which its bytes are taken."""
-        if stay not in self.known:
-            self.known[stay] = tuple(self._held(stay))
-        return self.known[stay]
+        if stay not in self.held_positions:
+            self.held_positions[stay] = tuple(self._held(stay))
+        return self.held_positions[stay]
 
-    def _held(self, stay: Stay) -> Iterator[int]:
+    def _held(self, stay: ResidentSlice) -> Iterator[int]:
         taken = [stay.loop]
-        for issue in stay.way:
+        for issue in stay.issues:
             taken += in_flight(self.root, issue, stay.need.first)
         for interval in merged(taken):
             yield from range(interval.start, interval.stop)
 
 
-def keep_some(room: Room, emission: Emission, others: list[Issued], free: Mapping[str, int]) -> Weights:
-    """The weights with some that stay, or as ``prefetch_greedy.early`` has them where that is as quick."""
-    plain = early(room, emission, others, free)
-    odds = odds_of(room.program)
-    if not odds.iterations:
+def issue_with_residents(
+    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+) -> IssuePlan:
+    """Issue the weights with some that stay, or as ``prefetch_greedy.early`` does where that is as fast."""
+    plain = early(memory, emission, others, free)
+    probabilities = branch_probabilities(memory.program)
+    if not probabilities.iterations:
         return plain
-    loops = Loops(room, emission, free, odds)
-    stays = loops.stays()
+    loops = LoopResidency(memory, emission, free, probabilities)
+    stays = loops.chosen()
     if not stays:
         return plain
     listed = list(steps(emission.body))
-    staying = kept(room, emission, others, without(loops, stays, listed, free), stays)
-    expectation = Expectation(loops.root, [step.cycles for step in listed], odds)
+    staying = _with_residents(memory, emission, others, _free_with(loops, stays, listed, free), stays)
+    forecast = PathForecast(loops.root, [step.cycles for step in listed], probabilities)
 
-    def cycles(weights: Weights) -> float:
-        return expectation.cycles(
-            Load(
-                d.need.direction, (d.issue, *d.again), d.due, loops.cycles_of(d.need.direction, d.need.bytes)
-            )
-            for d in sorted([*others, *weights[0]], key=queue_order)
-        )
+    def cycles(weights: IssuePlan) -> float:
+        return forecast.cycles(path_transfers([*others, *weights.transfers], loops.cycles_of))
 
     return min(plain, staying, key=cycles)
 
 
-def without(
-    loops: Loops, stays: Sequence[Stay], listed: Sequence[Step], free: Mapping[str, int]
+def _free_with(
+    loops: LoopResidency, stays: Sequence[ResidentSlice], listed: Sequence[Step], free: Mapping[str, int]
 ) -> dict[str, int]:
-    """What is ``free`` at each op beside ``stays``."""
+    """What is ``free`` at each op with the bytes of ``stays`` taken."""
     taken = [0] * len(listed)
     for stay in stays:
         for position in loops.held(stay):
@@ -211,24 +226,22 @@ def without(
     return left
 
 
-def kept(
-    room: Room, emission: Emission, others: list[Issued], free: Mapping[str, int], stays: Sequence[Stay]
-) -> Weights:
-    """``early``, but that ``stays`` stay; ``free`` is what they leave."""
+def _with_residents(
+    memory: MemoryBudget,
+    emission: Emission,
+    others: list[IssuedTransfer],
+    free: Mapping[str, int],
+    stays: Sequence[ResidentSlice],
+) -> IssuePlan:
+    """Issue ``stays`` once and the other weights as ``early`` does; ``free`` is what ``stays`` leave."""
     staying = {stay.need.buffer for stay in stays}
     rest = replace(emission, needs=[need for need in emission.needs if need.buffer not in staying])
-    issued, buffers = early(room, rest, others, free)
-    for need, way, loop in ((stay.need, stay.way, stay.loop) for stay in stays):
-        issued.append(Issued(need, need.buffer, way[0], need.first, way[1:]))
-        buffers[need.buffer] = BufferSpec(need.buffer, need.bytes, loop, "weights")
-    return issued, buffers
+    issued, buffers = early(memory, rest, others, free)
+    issued += [stay.transfer for stay in stays]
+    return IssuePlan(issued, buffers | {stay.need.buffer: stay.buffer for stay in stays})
 
 
-KEEPING = field(keep_some)
-POLICY = replace(
-    sync.POLICY,
-    name=NAME,
-    title="prefetch-greedy; of a loop's weights the best stay for all iterations",
-    source=SOURCE,
-    rivals=(sync.POLICY, ping_pong_across.POLICY, weight_pipeline.POLICY, KEEPING),
+PROBE = probe(issue_with_residents)
+PORTFOLIO = StreamerPortfolio(
+    NAME, (sync.STREAMER, ping_pong_across.STREAMER, weight_pipeline.STREAMER, PROBE)
 )

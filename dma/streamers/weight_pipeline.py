@@ -1,52 +1,74 @@
-"""``weight-pipeline``: weights through one region of memory, by a profile of the network (S4).
+"""``weight-pipeline``: weights just in time through one region of memory, by a profile of the network.
 
 The network runs one op at a time, so a layer needs no weights but its own, and those of later layers may
-overwrite the region of earlier ones. What every step computes and every load takes is known from the
-chip's model beforehand; each slice is loaded so that ``load_end + jitter <= start`` of its layer, and
-otherwise as early as memory allows (``dma.streamers.weight_region``). Each Region of S2 (a straight stretch
-of steps) starts cold.
+overwrite the memory of earlier ones. How long every step computes and every load takes is known from the
+chip's model in advance; each slice is loaded so that ``load_end + jitter <= start`` of its layer, and
+otherwise as early as memory allows (``dma.streamers.weight_region``). Each straight run of steps starts
+without weights.
 
 There is no buffer for the region: every slice is a buffer from the position of its load to its last
-reader, and the packer makes of them, and of the tensors around them, what it can.
+reader, and the packer places these and the tensors around them.
+
+Source: the edge-framework patent (CN, 2021), weight pipeline (docs/references.md).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Op, Program, ops
-from chipmodel.model.schedule import BufferSpec, Late, Schedule, Step, steps
+from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import slice_bytes, sliced
-from dma.schedule.forecast import Move, late_weights, transfer_times
-from dma.schedule.policy import Issued, Policy, Room
-from dma.schedule.steps import Emission, Need
-from dma.streamers.ping_pong import Neighbours, stripes
+from dma.schedule.forecast import RunTransfer, late_weights, transfer_times
+from dma.schedule.steps import Emission, TransferNeed
+from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
+from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import least_weights
-from dma.streamers.weight_region import Slice, Stretch, issue_positions
+from dma.streamers.weight_region import StraightRun, WeightSlice, issue_positions
 
 NAME = "weight-pipeline"
-SLICES = 4
-"""Slices of a cut block that fit at once. Two would do for the DMA engine, but packers find no room for large
-pieces whose lifetimes overlap in a row."""
-MOST_JITTER = 10**12
-"""Core cycles; more is a mistake of who typed it."""
+SLICES_AT_ONCE = 4
+"""Slices of a cut block that fit at once. Two would do for the DMA engine, but packers find no plan for large
+buffers with overlapping lifetimes. Measured on ResNet-50 and MobileNetV2 (docs/design-record.md)."""
+MAX_JITTER_CYCLES = 10**12
+"""Core cycles. Assumed: more is a typing error."""
 
 
-def _reserve(program: Program, keep: int) -> Reserve:
-    """Room for the slice that an op reads, and for the next one beside it."""
+def with_jitter(setting: str) -> Streamer:
+    """The streamer with the core cycles of jitter that a user writes. Raises BadInput."""
+    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MAX_JITTER_CYCLES))
+    if not digits or int(setting) > MAX_JITTER_CYCLES:
+        raise BadInput(
+            f"{NAME}:{setting[:60]} is no allowance for jitter",
+            hint=f"core cycles, 0 to {MAX_JITTER_CYCLES:,}, as in {NAME}:500",
+        )
+    return _streamer(f"{NAME}:{int(setting)}", int(setting))
+
+
+def _streamer(name: str, jitter: int) -> Streamer:
+    def issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
+        return _issue(memory, emission, jitter)
+
+    def late(schedule: Schedule, chip: Chip) -> tuple[Late, ...]:
+        return late_weights(schedule, chip, jitter)
+
+    return Streamer(name, double_buffered=True, reserve=_reserve, slices=_slices, issue=issue, late=late)
+
+
+def _reserve(program: Program, weight_floor: int) -> Reserve:
+    """Room for the slice that an op reads, and for the next one."""
     order = list(ops(program.body))
-    least = [least_weights(program, op, keep) for op in order]
+    least = [least_weights(program, op, weight_floor) for op in order]
     both = _with_next(program, order, least)
     return lambda op: both[op.name]
 
 
 def _with_next(program: Program, order: list[Op], sizes: list[int]) -> Mapping[str, int]:
-    """Bytes at each op of its own slices and of the next, which may be of the same op."""
+    """Bytes at each op of its own slice and of the next, which may be of the same op."""
     result: dict[str, int] = {}
     following = 0
     for op, size in zip(reversed(order), reversed(sizes), strict=True):
@@ -56,104 +78,78 @@ def _with_next(program: Program, order: list[Op], sizes: list[int]) -> Mapping[s
     return result
 
 
-def _channels(room: Room) -> tuple[Mapping[str, int], Callable[[Op], int]]:
-    """Whole blocks where two of that size fit beside everything else, else slices of which ``SLICES`` do."""
-    program, order = room.program, list(ops(room.program.body))
+def _slices(memory: MemoryBudget) -> WeightSlices:
+    """Whole blocks where two of that size fit next to everything else, otherwise slices of which
+    ``SLICES_AT_ONCE`` do."""
+    program, order = memory.program, list(ops(memory.program.body))
     channels: dict[str, int] = {}
     sizes: list[int] = []
-    free = {op.name: room.budget - claim for op, claim in zip(order, room.claims, strict=True)}
+    free = {op.name: memory.budget - claim for op, claim in zip(order, memory.claims, strict=True)}
     for op in order:
         block, left = program.block_bytes(op), free[op.name]
-        part = max(left // SLICES, least_weights(program, op, room.keep))
-        channels[op.name] = sliced(program, op, block if 2 * block <= left else part, room.granule) or 1
+        part = max(left // SLICES_AT_ONCE, least_weights(program, op, memory.weight_floor))
+        channels[op.name] = sliced(program, op, block if 2 * block <= left else part, memory.granule) or 1
         sizes.append(slice_bytes(program, op, channels[op.name]))
     both = _with_next(program, order, sizes)
-    return channels, lambda op: min(both[op.name], max(free[op.name], 0))
+    return WeightSlices(channels, lambda op: min(both[op.name], max(free[op.name], 0)))
 
 
-def _issue(room: Room, emission: Emission, jitter: int) -> tuple[list[Issued], dict[str, BufferSpec]]:
-    beside = _channels(room)[1]
-    neighbours = Neighbours(room, emission, beside)
-    issued = [*stripes(emission), *neighbours.tensors()]
-    free = {op.name: neighbours.slack[op.name] + beside(op) for op in ops(room.program.body)}
-    for needs, stretch in list(stretches(room.chip, emission, issued, free)):
-        for need, position in zip(needs, issue_positions(stretch, jitter), strict=True):
-            issued.append(Issued(need, need.buffer, position, need.first))
-    return issued, {}
+def _issue(memory: MemoryBudget, emission: Emission, jitter: int) -> IssuePlan:
+    kept = _slices(memory).bytes_at
+    tensors = TensorIssuer(memory, emission, kept)
+    issued = [*stripes(emission), *tensors.transfers()]
+    free = {op.name: tensors.slack[op.name] + kept(op) for op in ops(memory.program.body)}
+    for needs, run in list(straight_runs(memory.chip, emission, issued, free)):
+        for need, position in zip(needs, issue_positions(run, jitter), strict=True):
+            issued.append(IssuedTransfer(need, need.buffer, position, need.first))
+    return IssuePlan(issued, {})
 
 
-def stretches(
+def straight_runs(
     chip: Chip,
     emission: Emission,
-    fixed: list[Issued],
+    fixed: list[IssuedTransfer],
     free: Mapping[str, int],
-    others: Sequence[Need] = (),
-) -> Iterable[tuple[list[Need], Stretch]]:
-    """The straight stretches that read weights, or have ``others`` to load: those needs, and what is known of
-    the time they have. Where the others are due there is room for them already."""
+    others: Sequence[TransferNeed] = (),
+) -> Iterable[tuple[list[TransferNeed], StraightRun]]:
+    """The straight runs that read weights or have ``others`` to load: those needs, and the run's timing.
+
+    ``free`` are the bytes for weights at each op; where the others are due there is room for them already.
+    """
     inside: dict[int, list[Step]] = defaultdict(list)
     for step in steps(emission.body):
-        inside[emission.stretch[step.position]].append(step)
-    needs: dict[int, list[Need]] = defaultdict(list)
+        inside[emission.straight_run[step.position]].append(step)
+    needs: dict[int, list[TransferNeed]] = defaultdict(list)
     weights = [need for need in emission.needs if need.kind == "weights"]
     for need in sorted((*weights, *others), key=lambda need: need.first):
-        needs[emission.stretch[need.first]].append(need)
+        needs[emission.straight_run[need.first]].append(need)
     there = Counter[int]()
     for need in others:
         there[need.first] += emission.buffers[need.buffer].bytes
     cycles = transfer_times(chip)
 
-    def taken(need: Need) -> Slice:
+    def to_load(need: TransferNeed) -> WeightSlice:
         time = cycles("load", need.bytes)
         if need.kind == "weights":
-            return Slice(need.bytes, need.first, need.last, time)
-        return Slice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
+            return WeightSlice(need.bytes, need.first, need.last, time)
+        return WeightSlice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
 
-    moves: dict[int, list[Move]] = defaultdict(list)
-    for decision in fixed:
-        way, size = decision.need.direction, decision.need.bytes
-        move = Move(way, decision.issue, decision.due, cycles(way, size))
-        moves[emission.stretch[decision.issue]].append(move)
+    transfers: dict[int, list[RunTransfer]] = defaultdict(list)
+    for issued in fixed:
+        direction, size = issued.need.direction, issued.need.bytes
+        transfer = RunTransfer(direction, issued.issue, issued.due, cycles(direction, size))
+        transfers[emission.straight_run[issued.issue]].append(transfer)
     for number, group in needs.items():
         yield (
             group,
-            Stretch(
+            StraightRun(
                 first=inside[number][0].position,
                 computes=[step.cycles for step in inside[number]],
                 room=[free[step.op] + there[step.position] for step in inside[number]],
-                slices=[taken(need) for need in group],
-                fixed=moves[number],
+                slices=[to_load(need) for need in group],
+                fixed=transfers[number],
             ),
         )
 
 
-def _policy(name: str, jitter: int) -> Policy:
-    def issue(room: Room, emission: Emission) -> tuple[list[Issued], dict[str, BufferSpec]]:
-        return _issue(room, emission, jitter)
-
-    def late(schedule: Schedule, chip: Chip) -> tuple[Late, ...]:
-        return late_weights(schedule, chip, jitter)
-
-    return Policy(
-        name=name,
-        title="weights just in time by a profile; weight-pipeline:500 has them 500 cycles before",
-        source="S4 (inference frameworks), weight pipeline",
-        double=True,
-        reserve=_reserve,
-        channels=_channels,
-        issue=issue,
-        late=late,
-    )
-
-
-def _configured(setting: str) -> Policy:
-    digits = setting.isascii() and setting.isdigit() and len(setting) <= len(str(MOST_JITTER))
-    if not digits or int(setting) > MOST_JITTER:
-        raise BadInput(
-            f"{NAME}:{setting[:60]} is no allowance for jitter",
-            hint=f"core cycles, 0 to {MOST_JITTER:,}, as in {NAME}:500",
-        )
-    return _policy(f"{NAME}:{int(setting)}", int(setting))
-
-
-POLICY = replace(_policy(NAME, 0), configured=_configured)
+STREAMER = _streamer(NAME, 0)

@@ -1,10 +1,10 @@
-"""When the weight slices of a straight stretch are loaded: positions for ``weight-pipeline``.
+"""When the weight slices of a straight run of steps are loaded: positions for ``weight-pipeline``.
 
-Slices are loaded in the order in which they are needed. First as early as memory allows: then no step of
-a stretch that moves nothing else could start earlier. From that run, each load is put off to the last
-position from which it still arrives when it did, or ``jitter`` before it is waited for: then no slice of
-such a stretch could take the memory for less long, nor all of them a smaller region, without a step that
-starts later. Both are linear in steps and transfers, but for sorting.
+Slices are loaded in the order in which they are needed. First as early as memory allows: if the run has no
+other transfers, no step could then start earlier. From there, each load is put off to the last position from
+which it still arrives at the same time, or ``jitter`` before it is waited for: if the run has no other
+transfers, no slice could then take memory for a shorter time, nor all of them a smaller region, without a
+step that starts later. Both passes are linear in steps and transfers, except for sorting.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from dma.schedule.forecast import Forecast, Move, forecast
+from dma.schedule.forecast import RunForecast, RunTransfer, forecast
 
 
-class Slice(NamedTuple):
+class WeightSlice(NamedTuple):
     """Weights of ``bytes`` that the steps ``first`` to ``last`` read; their load takes ``cycles``."""
 
     bytes: int
@@ -28,130 +28,135 @@ class Slice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Steps ``first``, ``first + 1`` ... of ``computes`` cycles. ``room`` is what each leaves for weights, in
-    bytes; a slice takes it where it is read whatever that says. ``fixed`` moves are decided already and
-    go before weights of the same positions."""
+class StraightRun:
+    """Steps ``first``, ``first + 1`` ... of ``computes`` cycles, without a branch or loop between them.
+
+    ``room`` are the bytes that each step leaves for weights; a slice may exceed them at the steps that read
+    it. ``fixed`` transfers are decided already and go before weights of the same positions.
+    """
 
     first: int
     computes: Sequence[int]
     room: Sequence[int]
-    slices: Sequence[Slice]
-    fixed: Sequence[Move]
+    slices: Sequence[WeightSlice]
+    fixed: Sequence[RunTransfer]
 
 
-def issue_positions(stretch: Stretch, jitter: int = 0) -> list[int]:
-    """The position at which each slice's load is issued; nowhere after the slice's first reader."""
-    positions, run = _leading(stretch)
-    return _put_off(stretch, jitter, positions, run)
+def issue_positions(run: StraightRun, jitter: int = 0) -> list[int]:
+    """The position at which each slice's load is issued, at the latest at the slice's first reader."""
+    positions, timing = _fastest(run)
+    return _put_off(run, jitter, positions, timing)
 
 
-def run_of(stretch: Stretch, positions: Sequence[int]) -> Forecast:
-    """The run with the loads issued at ``positions``. Its moves are the fixed ones, then the slices."""
-    loads = zip(stretch.slices, positions, strict=True)
-    moves = [*stretch.fixed, *(Move("load", p, s.first, s.cycles) for s, p in loads)]
-    order = sorted(range(len(moves)), key=lambda i: (moves[i].issue, moves[i].due, moves[i].direction))
-    run = forecast(stretch.first, stretch.computes, [moves[i] for i in order])
-    reached, ends = [0] * len(moves), [0] * len(moves)
+def forecast_of(run: StraightRun, positions: Sequence[int]) -> RunForecast:
+    """The forecast with the loads issued at ``positions``. Its transfers are the fixed ones, then the
+    slices."""
+    loads = zip(run.slices, positions, strict=True)
+    transfers = [*run.fixed, *(RunTransfer("load", p, s.first, s.cycles) for s, p in loads)]
+    order = sorted(
+        range(len(transfers)), key=lambda i: (transfers[i].issue, transfers[i].due, transfers[i].direction)
+    )
+    timing = forecast(run.first, run.computes, [transfers[i] for i in order])
+    reached, ends = [0] * len(transfers), [0] * len(transfers)
     for place, index in enumerate(order):
-        reached[index], ends[index] = run.reached[place], run.ends[place]
-    return Forecast(run.ready, run.starts, tuple(reached), tuple(ends), run.end)
+        reached[index], ends[index] = timing.reached[place], timing.ends[place]
+    return RunForecast(timing.ready, timing.starts, tuple(reached), tuple(ends), timing.end)
 
 
-def earliest(stretch: Stretch, ahead: int) -> list[int]:
-    """The first positions at which the slices fit into the room at hand, each at most ``ahead`` slices
-    before the slice that is needed."""
-    loaded = list(accumulate((s.bytes for s in stretch.slices), initial=0))
-    gone = _gone(stretch)
+def earliest(run: StraightRun, ahead: int) -> list[int]:
+    """The first positions at which the slices fit, each at most ``ahead`` slices before it is needed."""
+    loaded = list(accumulate((s.bytes for s in run.slices), initial=0))
+    gone = _used_up(run)
     full: list[tuple[int, int]] = []
-    """Steps, and up to how many bytes of the stretch's weights may have been loaded by then: from below
-    both grow, because a later step with less hides an earlier one with more."""
-    seen, position = stretch.first, stretch.first
+    """Pairs of a step and the bytes of weights that may have been loaded by then, since the start. Both grow
+    along the list, because a later step with fewer bytes makes an earlier one with more irrelevant."""
+    seen, position = run.first, run.first
     result: list[int] = []
-    for index, each in enumerate(stretch.slices):
+    for index, each in enumerate(run.slices):
         for step in range(seen, each.first):
-            limit = stretch.room[step - stretch.first] + loaded[gone[step - stretch.first]]
+            limit = run.room[step - run.first] + loaded[gone[step - run.first]]
             while full and full[-1][1] >= limit:
                 full.pop()
             full.append((step, limit))
         seen = max(seen, each.first)
         blocking = bisect_left(full, loaded[index + 1], key=lambda entry: entry[1])
-        position = max(position, full[blocking - 1][0] + 1 if blocking else stretch.first)
+        position = max(position, full[blocking - 1][0] + 1 if blocking else run.first)
         if index >= ahead:
-            position = max(position, stretch.slices[index - ahead].first)
+            position = max(position, run.slices[index - ahead].first)
         result.append(position)
     return result
 
 
-def _gone(stretch: Stretch) -> list[int]:
-    """Before each step, how many slices nobody reads any more."""
+def _used_up(run: StraightRun) -> list[int]:
+    """Before each step, how many slices have had their last reader."""
     result: list[int] = []
     index = 0
-    for step in range(stretch.first, stretch.first + len(stretch.computes)):
-        while index < len(stretch.slices) and stretch.slices[index].last < step:
+    for step in range(run.first, run.first + len(run.computes)):
+        while index < len(run.slices) and run.slices[index].last < step:
             index += 1
         result.append(index)
     return result
 
 
-def _leading(stretch: Stretch) -> tuple[list[int], Forecast]:
-    """The quickest of a few runs that load ahead more and more. Only where other transfers wait behind
-    the weights can less be quicker."""
-    count = len(stretch.slices)
-    most = best = earliest(stretch, count)
-    run = run_of(stretch, most)
+def _fastest(run: StraightRun) -> tuple[list[int], RunForecast]:
+    """The fastest of several forecasts that load further and further ahead. Loading less far ahead can be
+    faster only where other transfers wait for the weights."""
+    count = len(run.slices)
+    most = best = earliest(run, count)
+    timing = forecast_of(run, most)
     ahead = 1
-    while stretch.fixed and ahead < count:
-        positions = earliest(stretch, ahead)
+    while run.fixed and ahead < count:
+        positions = earliest(run, ahead)
         if positions == most:
             break
-        tried = run_of(stretch, positions)
-        if tried.end < run.end:
-            best, run = positions, tried
+        tried = forecast_of(run, positions)
+        if tried.end < timing.end:
+            best, timing = positions, tried
         ahead *= 4
-    return best, run
+    return best, timing
 
 
-def _put_off(stretch: Stretch, jitter: int, positions: list[int], run: Forecast) -> list[int]:
-    """Later positions with which nothing ends later than it did, or than it is waited for: with leave to let
-    other transfers go before, or, where that needs more time than there is, in the order at hand."""
-    queue = sorted(range(len(stretch.fixed)), key=lambda i: _place(stretch.fixed[i]))
-    places = [_place(stretch.fixed[i]) for i in queue]
+def _put_off(run: StraightRun, jitter: int, positions: list[int], timing: RunForecast) -> list[int]:
+    """Later positions with which nothing ends later than before, or than it is waited for: if possible with
+    other transfers issued before the loads, otherwise in the present order."""
+    queue = sorted(range(len(run.fixed)), key=lambda i: _queue_place(run.fixed[i]))
+    places = [_queue_place(run.fixed[i]) for i in queue]
     before: list[int] = []
-    for each, position in zip(stretch.slices, positions, strict=True):
-        before.append(bisect_right(places, _place(Move("load", position, each.first, 0))))
-    later = _Backwards(stretch, jitter, positions, run, queue, [len(queue)] * len(before)).positions()
+    for each, position in zip(run.slices, positions, strict=True):
+        before.append(bisect_right(places, _queue_place(RunTransfer("load", position, each.first, 0))))
+    later = _LatestPositions(run, jitter, positions, timing, queue, [len(queue)] * len(before)).positions()
     if later is None:
-        later = _Backwards(stretch, jitter, positions, run, queue, before).positions()
-    assert later is not None, "the positions at hand are in time themselves"
+        later = _LatestPositions(run, jitter, positions, timing, queue, before).positions()
+    assert later is not None, "the given positions are in time themselves"
     return later
 
 
-def _place(move: Move) -> tuple[int, int, int]:
-    """Where the DMA engine's queue has a move: loads due at once, loads for later, stores."""
+def _queue_place(move: RunTransfer) -> tuple[int, int, int]:
+    """The place of a transfer in the DMA engine's queue: loads due at once, loads for later, stores."""
     kind = 2 if move.direction == "store" else int(move.due > move.issue)
     return move.issue, kind, move.due
 
 
-class _Backwards:
-    """From the last step to the first: the latest time at which the transfer at hand may begin, so that
-    it and all behind it in the queue end in time."""
+class _LatestPositions:
+    """A pass from the last step to the first, which finds the latest time at which each transfer may begin so
+    that it and all after it in the queue end in time."""
 
     def __init__(
         self,
-        stretch: Stretch,
+        run: StraightRun,
         jitter: int,
         earliest: Sequence[int],
-        run: Forecast,
+        timing: RunForecast,
         queue: Sequence[int],
         most: Sequence[int],
     ) -> None:
-        """``queue`` are the fixed moves in the engine's order; slice ``j`` may lie behind ``most[j]``."""
-        self.stretch, self.run, self.earliest, self.most = stretch, run, earliest, most
-        self.fixed = [stretch.fixed[i] for i in queue]
-        self.limits = [max(run.ends[i], run.reached[i]) for i in queue]
-        count = len(stretch.fixed)
-        times = zip(run.ends[count:], run.reached[count:], strict=True)
+        """``queue`` are the fixed transfers in the engine's order; slice ``j`` may come after the first
+        ``most[j]`` of them."""
+        self.run, self.timing, self.earliest, self.most = run, timing, earliest, most
+        self.fixed = [run.fixed[i] for i in queue]
+        self.limits = [max(timing.ends[i], timing.reached[i]) for i in queue]
+        count = len(run.fixed)
+        times = zip(timing.ends[count:], timing.reached[count:], strict=True)
         self.deadlines = [max(end, reached - jitter) for end, reached in times]
         self.free = list(accumulate(self.fixed, self.after, initial=0))
         self.awaited: dict[int, int] = {}
@@ -159,36 +164,36 @@ class _Backwards:
             if move.direction == "load" and move.issue < move.due:
                 self.awaited[move.due] = max(limit, self.awaited.get(move.due, 0))
         self.left = len(self.fixed)
-        self.slice = len(stretch.slices) - 1
-        self.latest = run.end
-        self.result = [0] * len(stretch.slices)
+        self.slice = len(run.slices) - 1
+        self.latest = timing.end
+        self.result = [0] * len(run.slices)
 
     def positions(self) -> list[int] | None:
-        """None where the memory would have to take a slice before there is room for it."""
-        first = self.stretch.first
-        for here in range(first + len(self.stretch.computes) - 1, first - 1, -1):
+        """The latest positions; None where a slice would have to be loaded before there is room for it."""
+        first = self.run.first
+        for here in range(first + len(self.run.computes) - 1, first - 1, -1):
             self.pass_fixed((here, 2, 0))
-            while self.left and _place(self.fixed[self.left - 1]) > (here, 1, 0):
+            while self.left and _queue_place(self.fixed[self.left - 1]) > (here, 1, 0):
                 self.put_later(here, self.fixed[self.left - 1].due)
                 self.pass_one()
             self.put_later(here, here + 1)
-            if self.slice >= 0 and self.stretch.slices[self.slice].first == here:
+            if self.slice >= 0 and self.run.slices[self.slice].first == here:
                 self.put(here, self.at_once(here))
             self.pass_fixed((here, 0, 0))
             if self.slice >= 0 and self.earliest[self.slice] >= here:
                 return None
         return self.result
 
-    def after(self, free: int, move: Move) -> int:
-        """When the engine has done ``move``, if it had nothing but fixed moves to do."""
-        here = move.issue - self.stretch.first
-        issued = self.run.ready[here] if move.due == move.issue else self.run.starts[here]
+    def after(self, free: int, move: RunTransfer) -> int:
+        """When the engine has done ``move``, if it had only fixed transfers to do."""
+        here = move.issue - self.run.first
+        issued = self.timing.ready[here] if move.due == move.issue else self.timing.starts[here]
         if move.direction == "store":
-            issued = self.run.starts[here] + self.stretch.computes[here]
+            issued = self.timing.starts[here] + self.run.computes[here]
         return max(free, issued) + move.cycles
 
     def pass_fixed(self, place: tuple[int, int, int]) -> None:
-        while self.left and _place(self.fixed[self.left - 1]) >= place:
+        while self.left and _queue_place(self.fixed[self.left - 1]) >= place:
             self.pass_one()
 
     def pass_one(self) -> None:
@@ -196,23 +201,23 @@ class _Backwards:
         self.latest = min(self.latest, self.limits[self.left]) - self.fixed[self.left].cycles
 
     def at_once(self, here: int) -> int:
-        """When the slice at hand would be loaded where it is issued by its first reader, ``here``: when that
-        has waited for all others, which in the run at hand it may have done with this one."""
+        """When the load of the current slice would begin if its first reader, ``here``, issued it: once that
+        has waited for all others, with which in the given forecast it may have waited for this one too."""
         if self.earliest[self.slice] == here:
-            return self.run.ready[here - self.stretch.first]
-        return max(self.run.reached[len(self.fixed) + self.slice], self.awaited.get(here, 0))
+            return self.timing.ready[here - self.run.first]
+        return max(self.timing.reached[len(self.fixed) + self.slice], self.awaited.get(here, 0))
 
     def put_later(self, here: int, due: int) -> None:
-        """Slices that are read at ``due`` or later, as many as may be issued ``here``."""
-        start = self.run.starts[here - self.stretch.first]
-        while self.slice >= 0 and self.stretch.slices[self.slice].first >= due:
+        """Issue ``here`` as many slices as possible that are first read at ``due`` or later."""
+        start = self.timing.starts[here - self.run.first]
+        while self.slice >= 0 and self.run.slices[self.slice].first >= due:
             if not self.put(here, start):
                 return
 
     def put(self, here: int, issued: int) -> bool:
-        """The slice at hand, if it may be issued ``here``, at the time ``issued``."""
+        """Issue the current slice ``here``, at the time ``issued``, and return whether that is in time."""
         index = self.slice
-        begin = min(self.latest, self.deadlines[index]) - self.stretch.slices[index].cycles
+        begin = min(self.latest, self.deadlines[index]) - self.run.slices[index].cycles
         if self.left > self.most[index] or begin < max(issued, self.free[self.left]):
             return False
         self.result[index] = here

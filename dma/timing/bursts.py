@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from chipmodel.chip.psram_device import Device, burst_clocks, ce_low_clocks, latency_clocks
-from dma.timing.refresh import Collision, Gap, collides, expected, hidden, phased
-from dma.timing.split import Group, sizes, split, wall
+from dma.timing.refresh import Collision, PreviousBurst, collides, expected, hidden, phased
+from dma.timing.split import BurstGroup, sizes, split, wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class TransferClocks:
     """``bursts`` bursts hold the Psram for ``clocks`` clocks, each with its CE# high after it;
     ``pulses`` are the clocks that the device really gets, ``collided`` the bursts that met a refresh."""
 
@@ -55,13 +55,13 @@ def bursts_of(
     ``expected`` collisions are no property of a single burst: none is lengthened.
     """
     skip = address % device.word_bytes
-    place, clock, gap = address - skip, start, Gap()
+    place, clock, gap = address - skip, start, PreviousBurst()
     for moved in sizes(split(device, address, size, write, max_burst)):
         hit = collides(device, write, collision, gap, clock)
         low = ce_low_clocks(device, place, moved, write, hit)
         yield Burst(place + skip, moved - skip, clock, low, write)
         place, skip = place + moved, 0
-        gap = Gap(clock, clock + low)
+        gap = PreviousBurst(clock, clock + low)
         clock += low + device.ce_high_min
 
 
@@ -73,7 +73,7 @@ def transfer_clocks(
     max_burst: int | None = None,
     collision: Collision = "none",
     start: int = 0,
-) -> Cost:
+) -> TransferClocks:
     """What the bursts of a transfer cost together, the first with CE# low at clock ``start``.
 
     ``collision`` is the user's choice of what a refresh does: ``none``, every burst ``worst``, the
@@ -85,24 +85,26 @@ def transfer_clocks(
         return plain
     hits = _hits(device, groups, write, collision, start, plain.bursts)
     more = hits * (latency_clocks(device, write, True) - latency_clocks(device, write))
-    return Cost(plain.bursts, plain.clocks + more, plain.pulses + more, hits)
+    return TransferClocks(plain.bursts, plain.clocks + more, plain.pulses + more, hits)
 
 
 def _hits(
-    device: Device, groups: tuple[Group, ...], write: bool, collision: Collision, start: int, bursts: int
+    device: Device, groups: tuple[BurstGroup, ...], write: bool, collision: Collision, start: int, bursts: int
 ) -> int:
     if collision == "worst":
         return bursts
     return phased(device, groups, write, start) if collision == "phase" else expected(device, bursts)
 
 
-def _sum(device: Device, groups: tuple[Group, ...], write: bool) -> Cost:
+def _sum(device: Device, groups: tuple[BurstGroup, ...], write: bool) -> TransferClocks:
     bursts = pulses = 0
     for group in groups:
         for run in group.runs:
             bursts += group.repeat * run.count
             pulses += group.repeat * run.count * burst_clocks(device, 0, run.bytes, write)
-    return Cost(bursts, pulses + bursts * (device.ce_setup_hold_clocks + device.ce_high_min), pulses)
+    return TransferClocks(
+        bursts, pulses + bursts * (device.ce_setup_hold_clocks + device.ce_high_min), pulses
+    )
 
 
 def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:

@@ -21,7 +21,7 @@ PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class CopyCost:
     """A copy: cycles from the descriptor's acceptance to its status, and the bursts of either side."""
 
     cycles: int
@@ -47,7 +47,7 @@ class AxiCdma:
         """Bytes of the longest burst."""
         return self.bus_bytes * self.max_burst_beats
 
-    def copy(self, source: int, target: int, size: int) -> Copy:
+    def copy(self, source: int, target: int, size: int) -> CopyCost:
         """Copies ``size`` bytes. Raises BadInput unless both addresses are multiples of a beat."""
         if size < 1 or source % self.bus_bytes or target % self.bus_bytes:
             raise BadInput(
@@ -64,7 +64,7 @@ class AxiCdma:
             write = first_burst(target + done, left, self.burst_bytes, self.page)
             state = state.after(self.beats(source + done, write))
             left -= write
-        return Copy(state.answered + 1, state.reads, state.writes)
+        return CopyCost(state.answered + 1, state.reads, state.writes)
 
     def settled(self) -> tuple[list[tuple[int, int]], Fraction]:
         """Copies between the starts of two pages: (bytes, cycles) at the end of every burst until the

@@ -23,7 +23,7 @@ from dma.timing.controllers import EfPsram, HyperBus
 
 
 @dataclass(frozen=True, slots=True)
-class Grain:
+class BurstShape:
     """What a transfer is made of: beats of ``beat_bytes``, ``burst_beats`` of which hold the Psram."""
 
     beat_bytes: int
@@ -75,16 +75,16 @@ def controlled_cycles(
             return words * access.cycles(dma.access_bytes) + pauses + (access.cycles(rest) if rest else 0)
 
 
-def grain(dma: Controlled) -> Grain:
+def burst_shape(dma: Controlled) -> BurstShape:
     """The beats and bursts of a transfer."""
     match dma:
         case HyperBusDma():
-            return Grain(dma.bus_bytes, dma.request_beats)
+            return BurstShape(dma.bus_bytes, dma.request_beats)
         case CdmaDma():
             beat = dma.data_bits // 8
-            return Grain(beat, max(1, min(dma.max_burst_beats, dma.boundary_bytes // beat)))
+            return BurstShape(beat, max(1, min(dma.max_burst_beats, dma.boundary_bytes // beat)))
         case EfPsramDma():
-            return Grain(dma.access_bytes, 1)
+            return BurstShape(dma.access_bytes, 1)
 
 
 def controlled_slope(core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction) -> Fraction:

@@ -18,13 +18,13 @@ from chipmodel.chip.clocks import Clock, rescaled
 from chipmodel.chip.psram_device import WIRES, Protocol
 from chipmodel.errors import BadInput
 
-Phase = Literal["aligned", "middle"]
-Runs = Sequence[tuple[int, int]]
+ClockPhase = Literal["aligned", "middle"]
+ReadSeries = Sequence[tuple[int, int]]
 """Reads that follow one another: how many, and the words of each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class HyperBusRead:
     """A read through the HyperBus controller: cycles of the system clock from address valid to the
     first and last AXI beat; CS# lows; clocks sent to the device."""
 
@@ -85,17 +85,19 @@ class HyperBus:
         """``fixed_clocks``, and one more where the round trip passes the end of its clock."""
         return self.fixed_clocks + ceil(self.sampled_at + self.round_trip_us * self.ck.mhz) - 1
 
-    def read(self, size: int, address: int = 0, phase: Phase | None = None) -> Read:
+    def read(self, size: int, address: int = 0, phase: ClockPhase | None = None) -> HyperBusRead:
         """One read of ``size`` bytes on an idle controller; for ``phase`` see ``usual_phase``."""
         return self.back_to_back(1, size, address, phase)
 
-    def back_to_back(self, reads: int, size: int, address: int = 0, phase: Phase | None = None) -> Read:
+    def back_to_back(
+        self, reads: int, size: int, address: int = 0, phase: ClockPhase | None = None
+    ) -> HyperBusRead:
         """``reads`` reads of ``size`` bytes each, queued together: first and last beat of all of them."""
         phase = phase or self.usual_phase(size)
         words = -(-(address % 2 + size) // 2)
         first = min(words, (self.bus_bytes - address % self.bus_bytes + 1) // 2)
         segments = self._segments(words)
-        return Read(
+        return HyperBusRead(
             self._beat([(1, first)], phase),
             self._beat([(reads, words)], phase),
             segments * reads,
@@ -120,7 +122,7 @@ class HyperBus:
         for."""
         return self.request_cycles + self.response_cycles - self.turnaround_cycles
 
-    def usual_phase(self, size: int) -> Phase:
+    def usual_phase(self, size: int) -> ClockPhase:
         """How a first request meets the Psram clock where nobody says it.
 
         ``aligned``: its toggle falls on an edge and waits a whole clock for the next one. So it is, in
@@ -137,7 +139,7 @@ class HyperBus:
         runs = [(1, -(-size // 2))]
         return self._last_beat(runs, self._shortest_wait()), self._last_beat(runs, 1 / self.ck.mhz)
 
-    def _beat(self, runs: Runs, phase: Phase) -> int:
+    def _beat(self, runs: ReadSeries, phase: ClockPhase) -> int:
         latest = self._last_beat(runs, 1 / self.ck.mhz)
         if phase == "aligned":
             return latest
@@ -149,7 +151,7 @@ class HyperBus:
         together = gcd(sys.numerator * ck.denominator, ck.numerator * sys.denominator)
         return Fraction(together, sys.denominator * ck.denominator)
 
-    def _last_beat(self, runs: Runs, wait: Fraction) -> int:
+    def _last_beat(self, runs: ReadSeries, wait: Fraction) -> int:
         """Cycles to the last beat of ``runs`` of reads, where the first toggle is ``wait`` microseconds
         before the Psram clock's edge 0 and system edge 0 is at that toggle."""
         toggle = 0

@@ -20,7 +20,7 @@ from chipmodel.model.schedule import Direction
 from dma.timing.controlled import controlled_cycles
 from dma.timing.refresh import hidden, refresh_clocks
 
-Cause = Literal["refresh", "cpu"]
+InterruptionCause = Literal["refresh", "cpu"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Interruption:
     longer; None where the burst waits to the end instead.
     """
 
-    cause: Cause
+    cause: InterruptionCause
     period: Fraction
     busy: int
     cost: tuple[int, int] | None

@@ -15,13 +15,13 @@ from math import ceil, lcm
 
 from chipmodel.chip.psram_device import Collision, Device, ce_low_clocks, latency_clocks
 from chipmodel.errors import BadInput
-from dma.timing.split import Group
+from dma.timing.split import BurstGroup
 
-__all__ = ["Collision", "Gap", "collides", "expected", "hidden", "phased", "refresh_clocks"]
+__all__ = ["Collision", "PreviousBurst", "collides", "expected", "hidden", "phased", "refresh_clocks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class PreviousBurst:
     """The burst before this one: when CE# went low and high. By default there was none."""
 
     before: int = -1
@@ -43,7 +43,7 @@ def refresh_clocks(device: Device) -> tuple[Fraction, Fraction]:
     return device.refresh.interval_us * per_us, device.refresh.busy_ns * per_us / 1000
 
 
-def collides(device: Device, write: bool, collision: Collision, gap: Gap, start: int) -> bool:
+def collides(device: Device, write: bool, collision: Collision, gap: PreviousBurst, start: int) -> bool:
     """Whether the burst that starts at clock ``start`` meets a refresh, by ``phase`` or in the ``worst``
     case. A refresh that falls due while CE# is low is made when CE# has gone high."""
     if collision in ("none", "expected") or hidden(device, write):
@@ -69,7 +69,7 @@ def expected(device: Device, bursts: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticks:
+class _RefreshTicks:
     """Interval and duration of a refresh as whole ticks, ``scale`` of them a clock; after ``period``
     clocks refreshes fall due on the same clocks again."""
 
@@ -78,58 +78,58 @@ class _Ticks:
     scale: int
     period: int
 
-    def hit(self, gap: Gap, start: int) -> bool:
+    def hit(self, gap: PreviousBurst, start: int) -> bool:
         """Whether a burst that starts at clock ``start`` meets a refresh."""
         tick = start * self.scale
         due = tick // self.interval * self.interval
         return due > gap.before * self.scale and tick < max(due, gap.high * self.scale) + self.busy
 
 
-def _ticks(device: Device) -> _Ticks:
+def _ticks(device: Device) -> _RefreshTicks:
     interval, busy = refresh_clocks(device)
     scale = lcm(interval.denominator, busy.denominator)
-    return _Ticks(int(interval * scale), int(busy * scale), scale, interval.numerator)
+    return _RefreshTicks(int(interval * scale), int(busy * scale), scale, interval.numerator)
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _BurstState:
     clock: int
-    gap: Gap
+    gap: PreviousBurst
     hits: int
 
-    def later(self, first: _State, rounds: int) -> _State:
+    def later(self, first: _BurstState, rounds: int) -> _BurstState:
         """This state after ``rounds`` more rounds like the one since ``first``."""
         shift = (self.clock - first.clock) * rounds
-        gap = Gap(self.gap.before + shift, self.gap.high + shift)
-        return _State(self.clock + shift, gap, self.hits + (self.hits - first.hits) * rounds)
+        gap = PreviousBurst(self.gap.before + shift, self.gap.high + shift)
+        return _BurstState(self.clock + shift, gap, self.hits + (self.hits - first.hits) * rounds)
 
 
-Step = Callable[[_State], _State]
+BurstStep = Callable[[_BurstState], _BurstState]
 
 
-def phased(device: Device, groups: tuple[Group, ...], write: bool, start: int) -> int:
+def phased(device: Device, groups: tuple[BurstGroup, ...], write: bool, start: int) -> int:
     """Bursts of ``groups`` that meet a refresh, the first starting at clock ``start``.
 
     The refreshes repeat against the bursts after at most as many bursts as the interval has phases:
     from there on whole rounds are counted at once, so that the time does not grow with the bytes.
     """
     ticks = _ticks(device)
-    state = _State(start, Gap(), 0)
+    state = _BurstState(start, PreviousBurst(), 0)
     for group in groups:
         steps = [(run.count, _step(device, ticks, run.bytes, write)) for run in group.runs]
         state = _repeat(ticks, group.repeat, partial(_round, ticks, steps), state)
     return state.hits
 
 
-def _round(ticks: _Ticks, steps: list[tuple[int, Step]], state: _State) -> _State:
+def _round(ticks: _RefreshTicks, steps: list[tuple[int, BurstStep]], state: _BurstState) -> _BurstState:
     for count, step in steps:
         state = _repeat(ticks, count, step, state)
     return state
 
 
-def _repeat(ticks: _Ticks, left: int, step: Step, state: _State) -> _State:
+def _repeat(ticks: _RefreshTicks, left: int, step: BurstStep, state: _BurstState) -> _BurstState:
     """``step``, ``left`` times; leaps as soon as it comes to a phase that it has been at before."""
-    seen: dict[tuple[int, int, int], tuple[int, _State]] = {}
+    seen: dict[tuple[int, int, int], tuple[int, _BurstState]] = {}
     while left:
         phase = state.clock % ticks.period, state.clock - state.gap.before, state.clock - state.gap.high
         if phase in seen:
@@ -144,13 +144,13 @@ def _repeat(ticks: _Ticks, left: int, step: Step, state: _State) -> _State:
     return state
 
 
-def _step(device: Device, ticks: _Ticks, moved: int, write: bool) -> Step:
+def _step(device: Device, ticks: _RefreshTicks, moved: int, write: bool) -> BurstStep:
     """One burst of ``moved`` bytes."""
     lows = [ce_low_clocks(device, 0, moved, write, hit) for hit in (False, True)]
 
-    def step(state: _State) -> _State:
+    def step(state: _BurstState) -> _BurstState:
         hit = ticks.hit(state.gap, state.clock)
         high = state.clock + lows[hit]
-        return _State(high + device.ce_high_min, Gap(state.clock, high), state.hits + hit)
+        return _BurstState(high + device.ce_high_min, PreviousBurst(state.clock, high), state.hits + hit)
 
     return step

@@ -35,12 +35,12 @@ from dma.timing.bursts import transfer_clocks
 from dma.timing.refresh import hit_share
 from dma.timing.split import burst_limit
 
-Pace = Callable[[Fraction], Fraction]
+LinePace = Callable[[Fraction], Fraction]
 """Core cycles by the lines that are moved, setup included."""
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class CopyEngine:
     """A DMA that reads a burst, then writes it; beats take a cycle of ``clock`` each."""
 
     clock: Clock
@@ -97,7 +97,7 @@ class PsramPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class TransferRoute:
     """One way: how long it takes by its size.
 
     ``settled`` is the pace of long transfers, ``head`` of those up to ``head_bytes``; between these and
@@ -106,8 +106,8 @@ class Route:
 
     name: str
     line_bytes: int
-    settled: Pace
-    head: Pace | None = None
+    settled: LinePace
+    head: LinePace | None = None
     head_bytes: int = 256
     settled_bytes: int = 1024
 
@@ -159,37 +159,41 @@ class Route:
         return self.head(low) + share * (self.settled(high) - self.head(low))
 
 
-def line(fixed: Fraction | int, each: Fraction | int) -> Pace:
+def line(fixed: Fraction | int, each: Fraction | int) -> LinePace:
     """A pace of ``each`` cycles a line after ``fixed`` ones."""
     return lambda lines: fixed + lines * each
 
 
-def shared_to_shared(engine: Engine) -> Route:
+def shared_to_shared(engine: CopyEngine) -> TransferRoute:
     """The DMA within SharedMemory."""
-    return Route("dma shared->shared", engine.line_bytes, line(engine.setup_cycles, engine.line_cycles))
+    return TransferRoute(
+        "dma shared->shared", engine.line_bytes, line(engine.setup_cycles, engine.line_cycles)
+    )
 
 
-def flash_to_shared(engine: Engine, flash: Clock, clocks_per_byte: int, setup_cycles: int) -> Route:
+def flash_to_shared(
+    engine: CopyEngine, flash: Clock, clocks_per_byte: int, setup_cycles: int
+) -> TransferRoute:
     """The DMA from a serial flash, which is slower than the copy."""
     flash_line = rescaled(engine.line_bytes * clocks_per_byte, flash, engine.clock)
-    return Route(
+    return TransferRoute(
         "dma flash->shared",
         engine.line_bytes,
         line(setup_cycles, max(flash_line, Fraction(engine.line_cycles))),
     )
 
 
-def psram_to_shared(engine: Engine, port: PsramPort) -> Route:
+def psram_to_shared(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     """The DMA from Psram, with the prefetch buffers at work."""
     legal = burst_limit(port.device, max_burst=(1 + port.prefetch_lines) * port.line_bytes)
     lines = Fraction(legal or port.line_bytes, port.line_bytes)
     pace = max(port.cycles(port.read_clocks(lines) / lines), Fraction(engine.line_cycles))
     fixed = engine.setup_cycles + port.cycles(port.opening)
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
-    return Route("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head))
+    return TransferRoute("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head))
 
 
-def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
+def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is
     written after the DMA's end."""
     page = port.device.page_bytes
@@ -199,7 +203,7 @@ def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)
     opening = port.cycles(port.opening + port.crossing_clocks)
-    return Route(
+    return TransferRoute(
         "dma shared->psram",
         engine.line_bytes,
         line(max(Fraction(0), engine.setup_cycles - posted), pace),
@@ -207,50 +211,52 @@ def shared_to_psram(engine: Engine, port: PsramPort) -> Route:
     )
 
 
-def npu_from_psram(setup_cycles: int, port: PsramPort) -> Route:
+def npu_from_psram(setup_cycles: int, port: PsramPort) -> TransferRoute:
     """The NPU reading Psram itself, a line at a time."""
     clocks = port.read_clocks(1) + port.crossing_clocks
     settled = line(setup_cycles + port.cycles(port.opening), port.cycles(clocks))
     head = line(setup_cycles, port.cycles(clocks - port.device.ce_high_min))
-    return Route("npu psram->shared", port.line_bytes, settled, head)
+    return TransferRoute("npu psram->shared", port.line_bytes, settled, head)
 
 
 def npu_within_shared(
     setup_cycles: int, read_bytes: int = 8, banks: int = 8, bank_bytes: int = 16, stalls: int = 2
-) -> Route:
+) -> TransferRoute:
     """The NPU copying within SharedMemory: ``stalls`` of its reads meet a write in each round of banks."""
     round_bytes = banks * bank_bytes
-    return Route("npu shared->shared", round_bytes, line(setup_cycles, round_bytes // read_bytes + stalls))
+    return TransferRoute(
+        "npu shared->shared", round_bytes, line(setup_cycles, round_bytes // read_bytes + stalls)
+    )
 
 
 LUNA_FLASH = Clock(Fraction(100))
 """hardware.md, "LUNA": flash 100 MHz x4 SDR, so two clocks a byte."""
 
-FLASH_SETUP = 746
+FLASH_SETUP_CYCLES = 746
 """hardware.md, "DMA routes"; 112 cycles more than within SharedMemory, not explained."""
 
-NPU_SETUP = 467
+NPU_SETUP_CYCLES = 467
 """hardware.md, "DMA routes": the NPU copying within SharedMemory."""
 
-NPU_COPY_FILL = 5
+NPU_COPY_FILL_CYCLES = 5
 """Cycles more of a copy within SharedMemory until its reads and writes overlap; fitted to the table."""
 
 
 @lru_cache(maxsize=64)
 def burst_routes(
     dma: BurstDma, device: Device, core_mhz: Fraction, collision: Collision = "none"
-) -> Mapping[str, Route]:
+) -> Mapping[str, TransferRoute]:
     """All routes of a burst-by-burst engine, by the names of luna_transfer.csv."""
     core = Clock(core_mhz)
-    engine = Engine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles, dma.overlap)
+    engine = CopyEngine(core, dma.setup_cycles, dma.beat_bytes, dma.burst_beats, dma.gap_cycles, dma.overlap)
     port = PsramPort(device, core, engine.line_bytes, dma.prefetch_lines, dma.crossing_clocks, collision)
     routes = (
         psram_to_shared(engine, port),
         shared_to_psram(engine, port),
         shared_to_shared(engine),
-        flash_to_shared(engine, LUNA_FLASH, clocks_per_byte=2, setup_cycles=FLASH_SETUP),
-        npu_from_psram(NPU_SETUP, port),
-        npu_within_shared(NPU_SETUP + NPU_COPY_FILL),
+        flash_to_shared(engine, LUNA_FLASH, clocks_per_byte=2, setup_cycles=FLASH_SETUP_CYCLES),
+        npu_from_psram(NPU_SETUP_CYCLES, port),
+        npu_within_shared(NPU_SETUP_CYCLES + NPU_COPY_FILL_CYCLES),
     )
     short = dma.short_bytes
     return {

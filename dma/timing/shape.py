@@ -14,12 +14,12 @@ from math import ceil
 
 from chipmodel.chip.chip import BurstDma, Chip, Dma
 from chipmodel.model.schedule import Direction
-from dma.timing.controlled import grain
+from dma.timing.controlled import burst_shape
 from dma.timing.transfer import NAMES, burst_routes_of, cycles_per_byte, transfer_cycles
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TransferShape:
     """``setup`` core cycles on the channel, then ``data`` cycles of the engine.
 
     Line ``k`` ends ``(first + (k + 1) * pace) / scale`` cycles after the set-up, on the next whole cycle;
@@ -84,7 +84,7 @@ class Shape:
 
 
 @lru_cache(maxsize=1 << 14)
-def _shape(chip_key: _Key, direction: Direction, size: int) -> Shape:
+def _shape(chip_key: _ChipKey, direction: Direction, size: int) -> TransferShape:
     chip = chip_key.chip
     total = transfer_cycles(chip, direction, size)
     if isinstance(chip.dma, Dma):
@@ -100,7 +100,7 @@ def _shape(chip_key: _Key, direction: Direction, size: int) -> Shape:
         setup, first, pace = route.pace(size, chip.dma.setup_cycles)
         lines = 1 + chip.dma.prefetch_lines if direction == "load" else 1
     else:
-        setup, beats = chip.dma.setup_cycles, grain(chip.dma)
+        setup, beats = chip.dma.setup_cycles, burst_shape(chip.dma)
         line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
         # A line is a beat here; the first one also takes, or is spared, what the others do not.
         count, data = -(-size // line), total - setup
@@ -111,13 +111,13 @@ def _shape(chip_key: _Key, direction: Direction, size: int) -> Shape:
     scale = first.denominator * pace.denominator
     # A transfer of no bytes is a set-up, whose last cycle is called its data.
     setup = max(0, min(setup, total - 1))
-    return Shape(
+    return TransferShape(
         setup, max(1, total - setup), size, line, beat, lines, int(first * scale), int(pace * scale), scale
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Key:
+class _ChipKey:
     """A chip by what its transfers depend on: a chip as a whole cannot be hashed."""
 
     chip: Chip
@@ -126,12 +126,12 @@ class _Key:
         return hash((self.chip.core_mhz, self.chip.psram, self.chip.dma))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Key):
+        if not isinstance(other, _ChipKey):
             return NotImplemented
         mine = (self.chip.core_mhz, self.chip.psram, self.chip.dma)
         return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma)
 
 
-def shape_of(chip: Chip, direction: Direction, size: int) -> Shape:
+def shape_of(chip: Chip, direction: Direction, size: int) -> TransferShape:
     """The shape of a transfer of ``size`` bytes: ``setup + data`` are its ``transfer_cycles``."""
-    return _shape(_Key(chip), direction, size)
+    return _shape(_ChipKey(chip), direction, size)

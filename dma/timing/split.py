@@ -10,7 +10,7 @@ from chipmodel.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BurstRun:
     """``count`` bursts of ``bytes`` bytes, one after the other."""
 
     count: int
@@ -18,11 +18,11 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BurstGroup:
     """The same ``runs``, ``repeat`` times over: the chunks between two walls."""
 
     repeat: int
-    runs: tuple[Run, ...]
+    runs: tuple[BurstRun, ...]
 
 
 def burst_limit(device: Device, write: bool = False, max_burst: int | None = None) -> int | None:
@@ -64,7 +64,7 @@ def wall(device: Device, write: bool = False) -> int | None:
 
 def split(
     device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
-) -> tuple[Group, ...]:
+) -> tuple[BurstGroup, ...]:
     """The bursts of a transfer of ``size`` bytes from ``address``, in order, at most three groups.
 
     Sizes count from the word that holds ``address``: an odd start moves the other half of its word too.
@@ -78,20 +78,20 @@ def split(
     limit = burst_limit(device, write, max_burst)
     edge = wall(device, write)
     if edge is None or start // edge == (end - 1) // edge:
-        return (Group(1, _runs(end - start, limit)),)
+        return (BurstGroup(1, _runs(end - start, limit)),)
     head, body, tail = -start % edge, end // edge - -(-start // edge), end % edge
     pieces = ((1, head), (body, edge), (1, tail))
-    return tuple(Group(repeat, _runs(chunk, limit)) for repeat, chunk in pieces if repeat and chunk)
+    return tuple(BurstGroup(repeat, _runs(chunk, limit)) for repeat, chunk in pieces if repeat and chunk)
 
 
-def _runs(chunk: int, limit: int | None) -> tuple[Run, ...]:
+def _runs(chunk: int, limit: int | None) -> tuple[BurstRun, ...]:
     if limit is None:
-        return (Run(1, chunk),)
+        return (BurstRun(1, chunk),)
     full, rest = divmod(chunk, limit)
-    return tuple(run for run in (Run(full, limit), Run(1, rest)) if run.count and run.bytes)
+    return tuple(run for run in (BurstRun(full, limit), BurstRun(1, rest)) if run.count and run.bytes)
 
 
-def sizes(groups: Iterable[Group]) -> Iterator[int]:
+def sizes(groups: Iterable[BurstGroup]) -> Iterator[int]:
     """The size of every burst, one by one."""
     for group in groups:
         for _ in range(group.repeat):

@@ -22,7 +22,7 @@ from chipmodel.model.schedule import Direction
 from dma.timing.bursts import assert_legal as assert_bursts_legal
 from dma.timing.bursts import bursts_of
 from dma.timing.controlled import controlled_cycles, controlled_least, controlled_slope
-from dma.timing.routes import Route, burst_routes
+from dma.timing.routes import TransferRoute, burst_routes
 from dma.timing.split import split
 
 ROUTES: dict[str, Direction] = {"dma psram->shared": "load", "dma shared->psram": "store"}
@@ -73,7 +73,7 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
     return known[route].cycles(size)
 
 
-def burst_routes_of(chip: Chip) -> Mapping[str, Route]:
+def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
     """All routes of a chip with ``dma.model: bursts``, none of another."""
     return _burst_routes(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
@@ -95,7 +95,7 @@ def _line_slope(core: Fraction, psram: Psram, dma: Dma, direction: Direction) ->
     return burst_clocks / way.burst_bytes * core / psram.clock_mhz
 
 
-def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, Route]:
+def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, TransferRoute]:
     assert psram.device is not None
     return burst_routes(dma, psram.device, core, psram.collision)
 

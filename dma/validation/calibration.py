@@ -16,9 +16,9 @@ from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.chip.fields import FIELDS
 from chipmodel.errors import BadInput
-from dma.validation.compare import Comparison, Table, chip_for, compare
+from dma.validation.compare import MeasuredTable, TableComparison, chip_for, compare
 
-FREE: Mapping[str, tuple[str, ...]] = {
+FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
     "luna_transfer": (
         *("dma.load.setup_cycles", "dma.load.burst_overhead_clocks"),
         *("dma.store.setup_cycles", "dma.store.burst_overhead_clocks"),
@@ -40,11 +40,11 @@ FREE: Mapping[str, tuple[str, ...]] = {
 }
 """Constants by the kind of table; those of another DMA or NPU model than the chip's stay out."""
 
-MOST_ROUNDS = 50
+MAX_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FittedConstant:
     """One constant of the chip, as it was and as it fits best."""
 
     path: str
@@ -60,21 +60,22 @@ class Calibration:
 
     chip: Chip
     given: Mapping[str, str]
-    changes: tuple[Change, ...]
-    before: Comparison
-    after: Comparison
+    changes: tuple[FittedConstant, ...]
+    before: TableComparison
+    after: TableComparison
 
 
-def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
+def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:
     """Fit the chip of that name, or the table's own. Raises BadInput where the table has no free
     constants, or the chip does not have the model that they belong to."""
     chip = chip_for(table, name, overrides)
     before = compare(table, chip)
-    free = [path for path in FREE.get(before.kind.name, ()) if path in chip.figures]
+    free = [path for path in FREE_CONSTANTS.get(before.kind.name, ()) if path in chip.figures]
     if not free:
         raise BadInput(
             f"a table of {before.kind.name} leaves nothing to fit on {before.chip}",
-            hint=f"free constants have {', '.join(FREE)}, on a chip with the models that they belong to",
+            hint=f"free constants have {', '.join(FREE_CONSTANTS)}, "
+            "on a chip with the models that they belong to",
         )
 
     def error(values: Mapping[str, Fraction]) -> Fraction | None:
@@ -88,7 +89,7 @@ def calibrate(table: Table, name: str | None = None, overrides: Sequence[str] = 
     start = {path: Fraction(chip.figures[path].value) for path in free}
     found = _search(start, error)
     fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
-    changes = tuple(Change(path, start[path], found[path]) for path in free)
+    changes = tuple(FittedConstant(path, start[path], found[path]) for path in free)
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
     return Calibration(fitted, given, changes, before, compare(table, fitted))
 
@@ -97,15 +98,15 @@ def _settings(values: Mapping[str, Fraction]) -> list[str]:
     return [f"{path}={value}" for path, value in values.items()]
 
 
-Point = dict[str, Fraction]
-Error = Callable[[Mapping[str, Fraction]], Fraction | None]
+ConstantValues = dict[str, Fraction]
+ErrorOf = Callable[[Mapping[str, Fraction]], Fraction | None]
 
 
-def _search(start: Mapping[str, Fraction], error: Error) -> Point:
+def _search(start: Mapping[str, Fraction], error: ErrorOf) -> ConstantValues:
     best = dict(start)
     least = error(best)
     assert least is not None
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         base, before = dict(best), least
         for path in best:
             best, least = _along(path, best, least, error)
@@ -115,7 +116,9 @@ def _search(start: Mapping[str, Fraction], error: Error) -> Point:
     return best
 
 
-def _along(path: str, best: Point, least: Fraction, error: Error) -> tuple[Point, Fraction]:
+def _along(
+    path: str, best: ConstantValues, least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction]:
     """Moves of one constant."""
     step, smallest = _steps(path, best[path])
     while step >= smallest:
@@ -128,7 +131,9 @@ def _along(path: str, best: Point, least: Fraction, error: Error) -> tuple[Point
     return best, least
 
 
-def _onward(base: Point, best: Point, least: Fraction, error: Error) -> tuple[Point, Fraction]:
+def _onward(
+    base: ConstantValues, best: ConstantValues, least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction]:
     """The pattern move: what a round changed, once more, for constants that only move together."""
     while best != base:
         next_one = {path: max(Fraction(0), 2 * best[path] - base[path]) for path in best}
@@ -139,7 +144,9 @@ def _onward(base: Point, best: Point, least: Fraction, error: Error) -> tuple[Po
     return best, least
 
 
-def _better(tried: list[Point], least: Fraction, error: Error) -> tuple[Point, Fraction] | None:
+def _better(
+    tried: list[ConstantValues], least: Fraction, error: ErrorOf
+) -> tuple[ConstantValues, Fraction] | None:
     for point in tried:
         found = error(point)
         if found is not None and found < least:
@@ -171,5 +178,5 @@ def chip_text(calibration: Calibration, base: str, table: str) -> str:
     return "\n".join([*lines, *(f"{path}: {text}" for path, text in fields.items())]) + "\n"
 
 
-def _mean(comparison: Comparison) -> Fraction:
+def _mean(comparison: TableComparison) -> Fraction:
     return sum((abs(row.relative) for row in comparison.rows), Fraction(0)) / len(comparison.rows)

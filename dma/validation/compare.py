@@ -17,24 +17,33 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
 from dma.validation.kinds import KINDS
-from dma.validation.table import Cell, Kind, Row, as_kind, ignored, read_sheet, recognise, rows_of
+from dma.validation.table import (
+    MeasuredRow,
+    TableCell,
+    TableKind,
+    as_kind,
+    ignored,
+    read_sheet,
+    recognise,
+    rows_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MeasuredTable:
     """A table that has been read; ``kinds`` are more than one where only a comparison can tell."""
 
     file: str
-    kinds: tuple[Kind, ...]
-    rows: tuple[Row, ...]
+    kinds: tuple[TableKind, ...]
+    rows: tuple[MeasuredRow, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRow:
     """A row beside the model's answer for each of its kind's measured columns."""
 
-    row: Row
+    row: MeasuredRow
     measured: Fraction
     predicted: Fraction
     answers: Mapping[str, Fraction]
@@ -51,18 +60,18 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TableComparison:
     """A whole table beside the model of ``chip``."""
 
     file: str
-    kind: Kind
+    kind: TableKind
     chip: str
-    rows: tuple[Compared, ...]
+    rows: tuple[ComparedRow, ...]
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ErrorSummary:
     """Errors of some rows: sizes, no signs. What no row can say is None."""
 
     rows: int
@@ -72,7 +81,7 @@ class Summary:
     mean_relative_error: Fraction | None
 
 
-def read_table(text: str, file: str, kind: str | None = None) -> Table:
+def read_table(text: str, file: str, kind: str | None = None) -> MeasuredTable:
     """The table in the CSV ``text``, of the kind that its columns say, or of ``kind``.
 
     Raises BadInput with the place of whatever is wrong in it.
@@ -84,10 +93,10 @@ def read_table(text: str, file: str, kind: str | None = None) -> Table:
     if len(kinds) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
         kinds = (KINDS["luna_conv2d"],)
         notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
-    return Table(file, kinds, rows, tuple(notes))
+    return MeasuredTable(file, kinds, rows, tuple(notes))
 
 
-def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
+def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
     """The chip that ``table`` is compared with: of that name, or its kind's own. Raises BadInput for a
     chip that the table cannot be of."""
     kind = table.kinds[0]
@@ -100,7 +109,7 @@ def chip_for(table: Table, name: str | None = None, overrides: Sequence[str] = (
     return chip
 
 
-def compare(table: Table, chip: Chip) -> Comparison:
+def compare(table: MeasuredTable, chip: Chip) -> TableComparison:
     """Every row of ``table`` predicted for ``chip``, which is what ``chip_for`` gave.
 
     Columns that the table does not have are numbers of the chip. Of several kinds, the one with the
@@ -114,10 +123,10 @@ def compare(table: Table, chip: Chip) -> Comparison:
     if len(tried) > 1:
         errors = ", ".join(f"{number(s):,} as {k.name}" for s, (k, _) in zip(sums, tried, strict=True))
         notes = (*notes, f"read as {kind.name}, which has the smaller sum of errors: {errors}")
-    return Comparison(table.file, kind, chip.name, rows, notes)
+    return TableComparison(table.file, kind, chip.name, rows, notes)
 
 
-def _unused(table: Table, kind: Kind, chip: Chip) -> Iterator[str]:
+def _unused(table: MeasuredTable, kind: TableKind, chip: Chip) -> Iterator[str]:
     """The user's own numbers of the chip that the table's columns take the place of."""
     for column in kind.inputs:
         figure = chip.figures.get(column.field or "")
@@ -125,7 +134,7 @@ def _unused(table: Table, kind: Kind, chip: Chip) -> Iterator[str]:
             yield f"{column.field} = {figure.value} does not count: the table has the column {column.name}"
 
 
-def _compared(kind: Kind, chip: Chip, row: Row) -> Compared:
+def _compared(kind: TableKind, chip: Chip, row: MeasuredRow) -> ComparedRow:
     row = _filled(kind, chip, row)
     try:
         answers = kind.predict(chip, row)
@@ -133,28 +142,28 @@ def _compared(kind: Kind, chip: Chip, row: Row) -> Compared:
         if error.where:
             raise
         raise BadInput(error.what, where=row.place(), hint=error.hint) from None
-    return Compared(row, row.number(kind.measured), answers[kind.measured], answers)
+    return ComparedRow(row, row.number(kind.measured), answers[kind.measured], answers)
 
 
-def _filled(kind: Kind, chip: Chip, row: Row) -> Row:
+def _filled(kind: TableKind, chip: Chip, row: MeasuredRow) -> MeasuredRow:
     """The row with the chip's numbers where it has none of its own."""
     fields = {column.name: column.field for column in kind.inputs if column.field}
-    numbers = {name: Cell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
+    numbers = {name: TableCell(Fraction(chip.figures[field].value), 0) for name, field in fields.items()}
     return replace(row, cells={**numbers, **row.cells})
 
 
-def summary(rows: Iterable[Compared]) -> Summary:
+def summary(rows: Iterable[ComparedRow]) -> ErrorSummary:
     """The sizes of the errors of ``rows``."""
     pairs = [(abs(row.error), abs(row.relative)) for row in rows]
     if not pairs:
-        return Summary(0, 0, None, None, None)
+        return ErrorSummary(0, 0, None, None, None)
     errors, shares = [error for error, _ in pairs], [share for _, share in pairs]
     # The mean of floats: an exact one of many denominators has thousands of digits.
     mean = Fraction(sum(map(float, shares)) / len(shares))
-    return Summary(len(pairs), errors.count(Fraction(0)), max(errors), max(shares), mean)
+    return ErrorSummary(len(pairs), errors.count(Fraction(0)), max(errors), max(shares), mean)
 
 
-def parts(comparison: Comparison) -> dict[str, Summary]:
+def parts(comparison: TableComparison) -> dict[str, ErrorSummary]:
     """The summaries of the parts that a table's kind lists apart, such as transfers below 1 KiB."""
     return {
         name: summary(row for row in comparison.rows if belongs(row.row))
@@ -162,7 +171,7 @@ def parts(comparison: Comparison) -> dict[str, Summary]:
     }
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
+def document(comparison: TableComparison) -> dict[str, Any]:
     """The comparison for JSON; numbers are whole where they are exactly so."""
     kind = comparison.kind
     whole = _listed(summary(comparison.rows))
@@ -177,7 +186,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(kind: Kind, compared: Compared) -> dict[str, Any]:
+def _row(kind: TableKind, compared: ComparedRow) -> dict[str, Any]:
     row = compared.row
     given = [column.name for column in kind.inputs] + [name for name in kind.others if name in row.cells]
     return {
@@ -191,7 +200,7 @@ def _row(kind: Kind, compared: Compared) -> dict[str, Any]:
     }
 
 
-def _listed(part: Summary) -> dict[str, int | float | None]:
+def _listed(part: ErrorSummary) -> dict[str, int | float | None]:
     return {
         "rows": part.rows,
         "exact": part.exact,

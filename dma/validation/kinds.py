@@ -19,26 +19,26 @@ from dma.validation.models import (
     transfer,
     vector,
 )
-from dma.validation.table import Column, Kind, Row
+from dma.validation.table import MeasuredRow, TableColumn, TableKind
 
 
-def _wholes(names: str, least: int = 1, most: int = 1 << 20) -> tuple[Column, ...]:
-    return tuple(Column(name, "whole", Fraction(least), Fraction(most)) for name in names.split())
+def _wholes(names: str, least: int = 1, most: int = 1 << 20) -> tuple[TableColumn, ...]:
+    return tuple(TableColumn(name, "whole", Fraction(least), Fraction(most)) for name in names.split())
 
 
-def _whole(name: str, least: int, most: int, field: str | None = None) -> Column:
-    return Column(name, "whole", Fraction(least), Fraction(most), field)
+def _whole(name: str, least: int, most: int, field: str | None = None) -> TableColumn:
+    return TableColumn(name, "whole", Fraction(least), Fraction(most), field)
 
 
-def _mhz(name: str, field: str) -> Column:
-    return Column(name, "decimal", Fraction(1, 1000), Fraction(100_000), field)
+def _mhz(name: str, field: str) -> TableColumn:
+    return TableColumn(name, "decimal", Fraction(1, 1000), Fraction(100_000), field)
 
 
-def _text(name: str) -> Column:
-    return Column(name, "text")
+def _text(name: str) -> TableColumn:
+    return TableColumn(name, "text")
 
 
-def _softmax(row: Row) -> bool:
+def _softmax(row: MeasuredRow) -> bool:
     return row.text("op") in ("softmax", "log_softmax")
 
 
@@ -47,7 +47,7 @@ _CONV = (
     *_wholes("kernel_h kernel_w stride", most=4096),
     *_wholes("pad_h pad_w", least=0, most=4096),
 )
-_BYTES = Column("bytes")
+_BYTES = TableColumn("bytes")
 _ADDRESSES = (0, 1 << 48)
 _HYPERBUS = (
     _mhz("sys_mhz", "core_mhz"),
@@ -58,13 +58,13 @@ _HYPERBUS = (
 )
 
 _ALL = (
-    Kind("luna_conv2d", "luna-arcs", _CONV, "cycles", conv2d),
-    Kind("luna_depthwise2d", "luna-arcs", _CONV, "cycles", depthwise2d),
-    Kind("luna_matmul", "luna-arcs", _wholes("rows inner cols bits"), "cycles", matmul),
-    Kind(
+    TableKind("luna_conv2d", "luna-arcs", _CONV, "cycles", conv2d),
+    TableKind("luna_depthwise2d", "luna-arcs", _CONV, "cycles", depthwise2d),
+    TableKind("luna_matmul", "luna-arcs", _wholes("rows inner cols bits"), "cycles", matmul),
+    TableKind(
         "luna_vector",
         "luna-arcs",
-        (_text("op"), Column("elements")),
+        (_text("op"), TableColumn("elements")),
         "cycles",
         vector,
         parts={
@@ -72,7 +72,7 @@ _ALL = (
             "others": lambda row: not _softmax(row),
         },
     ),
-    Kind(
+    TableKind(
         "luna_transfer",
         "luna-arcs",
         (_text("route"), _BYTES),
@@ -83,7 +83,7 @@ _ALL = (
             "below_1KiB": lambda row: row.whole("bytes") < 1024,
         },
     ),
-    Kind(
+    TableKind(
         "rtl_hyperbus_read",
         "pulp-hyperbus",
         (
@@ -96,20 +96,20 @@ _ALL = (
         ("first_beat_sys_cycle", "cs_low_count", "ck_clocks"),
         dma_model="hyperbus",
     ),
-    Kind(
+    TableKind(
         "rtl_hyperbus_back_to_back",
         "pulp-hyperbus",
         (
             *_HYPERBUS,
             _whole("reads", 1, 100_000),
-            Column("bytes_each"),
+            TableColumn("bytes_each"),
         ),
         "total_sys_cycles",
         back_to_back,
         ("cs_low_count", "ck_clocks"),
         dma_model="hyperbus",
     ),
-    Kind(
+    TableKind(
         "rtl_axi_cdma",
         "axi-cdma",
         (
@@ -124,7 +124,7 @@ _ALL = (
         ("read_bursts", "write_bursts"),
         dma_model="cdma",
     ),
-    Kind(
+    TableKind(
         "rtl_ef_psram",
         "ef-psram",
         (
@@ -141,5 +141,5 @@ _ALL = (
     ),
 )
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+KINDS: Mapping[str, TableKind] = {kind.name: kind for kind in _ALL}
 """All kinds by name, in the order in which messages list them."""

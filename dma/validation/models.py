@@ -17,11 +17,11 @@ from chipmodel.model.work import Conv, Matmul, Vector, Window, Work
 from chipmodel.npu.cycles import work_cycles
 from chipmodel.npu.luna import ADDING, CURVES, GATING, op_cost
 from dma.timing import controlled
-from dma.timing.controllers import HyperBus, Read, ef_protocol
+from dma.timing.controllers import HyperBus, HyperBusRead, ef_protocol
 from dma.timing.transfer import route_cycles
-from dma.validation.table import Row
+from dma.validation.table import MeasuredRow
 
-Answer = Mapping[str, Fraction]
+Prediction = Mapping[str, Fraction]
 
 WIDTHS = (4, 8, 16, 32)
 """Bits of operands that an NPU is asked for."""
@@ -30,18 +30,18 @@ VECTOR_OPS = tuple(dict.fromkeys((*ADDING, "mul", "div", *GATING, *CURVES, "soft
 EF_CONTROLLER = "EF_PSRAM_CTRL"
 
 
-def _npu_cycles(chip: Chip, kind: str, work: Work, bits: int = 8) -> Answer:
+def _npu_cycles(chip: Chip, kind: str, work: Work, bits: int = 8) -> Prediction:
     if chip.npu.luna:
         return {"cycles": op_cost(chip.npu.luna, kind, work, bits).cycles}
     return {"cycles": Fraction(work_cycles(chip.npu, work, f"int{bits}"))}
 
 
-def conv2d(chip: Chip, row: Row) -> Answer:
+def conv2d(chip: Chip, row: MeasuredRow) -> Prediction:
     """A plain convolution of int8."""
     return _npu_cycles(chip, "conv", Conv(_window(row), row.whole("in_c"), row.whole("out_c")))
 
 
-def depthwise2d(chip: Chip, row: Row) -> Answer:
+def depthwise2d(chip: Chip, row: MeasuredRow) -> Prediction:
     """A depthwise convolution of int8."""
     in_c, out_c = row.whole("in_c"), row.whole("out_c")
     if out_c % in_c:
@@ -50,7 +50,7 @@ def depthwise2d(chip: Chip, row: Row) -> Answer:
     return _npu_cycles(chip, "depthwise_conv", Conv(_window(row), in_c, out_c, groups=in_c))
 
 
-def _window(row: Row) -> Window:
+def _window(row: MeasuredRow) -> Window:
     in_h, out_h, kernel_h, pad_h = _axis(row, "h")
     in_w, out_w, kernel_w, pad_w = _axis(row, "w")
     stride = row.whole("stride")
@@ -58,7 +58,7 @@ def _window(row: Row) -> Window:
     return Window(in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride, stride, *pads)
 
 
-def _axis(row: Row, axis: str) -> tuple[int, int, int, int]:
+def _axis(row: MeasuredRow, axis: str) -> tuple[int, int, int, int]:
     """Input, output, kernel and padding of one axis."""
     size, kernel, pad = (row.whole(f"{name}_{axis}") for name in ("in", "kernel", "pad"))
     if kernel > size + 2 * pad:
@@ -67,7 +67,7 @@ def _axis(row: Row, axis: str) -> tuple[int, int, int, int]:
     return size, (size + 2 * pad - kernel) // row.whole("stride") + 1, kernel, pad
 
 
-def matmul(chip: Chip, row: Row) -> Answer:
+def matmul(chip: Chip, row: MeasuredRow) -> Prediction:
     """A matrix product."""
     bits = row.whole("bits")
     if bits not in WIDTHS:
@@ -77,7 +77,7 @@ def matmul(chip: Chip, row: Row) -> Answer:
     return _npu_cycles(chip, "matmul", work, bits)
 
 
-def vector(chip: Chip, row: Row) -> Answer:
+def vector(chip: Chip, row: MeasuredRow) -> Prediction:
     """Element-wise work and softmax on int8."""
     op, elements = row.text("op"), row.whole("elements")
     if op not in VECTOR_OPS:
@@ -88,7 +88,7 @@ def vector(chip: Chip, row: Row) -> Answer:
     return _npu_cycles(chip, op, Vector(elements, operands * elements, elements))
 
 
-def transfer(chip: Chip, row: Row) -> Answer:
+def transfer(chip: Chip, row: MeasuredRow) -> Prediction:
     """A transfer on one of the chip's routes."""
     try:
         return {"core_cycles": Fraction(route_cycles(chip, row.text("route"), row.whole("bytes")))}
@@ -96,7 +96,7 @@ def transfer(chip: Chip, row: Row) -> Answer:
         raise BadInput(error.what, where=row.place("route"), hint=error.hint) from None
 
 
-def _hyperbus(chip: Chip, row: Row) -> HyperBus:
+def _hyperbus(chip: Chip, row: MeasuredRow) -> HyperBus:
     assert isinstance(chip.dma, HyperBusDma)
     dma = replace(
         chip.dma,
@@ -107,7 +107,7 @@ def _hyperbus(chip: Chip, row: Row) -> HyperBus:
     return controlled.hyperbus(row.number("sys_mhz"), row.number("ck_mhz"), dma)
 
 
-def hyperbus_read(chip: Chip, row: Row) -> Answer:
+def hyperbus_read(chip: Chip, row: MeasuredRow) -> Prediction:
     """One read through pulp-platform/hyperbus."""
     read = _hyperbus(chip, row).read(row.whole("bytes"), row.whole("address"))
     return {
@@ -117,17 +117,17 @@ def hyperbus_read(chip: Chip, row: Row) -> Answer:
     }
 
 
-def back_to_back(chip: Chip, row: Row) -> Answer:
+def back_to_back(chip: Chip, row: MeasuredRow) -> Prediction:
     """Queued reads through pulp-platform/hyperbus."""
     read = _hyperbus(chip, row).back_to_back(row.whole("reads"), row.whole("bytes_each"))
     return {"total_sys_cycles": Fraction(read.last_beat), **_pins(read)}
 
 
-def _pins(read: Read) -> Answer:
+def _pins(read: HyperBusRead) -> Prediction:
     return {"cs_low_count": Fraction(read.cs_lows), "ck_clocks": Fraction(read.ck_clocks)}
 
 
-def ef_psram(chip: Chip, row: Row) -> Answer:
+def ef_psram(chip: Chip, row: MeasuredRow) -> Prediction:
     """One access through efabless/EF_PSRAM_CTRL; a write has no wait."""
     if row.text("controller") != EF_CONTROLLER:
         what = f"controller {shown(row.text('controller'))} is not modelled"
@@ -146,7 +146,7 @@ def ef_psram(chip: Chip, row: Row) -> Answer:
     }
 
 
-def axi_cdma(chip: Chip, row: Row) -> Answer:
+def axi_cdma(chip: Chip, row: MeasuredRow) -> Prediction:
     """One copy by axi_cdma."""
     bits = row.whole("data_bits")
     if bits % 8 or bits & (bits - 1):

@@ -16,7 +16,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 
-Form = Literal["whole", "decimal", "text"]
+ColumnForm = Literal["whole", "decimal", "text"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?")
 _LONGEST_NUMBER = 40
@@ -24,19 +24,19 @@ _CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table: numbers from ``least`` to ``most``, or texts; the limits keep out what no such
     hardware has. One with a ``field`` may be missing from a table: that number of the chip counts then."""
 
     name: str
-    form: Form = "whole"
+    form: ColumnForm = "whole"
     least: Fraction = Fraction(1)
     most: Fraction = Fraction(1 << 40)
     field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """What stands in a row, and from which column of the line's text on (0: it is a number of the chip)."""
 
     value: Fraction | str
@@ -44,12 +44,12 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredRow:
     """One row of a table."""
 
     file: str
     line: int
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
 
     def whole(self, name: str) -> int:
         """The number in a column of whole numbers."""
@@ -69,23 +69,23 @@ class Row:
         return Place(self.file, self.line, self.cells[name].column or 1 if name else 1)
 
 
-Predict = Callable[[Chip, Row], Mapping[str, Fraction]]
+Predict = Callable[[Chip, MeasuredRow], Mapping[str, Fraction]]
 """The model's answer for every measured column of a row. Raises BadInput for what cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TableKind:
     """A kind of table. ``chip`` is the preset that it is compared with by default; any other must have
     the same ``dma_model``, where there is one."""
 
     name: str
     chip: str
-    inputs: tuple[Column, ...]
+    inputs: tuple[TableColumn, ...]
     measured: str
     predict: Predict
     others: tuple[str, ...] = ()
     dma_model: str | None = None
-    parts: Mapping[str, Callable[[Row], bool]] | None = None
+    parts: Mapping[str, Callable[[MeasuredRow], bool]] | None = None
     """Parts of the rows that the summary lists apart."""
 
     @property
@@ -100,7 +100,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CsvSheet:
     """A CSV file as text: the header's line and names, the lines with their cells, all with columns."""
 
     file: str
@@ -114,7 +114,7 @@ class Sheet:
         return tuple(name for name, _ in self.header)
 
 
-def read_sheet(text: str, file: str) -> Sheet:
+def read_sheet(text: str, file: str) -> CsvSheet:
     """The CSV ``text``; blank lines are skipped, cells are stripped, quoted ones stay on their line.
 
     Raises BadInput for an empty file, no rows, a name that stands twice, an open quote, and a row with
@@ -133,7 +133,7 @@ def read_sheet(text: str, file: str) -> Sheet:
             extra = cells[len(header)][1] if len(cells) > len(header) else cells[-1][1]
             what = f"the row has {len(cells)} cells, the header {len(header)}"
             raise BadInput(what, where=Place(file, n, extra), hint="write one cell for each column")
-    return Sheet(file, at, header, rows)
+    return CsvSheet(file, at, header, rows)
 
 
 def _check_header(header: Sequence[tuple[str, int]], file: str, line: int) -> None:
@@ -161,7 +161,7 @@ def _cells(line: str, file: str, number: int) -> Iterator[tuple[str, int]]:
         position = match.end() + 1
 
 
-def recognise(sheet: Sheet, kinds: Mapping[str, Kind]) -> tuple[Kind, ...]:
+def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKind, ...]:
     """The kinds whose columns the table has: the most specific ones, several where only the rows can
     tell. Raises BadInput for unknown columns, with all known kinds, and for no measured column."""
     names = set(sheet.names)
@@ -180,8 +180,8 @@ def recognise(sheet: Sheet, kinds: Mapping[str, Kind]) -> tuple[Kind, ...]:
     raise BadInput(what, where=where, hint=f"{_nearest(names, kinds)}known kinds and columns are{listed}")
 
 
-def _nearest(names: set[str], kinds: Mapping[str, Kind]) -> str:
-    def missing(kind: Kind) -> list[str]:
+def _nearest(names: set[str], kinds: Mapping[str, TableKind]) -> str:
+    def missing(kind: TableKind) -> list[str]:
         return [name for name in (*kind.needed, kind.measured) if name not in names]
 
     near = min(kinds.values(), key=lambda kind: len(missing(kind)) / (len(kind.needed) + 1))
@@ -190,7 +190,7 @@ def _nearest(names: set[str], kinds: Mapping[str, Kind]) -> str:
     return f"as {near.name} it lacks {', '.join(missing(near))}; "
 
 
-def as_kind(sheet: Sheet, name: str, kinds: Mapping[str, Kind]) -> Kind:
+def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> TableKind:
     """The kind that the user names. Raises BadInput if there is none, or the table lacks its columns."""
     if name not in kinds:
         what = f"--kind {shown(name)} is no kind of table"
@@ -203,23 +203,23 @@ def as_kind(sheet: Sheet, name: str, kinds: Mapping[str, Kind]) -> Kind:
     return kind
 
 
-def ignored(sheet: Sheet, kind: Kind) -> tuple[str, ...]:
+def ignored(sheet: CsvSheet, kind: TableKind) -> tuple[str, ...]:
     """Columns of the table that mean nothing in its kind."""
     return tuple(name for name in sheet.names if name not in kind.known)
 
 
-def rows_of(sheet: Sheet, kind: Kind) -> tuple[Row, ...]:
+def rows_of(sheet: CsvSheet, kind: TableKind) -> tuple[MeasuredRow, ...]:
     """The rows as ``kind`` reads them, in file order. Raises BadInput at the first bad cell."""
-    measured = Column(kind.measured, "decimal", Fraction(0))
-    others = (Column(name, "decimal", Fraction(0)) for name in kind.others)
+    measured = TableColumn(kind.measured, "decimal", Fraction(0))
+    others = (TableColumn(name, "decimal", Fraction(0)) for name in kind.others)
     columns = {column.name: column for column in (*kind.inputs, measured, *others)}
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for line, cells in sheet.lines:
-        read: dict[str, Cell] = {}
+        read: dict[str, TableCell] = {}
         for (name, _), (text, at) in zip(sheet.header, cells, strict=True):
             if name in columns:
-                read[name] = Cell(_value(columns[name], text, Place(sheet.file, line, at)), at)
-        row = Row(sheet.file, line, read)
+                read[name] = TableCell(_value(columns[name], text, Place(sheet.file, line, at)), at)
+        row = MeasuredRow(sheet.file, line, read)
         if not row.number(kind.measured):
             what = f"{kind.measured} is 0, so that no error can be a share of it"
             raise BadInput(what, where=row.place(kind.measured), hint="write what was measured")
@@ -227,7 +227,7 @@ def rows_of(sheet: Sheet, kind: Kind) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _value(column: Column, text: str, where: Place) -> Fraction | str:
+def _value(column: TableColumn, text: str, where: Place) -> Fraction | str:
     if not text:
         raise BadInput(f"{column.name} is empty", where=where, hint="write a value for every column")
     if column.form == "text":

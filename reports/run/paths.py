@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Runs
+from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
 from chipmodel.model.result import Result
 from reports.words import count, duration, percent, ratio, shortened
 
@@ -69,7 +69,7 @@ def _remark(result: Result, number: int, text: str) -> str:
 
 def method(paths: Paths) -> str:
     """How the expected cycles were found: exactly, or by a sample with its confidence interval."""
-    many = f"{count(paths.count)} paths" if paths.count < COUNTED else "more than 10^15 paths"
+    many = f"{count(paths.count)} paths" if paths.count < MAX_COUNT else "more than 10^15 paths"
     sample = paths.sample
     if sample is None:
         return f"exact, over {many}"
@@ -148,7 +148,7 @@ def paths_document(result: Result) -> dict[str, object]:
     return {
         "paths": {
             "method": paths.method,
-            "count": paths.count if paths.count < COUNTED else None,
+            "count": paths.count if paths.count < MAX_COUNT else None,
             "best": _extreme(paths.best),
             "worst": {**_extreme(paths.worst), "lower_bound_cycles": paths.worst.lower_bound},
             "expected_cycles": float(paths.expected),

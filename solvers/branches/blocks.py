@@ -30,7 +30,7 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Buffer, Plan, Problem
 
 Pack = Callable[[Problem], Plan]
-Group = tuple[Buffer, ...]
+BufferGroup = tuple[Buffer, ...]
 """Buffers that belong together: one alone, or those that a constraint names."""
 
 
@@ -53,7 +53,7 @@ def has_blocks(problem: Problem, nesting: Section) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Packed:
+class _PackedBlock:
     """Offsets within a block, its size and alignment."""
 
     offsets: Mapping[str, int]
@@ -67,18 +67,20 @@ class _Blocks:
     pack: Pack
     unified: bool
 
-    def section(self, section: Section, groups: Sequence[Group], capacity: int | None = None) -> _Packed:
+    def section(
+        self, section: Section, groups: Sequence[BufferGroup], capacity: int | None = None
+    ) -> _PackedBlock:
         """Everything that lives within ``section``, packed; at its own depth a fork is one position."""
         own: list[Buffer] = []
-        inside: dict[tuple[int, int], list[Group]] = {}
+        inside: dict[tuple[int, int], list[BufferGroup]] = {}
         for group in groups:
             arm = next(_arm_of(section, group), None)
             if arm is None:
                 own += group
             else:
                 inside.setdefault(arm, []).append(group)
-        blocks: dict[str, _Packed] = {}
-        time = _Time(section)
+        blocks: dict[str, _PackedBlock] = {}
+        time = _DepthTime(section)
         buffers = [replace(b, live=time.lives(b.live)) for b in own]
         for number, fork in enumerate(section.forks):
             arms = [
@@ -94,16 +96,16 @@ class _Blocks:
         buffers.sort(key=lambda b: b.live[0].start if b.live else 0)
         return self.placed(buffers, blocks, capacity)
 
-    def joined(self, arms: list[_Packed]) -> list[_Packed]:
+    def joined(self, arms: list[_PackedBlock]) -> list[_PackedBlock]:
         """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all."""
         if not self.unified or len(arms) < 2:
             return arms
         offsets = {name: offset for arm in arms for name, offset in arm.offsets.items()}
-        return [_Packed(offsets, max(a.bytes for a in arms), lcm(*(a.alignment for a in arms)))]
+        return [_PackedBlock(offsets, max(a.bytes for a in arms), lcm(*(a.alignment for a in arms)))]
 
     def placed(
-        self, buffers: Sequence[Buffer], blocks: Mapping[str, _Packed], capacity: int | None
-    ) -> _Packed:
+        self, buffers: Sequence[Buffer], blocks: Mapping[str, _PackedBlock], capacity: int | None
+    ) -> _PackedBlock:
         names = {b.name for b in buffers}
         part = Problem(
             tuple(buffers),
@@ -120,10 +122,10 @@ class _Blocks:
                 offsets |= {inner: offset + at for inner, at in blocks[name].offsets.items()}
             else:
                 offsets[name] = offset
-        return _Packed(offsets, plan.peak(part), lcm(*(b.alignment for b in buffers)))
+        return _PackedBlock(offsets, plan.peak(part), lcm(*(b.alignment for b in buffers)))
 
 
-def _arm_of(section: Section, group: Group) -> Iterator[tuple[int, int]]:
+def _arm_of(section: Section, group: BufferGroup) -> Iterator[tuple[int, int]]:
     """The fork and arm of ``section`` that all of ``group`` lives within, if there is one."""
     life = hull(i for b in group for i in b.live)
     number = section.fork_at(life.start) if len(life) else None
@@ -133,7 +135,7 @@ def _arm_of(section: Section, group: Group) -> Iterator[tuple[int, int]]:
                 yield number, which
 
 
-def _groups(problem: Problem) -> list[Group]:
+def _groups(problem: Problem) -> list[BufferGroup]:
     leader = {b.name: b.name for b in problem.buffers}
 
     def find(name: str) -> str:
@@ -150,7 +152,7 @@ def _groups(problem: Problem) -> list[Group]:
     return [tuple(group) for group in groups.values()]
 
 
-class _Time:
+class _DepthTime:
     """Positions of a section as its own depth counts them: a fork is one."""
 
     def __init__(self, section: Section) -> None:

@@ -16,15 +16,23 @@ import numpy as np
 
 from chipmodel.errors import BadInput
 from chipmodel.model.plan import Plan, Problem
-from solvers.context.live_blocks import Blocks, Place, Request, alive, places, put, requests
+from solvers.context.live_blocks import (
+    AllocationRequest,
+    CandidatePlace,
+    LiveBlocks,
+    alive,
+    places,
+    put,
+    requests,
+)
 from solvers.core.bounds import contention
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-MOST_PLACES = 16
+MAX_PLACES = 16
 """Places that are offered; of more than these the ones in the tightest free blocks."""
-CONTEXT = 8
+LOOK_AHEAD = 8
 FEATURES = (
     "offset",
     "left over",
@@ -43,14 +51,14 @@ The share of the requests after it (``context`` of them) that no free block that
 
 
 @dataclass(frozen=True, slots=True)
-class Discrete:
+class DiscreteSpace:
     """Actions 0 to ``n - 1``."""
 
     n: int
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoxSpace:
     """Arrays of ``shape`` and ``dtype`` with values from ``low`` to ``high``."""
 
     low: float
@@ -82,7 +90,7 @@ class PackingEnvironment:
     minus the gap where the memory began with these. Raises BadInput for a problem with constraints.
     """
 
-    def __init__(self, problem: Problem, memory: int | None = None, context: int = CONTEXT) -> None:
+    def __init__(self, problem: Problem, memory: int | None = None, context: int = LOOK_AHEAD) -> None:
         if not problem.plain:
             raise BadInput(
                 "the environment keeps no constraints",
@@ -94,9 +102,9 @@ class PackingEnvironment:
         self.requests = requests(problem)
         starts, stops = [r.start for r in self.requests], [r.stop for r in self.requests]
         self.span = max(stops, default=1) - min(starts, default=0)
-        self.action_space = Discrete(MOST_PLACES)
-        self.observation_space = Box(-np.inf, np.inf, (MOST_PLACES, len(FEATURES)), "float32")
-        self._blocks: Blocks = ()
+        self.action_space = DiscreteSpace(MAX_PLACES)
+        self.observation_space = BoxSpace(-np.inf, np.inf, (MAX_PLACES, len(FEATURES)), "float32")
+        self._blocks: LiveBlocks = ()
         self._begin()
 
     def reset(self, seed: int | None = None) -> tuple[npt.NDArray[np.float32], Info]:
@@ -137,15 +145,15 @@ class PackingEnvironment:
 
     def _arrive(self) -> None:
         """Frees what is over when the next request comes, and finds its places."""
-        self._places: list[Place] = []
+        self._places: list[CandidatePlace] = []
         if self._next == len(self.requests):
             return
         request = self.requests[self._next]
         self._blocks = alive(self._blocks, request.start)
         self._places = places(self._blocks, self.memory, request)
-        if len(self._places) > MOST_PLACES:
+        if len(self._places) > MAX_PLACES:
             tight = sorted(self._places, key=lambda p: self._room(p.offset))
-            self._places = sorted(tight[:MOST_PLACES])
+            self._places = sorted(tight[:MAX_PLACES])
 
     def _room(self, offset: int) -> int:
         """Bytes of the free block that ``offset`` is in."""
@@ -155,7 +163,7 @@ class PackingEnvironment:
 
     def _info(self) -> Info:
         done = self._next == len(self.requests)
-        mask = np.zeros(MOST_PLACES, dtype=np.bool_)
+        mask = np.zeros(MAX_PLACES, dtype=np.bool_)
         mask[: len(self._places)] = True
         return Info(
             action_mask=mask,
@@ -169,7 +177,7 @@ class PackingEnvironment:
         return Plan({b.name: self._offsets.get(i, 0) for i, b in enumerate(self.problem.buffers)})
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        observation = np.zeros((MOST_PLACES, len(FEATURES)), dtype=np.float32)
+        observation = np.zeros((MAX_PLACES, len(FEATURES)), dtype=np.float32)
         if self._places:
             request = self.requests[self._next]
             ahead = self.requests[self._next + 1 : self._next + 1 + self.context]
@@ -179,7 +187,9 @@ class PackingEnvironment:
             observation[: len(rows)] = rows
         return observation
 
-    def _features(self, request: Request, place: Place, free: int, ahead: list[int]) -> tuple[float, ...]:
+    def _features(
+        self, request: AllocationRequest, place: CandidatePlace, free: int, ahead: list[int]
+    ) -> tuple[float, ...]:
         """``free`` bytes are left if the memory does not grow; ``ahead`` are the sizes of the context,
         ascending."""
         offset, end = place.offset, place.offset + request.size
@@ -206,7 +216,7 @@ _NEVER = -1 << 200
 """When a border of the memory is released."""
 
 
-def _outlives(request: Request, released: int) -> float:
+def _outlives(request: AllocationRequest, released: int) -> float:
     """By how much a neighbour outlives ``request``, as a share of the longer of the two remaining lives."""
     if released == _NEVER:
         return 1.0

@@ -22,21 +22,21 @@ from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.start import EXTRA_ORDERS
 from solvers.heuristics.best_fit import greedy_best_fit
 
-EVALUATIONS = 500
+MAX_CHILDREN = 500
 """Children where no limit is given."""
-WORK = 5_000_000
+MAX_PAIR_CHECKS = 5_000_000
 """Where no limit is given, there are fewer than that if they and the seeds would look at more pairs of
 buffers."""
-MOST_PAIRS = 2_000_000
+MAX_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is bred: a child would take seconds."""
-FEWEST = 10
+MIN_CHILDREN = 10
 """Where no limit is given and no more children than these would be had, nothing is bred."""
 POPULATION = 24
 TOURNAMENT = 2
 """A parent is the best of that many."""
-MUTATED = 0.7
+MUTATION_CHANCE = 0.7
 """The share of children of which two buffers are swapped."""
-SCATTERED = 10
+BUFFERS_PER_SWAP = 10
 """The population is filled up with seeds of which one in that many buffers is swapped with another."""
 
 
@@ -63,7 +63,7 @@ def evolve(problem: Problem, limits: Limits, report: Report | None = None) -> Ou
     if run.good_enough:
         return run.outcome()
     run.board.stage("breeding")
-    most = MOST_PAIRS if run.limited else WORK // (2 * FEWEST)
+    most = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_CHILDREN)
     bred = decoder(problem, most)
     if bred is None:
         return run.outcome(f"orders with more than {most:,} pairs alive together are not bred")
@@ -79,7 +79,7 @@ class _Population:
         self.random = Random(run.limits.seed)
         self.members: list[_Individual] = []
         seeds = 2 * (len(ORDERS) + len(EXTRA_ORDERS))
-        self.most = min(EVALUATIONS, max(0, WORK // max(1, decoder.pairs) - seeds))
+        self.most = min(MAX_CHILDREN, max(0, MAX_PAIR_CHECKS // max(1, decoder.pairs) - seeds))
 
     def evolve(self) -> None:
         """Seeds, then as many children as the limits allow."""
@@ -121,13 +121,13 @@ class _Population:
 
     def _child(self, one: _Individual, other: _Individual) -> tuple[list[int], Rule]:
         order = order_crossover(one.order, other.order, self.random)
-        if one is other or self.random.random() < MUTATED:
+        if one is other or self.random.random() < MUTATION_CHANCE:
             self._swap(order)
         return order, one.rule
 
     def _scattered(self, seed: _Individual) -> tuple[list[int], Rule]:
         order = seed.order.copy()
-        for _ in range(max(1, len(order) // SCATTERED)):
+        for _ in range(max(1, len(order) // BUFFERS_PER_SWAP)):
             self._swap(order)
         return order, seed.rule
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from chipmodel.model.fragmentation import external_fragmentation
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Problem
-from solvers.core.first_fit import align
+from solvers.core.alignment import align
 
-Blocks = tuple[tuple[int, int, int], ...]
+LiveBlocks = tuple[tuple[int, int, int], ...]
 """Live buffers by rising offset: first byte, end, and the position at which they are released."""
 
 
-class Request(NamedTuple):
+class AllocationRequest(NamedTuple):
     """A buffer (by its number in the problem) in allocation-time order: its bytes, and the positions of
     its life."""
 
@@ -26,7 +26,7 @@ class Request(NamedTuple):
     stop: int
 
 
-class Place(NamedTuple):
+class CandidatePlace(NamedTuple):
     """A place that touches a live buffer or a border of the memory."""
 
     offset: int
@@ -34,20 +34,22 @@ class Place(NamedTuple):
     """External fragmentation after it is taken, in bytes."""
 
 
-def requests(problem: Problem) -> list[Request]:
+def requests(problem: Problem) -> list[AllocationRequest]:
     """The buffers that have bytes and are alive at some time, by when they are first alive; of those that
     begin together the one that lives longest first. In the holes of a lifetime its bytes stay taken."""
     found = [(b, hull(b.live), i) for i, b in enumerate(problem.buffers) if b.bytes]
-    made = [Request(i, b.bytes, b.alignment, life.start, life.stop) for b, life, i in found if len(life)]
+    made = [
+        AllocationRequest(i, b.bytes, b.alignment, life.start, life.stop) for b, life, i in found if len(life)
+    ]
     return sorted(made, key=lambda r: (r.start, -r.stop))
 
 
-def alive(blocks: Blocks, position: int) -> Blocks:
+def alive(blocks: LiveBlocks, position: int) -> LiveBlocks:
     """Those of ``blocks`` that are not released by ``position``."""
     return tuple([block for block in blocks if block[2] > position])
 
 
-def free_blocks(blocks: Blocks, memory: int) -> list[tuple[int, int]]:
+def free_blocks(blocks: LiveBlocks, memory: int) -> list[tuple[int, int]]:
     """First byte and end of what is free below, between and above ``blocks``, some of it empty.
 
     ``blocks`` end within ``memory`` bytes; the last free block is all that is left of it.
@@ -59,7 +61,7 @@ def free_blocks(blocks: Blocks, memory: int) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def places(blocks: Blocks, memory: int, request: Request) -> list[Place]:
+def places(blocks: LiveBlocks, memory: int, request: AllocationRequest) -> list[CandidatePlace]:
     """At the bottom and at the top of each free block of ``memory`` bytes that is large enough, by rising
     offset; where none is, the lowest place above all ``blocks``, to which the memory has to grow.
 
@@ -69,7 +71,7 @@ def places(blocks: Blocks, memory: int, request: Request) -> list[Place]:
     free = free_blocks(blocks, memory)
     sizes = [high - low for low, high in free]
     size, step = request.size, request.alignment
-    found: list[Place] = []
+    found: list[CandidatePlace] = []
     for number, (low, high) in enumerate(free):
         if high - low < size:
             continue
@@ -80,11 +82,13 @@ def places(blocks: Blocks, memory: int, request: Request) -> list[Place]:
                 found.append(_placed(highest, size, free, sizes, number))
     if not found:
         low = align(free[-1][0], step)
-        found.append(Place(low, external_fragmentation([*sizes[:-1], low - free[-1][0]])))
+        found.append(CandidatePlace(low, external_fragmentation([*sizes[:-1], low - free[-1][0]])))
     return found
 
 
-def _placed(offset: int, size: int, free: list[tuple[int, int]], sizes: list[int], number: int) -> Place:
+def _placed(
+    offset: int, size: int, free: list[tuple[int, int]], sizes: list[int], number: int
+) -> CandidatePlace:
     """Cuts free block ``number``, in ``sizes`` only for as long as it is looked at."""
     low, high = free[number]
     sizes[number] = offset - low
@@ -92,10 +96,10 @@ def _placed(offset: int, size: int, free: list[tuple[int, int]], sizes: list[int
     scattered = external_fragmentation(sizes)
     sizes.pop()
     sizes[number] = high - low
-    return Place(offset, scattered)
+    return CandidatePlace(offset, scattered)
 
 
-def put(blocks: Blocks, request: Request, offset: int) -> Blocks:
+def put(blocks: LiveBlocks, request: AllocationRequest, offset: int) -> LiveBlocks:
     """``blocks`` with ``request`` at ``offset``."""
     block = (offset, offset + request.size, request.stop)
     at = bisect_left(blocks, block)

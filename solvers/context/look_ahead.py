@@ -11,42 +11,42 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
-State = TypeVar("State", bound=Hashable)
-Place = TypeVar("Place")
-Option = tuple[int, int, Place]
+ItemT = TypeVar("ItemT")
+StateT = TypeVar("StateT", bound=Hashable)
+PlaceT = TypeVar("PlaceT")
+WeighedPlace = tuple[int, int, PlaceT]
 """What the combination needs with a place (the less the better), what the place adds to the sum that decides
 between combinations of equal needs, and the place."""
 
 
-class _Combination(Generic[State, Place]):
+class _Combination(Generic[StateT, PlaceT]):
     """A state, the places that led to it, newest first, and the sum of what they added."""
 
     __slots__ = ("before", "place", "state", "sum")
 
     def __init__(
-        self, state: State, sum_: int, before: _Combination[State, Place] | None, place: Place | None
+        self, state: StateT, sum_: int, before: _Combination[StateT, PlaceT] | None, place: PlaceT | None
     ) -> None:
         self.state, self.sum, self.before, self.place = state, sum_, before, place
 
 
 def look_ahead(
-    items: Sequence[Item],
-    first: State,
-    options: Callable[[State, Item], Iterable[Option[Place]]],
-    after: Callable[[State, Item, Place], State],
+    items: Sequence[ItemT],
+    first: StateT,
+    options: Callable[[StateT, ItemT], Iterable[WeighedPlace[PlaceT]]],
+    after: Callable[[StateT, ItemT, PlaceT], StateT],
     context: int,
     width: int | None,
-) -> list[Place]:
+) -> list[PlaceT]:
     """A place for every item, each chosen by the best combination with the ``context`` items after it.
 
-    ``options`` are what an item may have (see ``Option``; at least one), ``after`` the state that a place
-    leads to, by which later options are decided. Of combinations in the same state only the best is kept, and
-    of all no more than the ``width`` best (all if None). With None and a context of all items nothing is
-    better than the places that are returned.
+    ``options`` are what an item may have (see ``WeighedPlace``; at least one), ``after`` the state that a
+    place leads to, by which later options are decided. Of combinations in the same state only the best is
+    kept, and of all no more than the ``width`` best (all if None). With None and a context of all items
+    nothing is better than the places that are returned.
     """
-    kept: list[_Combination[State, Place]] = [_Combination(first, 0, None, None)]
-    places: list[Place] = []
+    kept: list[_Combination[StateT, PlaceT]] = [_Combination(first, 0, None, None)]
+    places: list[PlaceT] = []
     for number, item in enumerate(items):
         kept = _grown(kept, item, options, after, width)
         if number >= context:
@@ -57,18 +57,18 @@ def look_ahead(
 
 
 def _grown(
-    kept: list[_Combination[State, Place]],
-    item: Item,
-    options: Callable[[State, Item], Iterable[Option[Place]]],
-    after: Callable[[State, Item, Place], State],
+    kept: list[_Combination[StateT, PlaceT]],
+    item: ItemT,
+    options: Callable[[StateT, ItemT], Iterable[WeighedPlace[PlaceT]]],
+    after: Callable[[StateT, ItemT, PlaceT], StateT],
     width: int | None,
-) -> list[_Combination[State, Place]]:
+) -> list[_Combination[StateT, PlaceT]]:
     """The best combinations with one item more, the best first, no two in the same state."""
     found = [
         (need, one.sum + added, one, place) for one in kept for need, added, place in options(one.state, item)
     ]
     found.sort(key=itemgetter(0, 1))
-    states: dict[State, _Combination[State, Place]] = {}
+    states: dict[StateT, _Combination[StateT, PlaceT]] = {}
     for _, added, one, place in found:
         state = after(one.state, item, place)
         if state not in states:
@@ -79,8 +79,8 @@ def _grown(
 
 
 def _decide(
-    kept: list[_Combination[State, Place]], back: int, places: list[Place]
-) -> list[_Combination[State, Place]]:
+    kept: list[_Combination[StateT, PlaceT]], back: int, places: list[PlaceT]
+) -> list[_Combination[StateT, PlaceT]]:
     """Takes the best one's place of ``back`` items ago; the combinations that agree."""
     chosen = _ancestor(kept[0], back)
     assert chosen.place is not None
@@ -88,7 +88,7 @@ def _decide(
     return [one for one in kept if _ancestor(one, back) is chosen]
 
 
-def _ancestor(one: _Combination[State, Place], back: int) -> _Combination[State, Place]:
+def _ancestor(one: _Combination[StateT, PlaceT], back: int) -> _Combination[StateT, PlaceT]:
     for _ in range(back):
         assert one.before is not None
         one = one.before

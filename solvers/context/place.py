@@ -12,22 +12,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chipmodel.model.plan import Plan, Problem
-from solvers.context.live_blocks import Blocks, Place, Request, alive, places, put, requests
-from solvers.context.look_ahead import Option, look_ahead
+from solvers.context.live_blocks import (
+    AllocationRequest,
+    CandidatePlace,
+    LiveBlocks,
+    alive,
+    places,
+    put,
+    requests,
+)
+from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.core.bounds import contention
 
-CONTEXT = 16
+LOOK_AHEAD = 16
 """Buffers of the context: 8 are enough for the zoo, 16 gain where packings are tight (bench/RESULTS.md)."""
-WIDTH = 16
+MAX_COMBINATIONS = 16
 """Combinations that are kept."""
-TRIES = 5
+MAX_TRIES = 5
 """Sizes of the memory that are tried."""
-WORK = 40_000
+MAX_PLACEMENTS = 40_000
 """Placements, one buffer in one combination each: large problems have fewer tries, then fewer
 combinations."""
 
 
-def context_fit(problem: Problem, context: int = CONTEXT) -> Plan:
+def context_fit(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
     """Offsets within the smallest memory of those tried, each buffer looking ``context`` buffers ahead.
 
     First the memory has as many bytes as are alive at once; where not everything fits it grows, and the sizes
@@ -36,8 +44,8 @@ def context_fit(problem: Problem, context: int = CONTEXT) -> Plan:
     """
     order = requests(problem)
     count = max(1, len(order))
-    width = max(1, min(WIDTH, WORK // count))
-    tries = max(1, min(TRIES, WORK // (width * count)))
+    width = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // count))
+    tries = max(1, min(MAX_TRIES, MAX_PLACEMENTS // (width * count)))
     low = contention(problem)
     best = in_memory(problem, order, low, context, width)
     peak = best.peak(problem)
@@ -56,29 +64,33 @@ def context_fit(problem: Problem, context: int = CONTEXT) -> Plan:
 
 
 def in_memory(
-    problem: Problem, order: list[Request], memory: int, context: int, width: int | None = WIDTH
+    problem: Problem,
+    order: list[AllocationRequest],
+    memory: int,
+    context: int,
+    width: int | None = MAX_COMBINATIONS,
 ) -> Plan:
     """One try: a memory of ``memory`` bytes that grows by as little as possible where no combination fits
     it."""
-    chosen = look_ahead(order, _Core(memory, ()), _options, _after, context, width)
+    chosen = look_ahead(order, _CoreMemory(memory, ()), _options, _after, context, width)
     offsets = {request.number: place.offset for request, place in zip(order, chosen, strict=True)}
     return Plan({b.name: offsets.get(i, 0) for i, b in enumerate(problem.buffers)})
 
 
-class _Core(NamedTuple):
+class _CoreMemory(NamedTuple):
     """A core's memory: its bytes, grown as far as was needed, and who is alive."""
 
     memory: int
-    blocks: Blocks
+    blocks: LiveBlocks
 
 
-def _options(core: _Core, request: Request) -> list[Option[Place]]:
+def _options(core: _CoreMemory, request: AllocationRequest) -> list[WeighedPlace[CandidatePlace]]:
     """The memory that each place needs, which is all there is where it fits, and how scattered it leaves
     that."""
     found = places(alive(core.blocks, request.start), core.memory, request)
     return [(max(core.memory, p.offset + request.size), p.scattered, p) for p in found]
 
 
-def _after(core: _Core, request: Request, place: Place) -> _Core:
+def _after(core: _CoreMemory, request: AllocationRequest, place: CandidatePlace) -> _CoreMemory:
     blocks = put(alive(core.blocks, request.start), request, place.offset)
-    return _Core(max(core.memory, place.offset + request.size), blocks)
+    return _CoreMemory(max(core.memory, place.offset + request.size), blocks)

@@ -11,52 +11,52 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chipmodel.model.plan import Plan, Problem
-from solvers.context.live_blocks import Request, requests
-from solvers.context.look_ahead import Option, look_ahead
-from solvers.heuristics.pool import Nodes, in_a_row
+from solvers.context.live_blocks import AllocationRequest, requests
+from solvers.context.look_ahead import WeighedPlace, look_ahead
+from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
-CONTEXT = 4
+LOOK_AHEAD = 4
 """Requests of the context: more gain little on networks and lose as much elsewhere (bench/heuristics.py)."""
-WIDTH = 32
+MAX_COMBINATIONS = 32
 """Combinations that are kept."""
-WORK = 80_000
+MAX_PLACEMENTS = 80_000
 """Requests in one combination each: of large problems fewer combinations are kept."""
 
 
-def context_nodes_in_a_row(problem: Problem, context: int = CONTEXT) -> Plan:
+def context_pool(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
     """The nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is the
     sum of the nodes' sizes, and so never above naive's."""
-    return in_a_row(problem, context_pool_nodes(problem, context))
+    return nodes_in_a_row(problem, context_pool_nodes(problem, context))
 
 
-def context_pool_nodes(problem: Problem, context: int = CONTEXT, width: int | None = None) -> Nodes:
+def context_pool_nodes(problem: Problem, context: int = LOOK_AHEAD, width: int | None = None) -> PoolNodes:
     """Buffers in the order in which they are first alive, each in a free node, made larger where it is too
     small, or in a new one: whatever leads to the fewest bytes in all nodes once the ``context`` buffers
     after it have theirs, and of these to the fewest bytes that lie idle in nodes that are in use."""
     order = requests(problem)
-    few = max(1, min(WIDTH, WORK // max(1, len(order)))) if width is None else width
-    chosen = look_ahead(order, _Pool((), ()), _options, _after, context, few)
+    few = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // max(1, len(order)))) if width is None else width
+    chosen = look_ahead(order, _NodePool((), ()), _options, _after, context, few)
     node_of: list[int | None] = [None] * len(problem.buffers)
     sizes: list[int] = []
     for request, node in zip(order, chosen, strict=True):
         node_of[request.number] = node
         sizes += [0] if node == len(sizes) else []
         sizes[node] = max(sizes[node], request.size)
-    return Nodes(tuple(sizes), tuple(node_of))
+    return PoolNodes(tuple(sizes), tuple(node_of))
 
 
-class _Pool(NamedTuple):
+class _NodePool(NamedTuple):
     """The size of each node in bytes, and from when on it is free."""
 
     sizes: tuple[int, ...]
     free_from: tuple[int, ...]
 
 
-def _options(pool: _Pool, request: Request) -> list[Option[int]]:
+def _options(pool: _NodePool, request: AllocationRequest) -> list[WeighedPlace[int]]:
     """One of each size of free nodes, and a new one: the bytes of all nodes, and those that lie idle in
     it."""
     size, total = request.size, sum(pool.sizes)
-    found: list[Option[int]] = []
+    found: list[WeighedPlace[int]] = []
     seen: set[int] = set()
     for node, (room, free_from) in enumerate(zip(pool.sizes, pool.free_from, strict=True)):
         if free_from <= request.start and room not in seen:
@@ -66,7 +66,7 @@ def _options(pool: _Pool, request: Request) -> list[Option[int]]:
     return found
 
 
-def _after(pool: _Pool, request: Request, node: int) -> _Pool:
+def _after(pool: _NodePool, request: AllocationRequest, node: int) -> _NodePool:
     room = max(request.size, *pool.sizes[node : node + 1], 0)
     sizes = (*pool.sizes[:node], room, *pool.sizes[node + 1 :])
-    return _Pool(sizes, (*pool.free_from[:node], request.stop, *pool.free_from[node + 1 :]))
+    return _NodePool(sizes, (*pool.free_from[:node], request.stop, *pool.free_from[node + 1 :]))

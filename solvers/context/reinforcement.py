@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     Weights = npt.NDArray[np.float64]
 
-INITIAL = (-0.37, -0.01, -9.09, -2.30, 2.52, 0.12, -2.46, -3.16)
+INITIAL_WEIGHTS = (-0.37, -0.01, -9.09, -2.30, 2.52, 0.12, -2.46, -3.16)
 """Of each of ``FEATURES``: what ``python -m bench.train_context_rl --rounds 40 --seed 0`` learned on
 random problems, 2026-11-21. Mean gap on the training set 12.0 %, on the feed-forward networks of the zoo,
 which are not in it, 0.4 %."""
 EPISODES = 200
 """Where no limit is given."""
-WORK = 20_000
+MAX_PLACEMENTS = 20_000
 """Where no limit is given, there are fewer episodes than that if they would place more buffers."""
 POPULATION = 16
 ELITE = 4
-SPREAD = 1.0
-"""Standard deviation of each weight at first, and ``NOISE`` the least that it comes down to."""
-NOISE = 0.1
+INITIAL_SPREAD = 1.0
+"""Standard deviation of each weight at first, and ``MIN_SPREAD`` the least that it comes down to."""
+MIN_SPREAD = 0.1
 
 
 def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
@@ -48,10 +48,10 @@ def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Out
     initial policy, whose episode is the first.
     """
     environment = PackingEnvironment(problem)
-    run = Anytime(problem, limits, report, play(environment, np.array(INITIAL)))
+    run = Anytime(problem, limits, report, play(environment, np.array(INITIAL_WEIGHTS)))
     run.board.stage("learning")
-    policies = CrossEntropy(INITIAL, limits.seed)
-    most = min(EPISODES, WORK // max(1, len(environment.requests)))
+    policies = CrossEntropy(INITIAL_WEIGHTS, limits.seed)
+    most = min(EPISODES, MAX_PLACEMENTS // max(1, len(environment.requests)))
     while not run.done(most):
         weights = policies.draw()
         plan = play(environment, weights)
@@ -67,7 +67,7 @@ class CrossEntropy:
 
     def __init__(self, mean: Sequence[float], seed: int) -> None:
         self.mean = np.array(mean, dtype=np.float64)
-        self._spread = np.full(len(mean), SPREAD)
+        self._spread = np.full(len(mean), INITIAL_SPREAD)
         self._random = np.random.default_rng(seed)
         self._tried: list[tuple[float, Weights]] = []
 
@@ -81,7 +81,7 @@ class CrossEntropy:
         if len(self._tried) == POPULATION:
             self._tried.sort(key=lambda tried: tried[0])
             best = [weights for _, weights in self._tried[:ELITE]]
-            self.mean, self._spread = np.mean(best, axis=0), np.std(best, axis=0) + NOISE
+            self.mean, self._spread = np.mean(best, axis=0), np.std(best, axis=0) + MIN_SPREAD
             self._tried.clear()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from chipmodel.model.certificate import Certificate, rests_on
 from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.board import Board
 from solvers.core.bounds_certified import best_bound
+from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 
 
@@ -17,7 +17,7 @@ class Anytime:
         self.problem, self.limits = problem, limits
         self.plan, self.peak = first, first.peak(problem)
         self.nodes = 0
-        self.board = Board(report)
+        self.board = Incumbent(report)
         self.board.found(self.peak)
         self.certificate: Certificate = best_bound(problem, self.peak)
         self.bound = self.certificate.bytes or 0

@@ -11,15 +11,15 @@ from chipmodel.model.interval import merged
 from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
 
-MOST_PINS = 1500
+MAX_PINS = 1500
 """Pinned buffers of which every pair is looked at."""
-MOST_SETS = 2000
+MAX_LIVE_SETS = 2000
 """Live sets of which the gaps are looked at, the fullest first."""
-MOST_UNITS = 1 << 20
+MAX_SUM_BITS = 1 << 20
 """Longest list of sums of sizes, in bits."""
-MOST_ITEMS = 3000
+MAX_BUFFERS = 3000
 """Buffers of which sums of sizes are listed."""
-MOST_ALIGNMENTS = 12
+MAX_ALIGNMENTS = 12
 
 
 def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
@@ -32,7 +32,7 @@ def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
         return clash
     alignments = sorted({b.alignment for b in problem.buffers} - {1}, reverse=True)
     found: list[LiveSet | Tallest | Regions] = [
-        largest_live_set(problem, unit) for unit in [1, *alignments[:MOST_ALIGNMENTS]]
+        largest_live_set(problem, unit) for unit in [1, *alignments[:MAX_ALIGNMENTS]]
     ]
     found += [tallest(problem), *gap_bounds(problem)]
     best = max(found, key=_strength)
@@ -81,7 +81,7 @@ def contradiction(problem: Problem) -> Contradiction | None:
         if chain:
             return Contradiction(chain)
     pinned = [b for b in problem.buffers if b.pinned is not None and b.bytes]
-    if len(pinned) > MOST_PINS:
+    if len(pinned) > MAX_PINS:
         return None
     pinned.sort(key=lambda b: b.pinned or 0)
     for index, a in enumerate(pinned):
@@ -166,11 +166,11 @@ def _live_sets(problem: Problem) -> Iterable[tuple[int, list[Buffer]]]:
             live.discard(i)
             continue
         live.add(i)
-        if len(sets) < 4 * MOST_SETS and not _starts_too(events, number, position):
+        if len(sets) < 4 * MAX_LIVE_SETS and not _starts_too(events, number, position):
             chosen = _one_each(problem, live, group_of)
             sets.append((sum(b.bytes for b in chosen), position, chosen))
     sets.sort(key=lambda s: (-s[0], s[1]))
-    return [(position, members) for _, position, members in sets[:MOST_SETS]]
+    return [(position, members) for _, position, members in sets[:MAX_LIVE_SETS]]
 
 
 def _starts_too(events: list[tuple[int, bool, int]], number: int, position: int) -> bool:
@@ -219,7 +219,7 @@ def largest_sum(sizes: Sequence[int], room: int) -> int:
     if total <= room:
         return total
     unit = gcd(*sizes)
-    if room // unit > MOST_UNITS // 8:
+    if room // unit > MAX_SUM_BITS // 8:
         return room // unit * unit
     mask = (1 << (room // unit + 1)) - 1
     sums = 1
@@ -240,7 +240,7 @@ def next_sum(
     sizes = [b.bytes for b in problem.buffers if b.bytes]
     top = min(sum(sizes) + low, 2 * low) if upper is None else upper + 1
     rule = _sum_rule(problem, sizes)
-    if rule is None or top <= low or len(sizes) > MOST_ITEMS or top // rule[0] > MOST_UNITS:
+    if rule is None or top <= low or len(sizes) > MAX_BUFFERS or top // rule[0] > MAX_SUM_BITS:
         return None
     unit, round_to = rule
     sums = _sums(problem, unit, round_to, top)

@@ -8,15 +8,15 @@ from math import lcm
 
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
-from solvers.core.board import Board
+from solvers.core.alignment import align
 from solvers.core.bounds_certified import best_bound
-from solvers.core.first_fit import align
+from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Progress, Report
 from solvers.core.preprocess import highest_end, legal_offsets
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MemoryPart:
     """What of a problem lies in ``memory``, as a plain problem whose offset 0 is byte ``base`` of the
     whole."""
 
@@ -28,7 +28,7 @@ class Part:
     problem: Problem
 
 
-def by_memory(problem: Problem) -> list[Part] | None:
+def by_memory(problem: Problem) -> list[MemoryPart] | None:
     """The plain problem of each memory that has buffers, in the order of the memories; None where a buffer
     may lie in several, or where anything else than memories constrains the offsets.
 
@@ -45,22 +45,22 @@ def by_memory(problem: Problem) -> list[Part] | None:
             return None
         homes.setdefault(named.pop(), []).append(replace(buffer, memories=()))
     used = [(m, [b for b in homes.get(m.name, ()) if b.bytes]) for m in problem.memories]
-    return [_part(memory, buffers, problem.capacity) for memory, buffers in used if buffers]
+    return [_memory_part(memory, buffers, problem.capacity) for memory, buffers in used if buffers]
 
 
-def _part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> Part:
+def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> MemoryPart:
     base = align(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
     room = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
-    return Part(memory, base, room, Problem(tuple(buffers), max(0, room)))
+    return MemoryPart(memory, base, room, Problem(tuple(buffers), max(0, room)))
 
 
-def pack_by_memory(problem: Problem, parts: list[Part], pack: Callable[[Problem], Plan]) -> Plan:
+def pack_by_memory(problem: Problem, parts: list[MemoryPart], pack: Callable[[Problem], Plan]) -> Plan:
     """Every part planned by ``pack``, a packer of plain problems. Raises MemoryOverflow where a plan does
     not fit."""
     return _joined(problem, [(part, pack(part.problem)) for part in parts])
 
 
-def _joined(problem: Problem, plans: list[tuple[Part, Plan]]) -> Plan:
+def _joined(problem: Problem, plans: list[tuple[MemoryPart, Plan]]) -> Plan:
     offsets: dict[str, int] = {}
     for part, plan in plans:
         beyond = plan.peak(part.problem) - part.room
@@ -86,21 +86,21 @@ def _somewhere(problem: Problem, empty: Buffer) -> int:
 
 def search_by_memory(
     problem: Problem,
-    parts: list[Part],
+    parts: list[MemoryPart],
     search: Callable[[Problem, Limits, Report | None], Outcome],
     limits: Limits,
     report: Report | None,
 ) -> Outcome:
     """The same for a packer with limits that always has a plan; every part that is left has an equal share
     of them. A plan that does not fit its memory leaves it unknown whether there is one."""
-    board = Board(report)
+    board = Incumbent(report)
     certificate = best_bound(problem, problem.capacity)
     bound = certificate.bytes or 0
     board.raise_bound(bound)
     if excludes(certificate, problem.capacity):
         points = tuple(board.points)
         return Outcome("infeasible", None, bound, 0, rests_on(certificate), (), certificate, points)
-    plans: list[tuple[Part, Plan]] = []
+    plans: list[tuple[MemoryPart, Plan]] = []
     nodes = 0
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
@@ -125,7 +125,7 @@ def _share(limits: Limits, seconds: float | None, nodes: int, parts: int) -> Lim
     return replace(limits, seconds=None if seconds is None else seconds / parts, nodes=left)
 
 
-def _raised(board: Board, part: Part, plans: list[tuple[Part, Plan]]) -> Report:
+def _raised(board: Incumbent, part: MemoryPart, plans: list[tuple[MemoryPart, Plan]]) -> Report:
     """What the last part's packer reports, as a peak of the whole; the bound of the whole is known
     already."""
     fit = all(plan.peak(other.problem) <= other.room for other, plan in plans)

@@ -16,10 +16,10 @@ from solvers.core.bounds_certified import contradiction, excluded
 from solvers.core.preprocess import highest_end, legal_offsets, rigid
 
 RESTARTS = 30
-MOST_BUFFERS = 5000
+MAX_BUFFERS = 5000
 """Every pair is looked at once; beyond this that takes too long."""
 Key = Callable[[tuple[Buffer, ...]], tuple[int, ...]]
-KEYS: tuple[Key, ...] = (
+GROUP_ORDERS: tuple[Key, ...] = (
     lambda group: (-max(b.bytes for b in group),),
     lambda group: (-max(b.bytes * _length(b) for b in group),),
     lambda group: (-max(_length(b) for b in group), -max(b.bytes for b in group)),
@@ -28,7 +28,7 @@ KEYS: tuple[Key, ...] = (
 
 
 @dataclass
-class _Table:
+class _ConflictTable:
     """What groups are, where they may lie, and which of them meet; the same for every order."""
 
     problem: Problem
@@ -43,7 +43,7 @@ class _Table:
         group_of = {b.name: g for g, group in enumerate(self.groups) for b in group}
         self.rivals = [set() for _ in self.groups]
         self.apart = [set() for _ in self.groups]
-        for a, b in _meetings(self.groups):
+        for a, b in _live_pairs(self.groups):
             self.rivals[a].add(b)
             self.rivals[b].add(a)
         for pairs, table in ((problem.separated, self.rivals), (problem.apart, self.apart)):
@@ -59,11 +59,11 @@ class _Table:
 
 def constrained_fit(problem: Problem, restarts: int = RESTARTS) -> Plan | None:
     """The best plan of several orders that satisfies every constraint, or None where none was found."""
-    if len(problem.buffers) > MOST_BUFFERS or contradiction(problem) is not None:
+    if len(problem.buffers) > MAX_BUFFERS or contradiction(problem) is not None:
         return None
-    table = _Table(problem)
+    table = _ConflictTable(problem)
     best: Plan | None = None
-    for key in KEYS:
+    for key in GROUP_ORDERS:
         plan = _with_restarts(table, key, restarts)
         if plan is None or check_fast(problem, plan):
             continue
@@ -80,13 +80,13 @@ def in_order(problem: Problem, key: Callable[[Buffer], int], restarts: int = RES
     if contradiction(problem) is not None:
         return None
     for each in (problem, replace(problem, capacity=None))[: 1 if problem.capacity is None else 2]:
-        plan = _with_restarts(_Table(each), lambda group: (key(group[0]),), restarts)
+        plan = _with_restarts(_ConflictTable(each), lambda group: (key(group[0]),), restarts)
         if plan is not None and not check_fast(each, plan):
             return plan
     return None
 
 
-def _with_restarts(table: _Table, key: Key, restarts: int) -> Plan | None:
+def _with_restarts(table: _ConflictTable, key: Key, restarts: int) -> Plan | None:
     order = sorted(
         range(len(table.groups)), key=lambda g: (not _pinned(table.groups[g]), *key(table.groups[g]))
     )
@@ -99,7 +99,7 @@ def _with_restarts(table: _Table, key: Key, restarts: int) -> Plan | None:
     return None
 
 
-def _place(table: _Table, order: Iterable[int]) -> tuple[dict[int, int], int | None]:
+def _place(table: _ConflictTable, order: Iterable[int]) -> tuple[dict[int, int], int | None]:
     placed: dict[int, int] = {}
     for group in order:
         offset = _lowest(table, group, placed)
@@ -109,7 +109,7 @@ def _place(table: _Table, order: Iterable[int]) -> tuple[dict[int, int], int | N
     return placed, None
 
 
-def _lowest(table: _Table, group: int, placed: dict[int, int]) -> int | None:
+def _lowest(table: _ConflictTable, group: int, placed: dict[int, int]) -> int | None:
     """The lowest offset at which ``group`` collides with nothing that is placed."""
     members = table.groups[group]
     step = lcm(*(b.alignment for b in members))
@@ -125,7 +125,7 @@ def _lowest(table: _Table, group: int, placed: dict[int, int]) -> int | None:
     return best
 
 
-def _blocked(table: _Table, group: int, placed: dict[int, int]) -> Iterable[tuple[int, int]]:
+def _blocked(table: _ConflictTable, group: int, placed: dict[int, int]) -> Iterable[tuple[int, int]]:
     """Ranges of offsets ``[start, stop)`` at which a member would meet a placed buffer."""
     for rival in table.rivals[group]:
         if rival not in placed:
@@ -137,7 +137,7 @@ def _blocked(table: _Table, group: int, placed: dict[int, int]) -> Iterable[tupl
                     yield at - a.bytes + 1, at + b.bytes
 
 
-def _homes_differ(table: _Table, group: int, offset: int, placed: dict[int, int]) -> bool:
+def _homes_differ(table: _ConflictTable, group: int, offset: int, placed: dict[int, int]) -> bool:
     if not table.apart[group] or not table.problem.memories:
         return True
     pairs = {frozenset(pair) for pair in table.problem.apart}
@@ -174,7 +174,7 @@ def _common(homes: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int, int
     return common or []
 
 
-def _meetings(groups: list[tuple[Buffer, ...]]) -> Iterable[tuple[int, int]]:
+def _live_pairs(groups: list[tuple[Buffer, ...]]) -> Iterable[tuple[int, int]]:
     """Pairs of groups of which some members are alive together."""
     spans = [(i, g) for g, group in enumerate(groups) for b in group if b.bytes for i in b.live if len(i)]
     events: list[tuple[int, bool, int, int]] = []

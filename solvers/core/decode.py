@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from chipmodel.model.plan import Plan, Problem
+from solvers.core.alignment import align
 from solvers.core.conflicts import neighbours
-from solvers.core.first_fit import align
 
 Rule = Literal["lowest fit", "best fit"]
 Spans = list[tuple[int, int]]

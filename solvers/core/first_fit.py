@@ -20,9 +20,9 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
-STRETCH = 128
+SEGMENT_STARTS = 128
 """Fewest lifetimes that begin in one stretch of time."""
-LONG = 4
+MAX_SEGMENTS = 4
 """A lifetime that meets more stretches than these is looked up among all."""
 Ints = npt.NDArray[np.int64]
 
@@ -43,17 +43,6 @@ def first_fit(problem: Problem, key: Order) -> Plan:
         offsets[buffer.name] = offset
         placed.add(index, offset)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
-
-
-def naive(problem: Problem) -> Plan:
-    """Every buffer has memory of its own: the sum of the sizes, the paper's baseline."""
-    offset = 0
-    offsets: dict[str, int] = {}
-    for buffer in problem.buffers:
-        offset = align(offset, buffer.alignment)
-        offsets[buffer.name] = offset
-        offset += buffer.bytes
-    return Plan(offsets)
 
 
 class PlacedByTime:
@@ -80,7 +69,7 @@ class PlacedByTime:
         """So many that nine lifetimes out of ten span two or three stretches."""
         spans = [(start, stop) for live in self.lives for start, stop in live]
         begun = sorted(bisect_right(starts, stop) - bisect_right(starts, start) for start, stop in spans)
-        return max(STRETCH, begun[len(begun) * 9 // 10] if begun else 0)
+        return max(SEGMENT_STARTS, begun[len(begun) * 9 // 10] if begun else 0)
 
     def _meets(self, start: int, stop: int) -> range:
         return range(bisect_right(self.cuts, start), bisect_right(self.cuts, stop) + 1)
@@ -90,7 +79,7 @@ class PlacedByTime:
         found: list[Ints] = []
         for start, stop in self.lives[index]:
             meets = self._meets(start, stop)
-            if len(meets) > LONG:
+            if len(meets) > MAX_SEGMENTS:
                 found.append(self.all.within(start, stop))
             else:
                 found += [self.rows[at].within(start, stop) for at in meets]
@@ -106,7 +95,7 @@ class PlacedByTime:
             row = (offset, offset + self.sizes[index], start, stop)
             self.all.add(row)
             meets = self._meets(start, stop)
-            for rows in [self.long] if len(meets) > LONG else [self.rows[at] for at in meets]:
+            for rows in [self.long] if len(meets) > MAX_SEGMENTS else [self.rows[at] for at in meets]:
                 rows.add(row)
 
 
@@ -144,8 +133,3 @@ def lowest_fit(buffer: Buffer, lows: Ints, highs: Ints) -> int:
     gaps = lows[1:] - above[:-1] >= buffer.bytes
     first = int(gaps.argmax()) if len(gaps) else 0
     return int(above[first]) if len(gaps) and gaps[first] else int(above[-1])
-
-
-def align(offset: int, alignment: int) -> int:
-    """The lowest multiple of ``alignment`` that is not below ``offset``."""
-    return -(-offset // alignment) * alignment

@@ -9,7 +9,7 @@ from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.constrained_fit import constrained_fit
 from solvers.core.first_fit import ORDERS, first_fit
 
-MANY_BUFFERS = 20_000
+MAX_BUFFERS_ALL_ORDERS = 20_000
 """From here on every order takes seconds: only the first is tried."""
 
 EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
@@ -30,11 +30,11 @@ def start_plans(problem: Problem) -> Iterator[Plan]:
         return
     orders = [ORDERS["large-first"], EXTRA_ORDERS["area-first"], ORDERS["sequential"]]
     orders += [ORDERS["short-first"], EXTRA_ORDERS["long-first"], EXTRA_ORDERS["last-first"]]
-    for key in orders[: 1 if len(problem.buffers) > MANY_BUFFERS else None]:
+    for key in orders[: 1 if len(problem.buffers) > MAX_BUFFERS_ALL_ORDERS else None]:
         yield first_fit(problem, key)
 
 
-def some_plan(problem: Problem) -> Plan:
+def start_plan(problem: Problem) -> Plan:
     """The lowest of the start plans; one without offsets where there is none."""
     plans = list(start_plans(problem))
     return min(plans, key=lambda plan: plan.peak(problem), default=Plan({}))

@@ -12,18 +12,19 @@ from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.exact import cp_sat
+from solvers.search import complete
 
-ALONE_SECONDS = 0.25
+SEARCH_FIRST_SECONDS = 0.25
 """What the search has to itself before CP-SAT joins it, where more than lifetimes count."""
-ALONE, ALONE_SECONDS_PLAIN = 0.6, 30.0
+SEARCH_FIRST_SHARE, SEARCH_FIRST_SECONDS_PLAIN = 0.6, 30.0
 """The same for a problem of lifetimes only, on which CP-SAT is of little help: a part of the time, or so
 many seconds where there is no limit."""
-BESIDE, BESIDE_SECONDS = 0.2, 30.0
+BOTH_SHARE, BOTH_SECONDS = 0.2, 30.0
 """Then both work on such a problem for so long; and then the search has it again."""
 
 
 @dataclass
-class Part:
+class Component:
     """A part of a problem and the best plan of it so far, whatever the capacity."""
 
     problem: Problem
@@ -61,15 +62,15 @@ def is_infeasible(outcome: Outcome) -> bool:
     return outcome.status == "infeasible"
 
 
-def solve_part(
-    part: Part, limits: Limits, goal: Literal["fit", "minimise"], lower: int, report: Report | None
+def solve_component(
+    part: Component, limits: Limits, goal: Literal["fit", "minimise"], lower: int, report: Report | None
 ) -> Outcome:
     """What the search, and where it leaves something open CP-SAT, say of ``part``.
 
     ``lower`` is a bound that is proven for the peak of this very part.
     """
     began = perf_counter()
-    task = _Task(part, goal, lower, report)
+    task = _ComponentSolver(part, goal, lower, report)
     if limits.nodes is not None or limits.threads < 2:
         return _in_turn(task, limits, began)
     outcome = task.search(_within(limits, began, _alone(part, limits)), None)
@@ -92,34 +93,34 @@ def _within(limits: Limits, began: float, seconds: float | None) -> Limits:
     return replace(limits, seconds=min(seconds, left))
 
 
-def _alone(part: Part, limits: Limits) -> float:
+def _alone(part: Component, limits: Limits) -> float:
     if not part.problem.plain:
-        return ALONE_SECONDS
-    return ALONE_SECONDS_PLAIN if limits.seconds is None else limits.seconds * ALONE
+        return SEARCH_FIRST_SECONDS
+    return SEARCH_FIRST_SECONDS_PLAIN if limits.seconds is None else limits.seconds * SEARCH_FIRST_SHARE
 
 
-def _beside(part: Part, limits: Limits) -> float | None:
+def _beside(part: Component, limits: Limits) -> float | None:
     """How long both work; CP-SAT is of most help where more than lifetimes count."""
     if not part.problem.plain:
         return None
-    return BESIDE_SECONDS if limits.seconds is None else limits.seconds * BESIDE
+    return BOTH_SECONDS if limits.seconds is None else limits.seconds * BOTH_SHARE
 
 
 @dataclass
-class _Task:
-    part: Part
+class _ComponentSolver:
+    part: Component
     goal: Literal["fit", "minimise"]
     lower: int
     report: Report | None
 
     def search(self, limits: Limits, upper: Plan | None) -> Outcome:
-        from solvers.search import complete as search
-
         problem = self.part.problem
         if self.goal == "fit" and problem.capacity is not None:
-            return _signed(search.fit(problem, problem.capacity, limits, self.report), problem, "the search")
+            return _signed(
+                complete.fit(problem, problem.capacity, limits, self.report), problem, "the search"
+            )
         start = upper or self.part.plan
-        outcome = search.minimise(problem, limits, self.report, start, self.lower)
+        outcome = complete.minimise(problem, limits, self.report, start, self.lower)
         return _signed(outcome, problem, "the search")
 
     def cp_sat(self, limits: Limits, before: Outcome, switch: cp_sat.Switch | None) -> Outcome:
@@ -133,7 +134,7 @@ class _Task:
         return _signed(outcome, problem, "CP-SAT")
 
 
-def _in_turn(task: _Task, limits: Limits, began: float) -> Outcome:
+def _in_turn(task: _ComponentSolver, limits: Limits, began: float) -> Outcome:
     """One after the other: the same answer every time where only nodes are limited."""
     half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
     outcome = task.search(half if not task.part.problem.plain else limits, None)
@@ -144,7 +145,7 @@ def _in_turn(task: _Task, limits: Limits, began: float) -> Outcome:
     return _better(task.part.problem, outcome, other)
 
 
-def _together(task: _Task, limits: Limits, before: Outcome) -> Outcome:
+def _together(task: _ComponentSolver, limits: Limits, before: Outcome) -> Outcome:
     """CP-SAT on a thread of its own, beside the search with another seed; the first to finish ends it."""
     switch = cp_sat.Switch()
     found: list[Outcome] = []

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.model.plan import Plan, Problem, Status
 from solvers.core.outcome import Limits, Outcome, Progress, Report
-from solvers.core.preprocess import highest_end
-from solvers.exact.cp_sat_model import Model, TooLarge
+from solvers.core.preprocess import highest_end, validate
+from solvers.exact.cp_sat_model import CpSatModel, TooLarge
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 NODES_PER_SECOND = 200_000
 """Nodes of ``Limits`` that one unit of CP-SAT's deterministic time stands for."""
-WORD = "the word of CP-SAT"
+CP_SAT_PROOF = "the word of CP-SAT"
 SUBSOLVERS = ("fixed", "default_lp")
 """First of all those that run at once. Placing what can begin lowest ("fixed") fits MiniMalloc's C, G and K
 in seconds, where the default portfolio takes minutes; the other learns, and proves."""
@@ -41,6 +41,15 @@ class Switch:
             each()
 
 
+def solve(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
+    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
+    problem without meaning."""
+    validate(problem)
+    if problem.capacity is None:
+        return minimise(problem, limits, report)
+    return fit(problem, problem.capacity, limits, report)
+
+
 def fit(
     problem: Problem,
     capacity: int,
@@ -50,7 +59,7 @@ def fit(
     switch: Switch | None = None,
 ) -> Outcome:
     """A plan that ends by ``capacity`` bytes: ``feasible``, or ``infeasible``, or ``unknown``."""
-    return _Run(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
+    return _CpSatRun(replace(problem, capacity=capacity), limits, report, switch or Switch()).run(
         capacity, None, hint
     )
 
@@ -71,11 +80,11 @@ def minimise(
     top = highest_end(problem) if problem.capacity is None else min(problem.capacity, highest_end(problem))
     if upper is not None:
         top = min(top, upper.peak(problem))
-    return _Run(problem, limits, report, switch or Switch()).run(top, lower or 0, upper)
+    return _CpSatRun(problem, limits, report, switch or Switch()).run(top, lower or 0, upper)
 
 
 @dataclass
-class _Run:
+class _CpSatRun:
     problem: Problem
     limits: Limits
     report: Report | None
@@ -85,7 +94,7 @@ class _Run:
     def run(self, top: int, lower: int | None, hint: Plan | None) -> Outcome:
         """``lower`` None asks only for a plan."""
         try:
-            model = Model(self.problem, top, lower)
+            model = CpSatModel(self.problem, top, lower)
         except TooLarge as reason:
             return Outcome("unknown", None, lower or 0, proof=f"CP-SAT was not asked: {reason}")
         if model.contradiction:
@@ -94,7 +103,7 @@ class _Run:
             model.hint(hint)
         return self._solve(model, top, lower)
 
-    def _solve(self, model: Model, top: int, lower: int | None) -> Outcome:
+    def _solve(self, model: CpSatModel, top: int, lower: int | None) -> Outcome:
         sat: Any = import_module("ortools.sat.python.cp_model")
         solver: cp_model.CpSolver = sat.CpSolver()
         self._configure(solver)
@@ -103,7 +112,7 @@ class _Run:
         status = sat.UNKNOWN if self.switch.stopped else solver.solve(model.sat, callback)
         nodes = 0 if self.switch.stopped and status == sat.UNKNOWN else solver.num_branches
         if status == sat.INFEASIBLE:
-            return self._infeasible(top, lower, nodes, WORD)
+            return self._infeasible(top, lower, nodes, CP_SAT_PROOF)
         if status == sat.MODEL_INVALID:
             return Outcome("unknown", None, lower or 0, nodes, f"CP-SAT refused: {model.sat.validate()}")
         if status not in (sat.OPTIMAL, sat.FEASIBLE):
@@ -119,7 +128,9 @@ class _Run:
         )
         if bound == peak:
             proven = "optimal"
-        return Outcome(proven, plan, bound, nodes, WORD if proven == "optimal" else "the limits came first")
+        return Outcome(
+            proven, plan, bound, nodes, CP_SAT_PROOF if proven == "optimal" else "the limits came first"
+        )
 
     def _infeasible(self, top: int, lower: int | None, nodes: int, proof: str) -> Outcome:
         """Nothing ends by ``top``: the capacity, or what no plan that is slid down exceeds."""
@@ -147,7 +158,7 @@ class _Run:
 
 
 def _watch(
-    run: _Run, solver: cp_model.CpSolver, model: Model, lower: int
+    run: _CpSatRun, solver: cp_model.CpSolver, model: CpSatModel, lower: int
 ) -> cp_model.CpSolverSolutionCallback:
     """Ensures that every better plan and every better bound is reported."""
     sat: Any = import_module("ortools.sat.python.cp_model")

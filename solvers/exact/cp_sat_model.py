@@ -15,9 +15,9 @@ from solvers.core.preprocess import Range, legal_offsets, offset_unit, rigid
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-MOST_BYTES = 1 << 52
+MAX_UNITS = 1 << 52
 """Highest end, in units: sums in the solver stay far from the ends of its 64-bit integers."""
-MOST_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 """Buffers of all live sets together: beyond it the model alone takes minutes."""
 
 
@@ -25,7 +25,7 @@ class TooLarge(Exception):
     """The problem is beyond what the solver can take; it says what is too large."""
 
 
-class Model:
+class CpSatModel:
     """The constraint program of ``problem`` with all ends at most ``top``.
 
     ``lower`` None asks only for a plan; else the peak is minimised, and known to be at least ``lower``.
@@ -38,7 +38,7 @@ class Model:
         self.problem = problem
         self.unit = offset_unit(problem)
         self.top = top // self.unit
-        if self.top > MOST_BYTES:
+        if self.top > MAX_UNITS:
             raise TooLarge(f"ends of up to {top} bytes")
         self.sat: cp_model.CpModel = sat.CpModel()
         self.groups = rigid(problem)
@@ -102,7 +102,7 @@ class Model:
         for live in sections:
             for group, size in live.items():
                 heights.setdefault(group, []).append(size)
-        if len(sections) > 1 and self.top * len(sections) < MOST_BYTES:
+        if len(sections) > 1 and self.top * len(sections) < MAX_UNITS:
             intervals = [self._interval(group, min(sizes)) for group, sizes in sorted(heights.items())]
             counts = [len(sizes) for _, sizes in sorted(heights.items())]
             self.sat.add_cumulative(intervals, counts, len(sections))
@@ -121,8 +121,8 @@ class Model:
                 live[i] = None
             if starts and (number + 1 == len(events) or not events[number + 1][1]):
                 total += len(live)
-                if total > MOST_MEMBERS:
-                    raise TooLarge(f"live sets of more than {MOST_MEMBERS} buffers in all")
+                if total > MAX_MEMBERS:
+                    raise TooLarge(f"live sets of more than {MAX_MEMBERS} buffers in all")
                 yield self._heights(live)
             if not starts:
                 del live[i]
@@ -214,7 +214,7 @@ class Model:
 
     def bound(self, value: float) -> int:
         """A value of the objective, or a bound on it, in bytes; bounds are rounded up to whole units."""
-        return ceil(value - 1e-6) * self.unit if abs(value) < MOST_BYTES else 0
+        return ceil(value - 1e-6) * self.unit if abs(value) < MAX_UNITS else 0
 
 
 def _maximal(sets: Iterable[dict[int, int]]) -> list[dict[int, int]]:

@@ -12,18 +12,19 @@ from typing import Literal
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Status
 from chipmodel.verify.offsets_sweep import check_fast
-from solvers.core.board import Board
-from solvers.core.bounds_certified import MOST_ITEMS, best_bound
+from solvers.core.bounds_certified import MAX_BUFFERS, best_bound
+from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
-from solvers.exact.component import Part, is_infeasible, solve_part
+from solvers.exact.component import Component, is_infeasible, solve_component
 from solvers.exact.explain import explain
+from solvers.search.complete import warm
 
 Goal = Literal["fit", "minimise"]
 LOADING_SECONDS = 1.0
 """What it takes at most to load a search that was compiled before: that is charged."""
-MOST_SEARCHED = 20_000
+MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of one part beyond which nothing is searched."""
 EXPLAIN_SECONDS = 5.0
 EXPLAIN_NODES = 200_000
@@ -54,8 +55,8 @@ class _Portfolio:
     def __init__(self, problem: Problem, limits: Limits, report: Report | None, goal: Goal) -> None:
         self.problem, self.limits = problem, limits
         self.goal: Goal = goal
-        self.board = Board(report)
-        self.parts = [Part(part) for part in components(problem)]
+        self.board = Incumbent(report)
+        self.parts = [Component(part) for part in components(problem)]
         self.certificate: Certificate = Searched(0, "nobody", 0, "nothing was searched")
         self.nodes = 0
         self.proof = ""
@@ -92,13 +93,13 @@ class _Portfolio:
     def _sums(self) -> None:
         """With a plan known, sums of sizes need be followed no further than its peak."""
         peak = self._peak()
-        few = len(self.problem.buffers) <= MOST_ITEMS
+        few = len(self.problem.buffers) <= MAX_BUFFERS
         if self.goal == "minimise" and few and peak is not None and peak > self.board.bound:
             better = best_bound(self.problem, peak)
             if (better.bytes or 0) > self._proven:
                 self._bound(better)
 
-    def _settled(self, part: Part) -> bool:
+    def _settled(self, part: Component) -> bool:
         """Whether a lower plan of this part would change nothing."""
         if part.closed:
             return True
@@ -107,12 +108,12 @@ class _Portfolio:
             target = self.problem.capacity
         return part.peak is not None and part.peak <= target
 
-    def _search(self, part: Part, shares: int) -> Outcome:
+    def _search(self, part: Component, shares: int) -> Outcome:
         part.closed = True
         self.board.stage("search")
-        if len(part.problem.buffers) > MOST_SEARCHED:
+        if len(part.problem.buffers) > MAX_SEARCHED_BUFFERS:
             return Outcome(
-                "unknown", None, 0, proof=f"parts of over {MOST_SEARCHED} buffers are not searched"
+                "unknown", None, 0, proof=f"parts of over {MAX_SEARCHED_BUFFERS} buffers are not searched"
             )
         self._compile()
         others = [p.peak for p in self.parts if p is not part]
@@ -131,28 +132,26 @@ class _Portfolio:
             self.proof = self.proof or outcome.proof
         return outcome
 
-    def _solve(self, part: Part, limits: Limits, report: Report) -> Outcome:
+    def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
         """A part need not be planned lower than the bound of the whole, which is no bound of the part's
         own: first it is asked to fit in that."""
         own = best_bound(part.problem, part.problem.capacity).bytes or 0
         whole = self.board.bound
         if self.goal == "fit" or whole <= own:
-            return solve_part(part, limits, self.goal, own, report)
+            return solve_component(part, limits, self.goal, own, report)
         half = replace(limits, seconds=None if limits.seconds is None else limits.seconds / 2)
-        roof = Part(replace(part.problem, capacity=whole), part.offsets, part.peak)
-        fitted = solve_part(roof, half, "fit", own, None)
+        roof = Component(replace(part.problem, capacity=whole), part.offsets, part.peak)
+        fitted = solve_component(roof, half, "fit", own, None)
         if fitted.plan is not None:
             return replace(fitted, status="feasible", certificate=None)
         lower = whole + 1 if is_infeasible(fitted) else own
-        outcome = solve_part(part, half, self.goal, lower, report)
+        outcome = solve_component(part, half, self.goal, lower, report)
         return replace(outcome, nodes=outcome.nodes + fitted.nodes)
 
     def _compile(self) -> None:
         """A stage of its own, once on each machine; its seconds are not charged to the limit."""
-        from solvers.search import complete as search
-
         self.board.stage("compiling the search")
-        compiling = max(0.0, search.warm() - LOADING_SECONDS)
+        compiling = max(0.0, warm() - LOADING_SECONDS)
         if self.limits.seconds is not None:
             self.limits = replace(self.limits, seconds=self.limits.seconds + compiling)
         self.board.stage("search")
@@ -217,4 +216,4 @@ class _Portfolio:
 
 def is_known_not_to_fit(problem: Problem, limits: Limits) -> Status:
     """What ``explain`` asks about a smaller and smaller part."""
-    return solve_part(Part(problem), limits, "fit", 0, None).status
+    return solve_component(Component(problem), limits, "fit", 0, None).status

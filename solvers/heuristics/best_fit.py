@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from chipmodel.model.plan import Buffer, Plan, Problem
-from solvers.core.first_fit import Ints, PlacedByTime, align
+from solvers.core.alignment import align
+from solvers.core.first_fit import Ints, PlacedByTime
 
 
 def greedy_best_fit(problem: Problem) -> Plan:

@@ -15,7 +15,7 @@ import numpy as np
 from chipmodel.model.interval import hull, merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.first_fit import Ints, PlacedByTime
-from solvers.heuristics.pool import Nodes, in_a_row
+from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 
 def buckets(problem: Problem) -> Plan:
@@ -23,10 +23,10 @@ def buckets(problem: Problem) -> Plan:
     is the smallest of the three sums, and so never above naive's."""
     orders = (by_size(problem), by_breadth(problem), by_order(problem))
     shared = [share(problem, order) for order in orders]
-    return in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
+    return nodes_in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
 
 
-def share(problem: Problem, order: Iterable[int]) -> Nodes:
+def share(problem: Problem, order: Iterable[int]) -> PoolNodes:
     """Each buffer (by index) in the smallest bucket that is large enough and of which no other buffer is
     ever alive with it, or else in a new one of its own size."""
     placed, shelf = PlacedByTime(problem), _Shelf(len(problem.buffers))
@@ -36,7 +36,7 @@ def share(problem: Problem, order: Iterable[int]) -> Nodes:
         node = shelf.bucket(problem.buffers[index].bytes, taken)
         node_of[index] = node
         placed.add(index, node)
-    return Nodes(tuple(shelf.sizes), tuple(node_of))
+    return PoolNodes(tuple(shelf.sizes), tuple(node_of))
 
 
 class _Shelf:

@@ -6,8 +6,9 @@ After apache/tvm, src/tir/usmp/algo/greedy.cc (``greedy_by_conflicts``), where g
 from __future__ import annotations
 
 from chipmodel.model.plan import Plan, Problem
+from solvers.core.alignment import align
 from solvers.core.conflicts import conflict_counts
-from solvers.core.first_fit import PlacedByTime, align
+from solvers.core.first_fit import PlacedByTime
 
 
 def conflict_first(problem: Problem) -> Plan:

@@ -14,7 +14,8 @@ import numpy as np
 
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import Ints, align
+from solvers.core.alignment import align
+from solvers.core.first_fit import Ints
 
 
 def free_list(problem: Problem) -> Plan:

@@ -11,21 +11,22 @@ from random import Random
 
 from chipmodel.model.certificate import rests_on
 from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.board import Board
+from solvers.core.alignment import align
 from solvers.core.bounds_certified import best_bound
 from solvers.core.conflicts import neighbours
-from solvers.core.first_fit import ORDERS, align, first_fit
+from solvers.core.first_fit import ORDERS, first_fit
+from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 
 ITERATIONS = 500
 """Where no limit is given: TVM's own."""
-WORK = 5_000_000
+MAX_PAIR_CHECKS = 5_000_000
 """Where no limit is given, there are fewer than that if they would look at more pairs of buffers."""
-MOST_PAIRS = 2_000_000
+MAX_PAIRS = 2_000_000
 """Pairs alive together beyond which nothing is climbed: a step would take seconds."""
-FEWEST = 10
+MIN_ITERATIONS = 10
 """Where no limit is given and no more iterations than these would be had, nothing is climbed."""
-FAR = 0.75
+DISTANT_CHANCE = 0.75
 """How often the second of the two comes from further away (TVM: 75 of 100)."""
 
 
@@ -35,7 +36,7 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
     Stops at the proven bound, or within the problem's capacity. Guarantee: never above the peak of
     ``large-first``, with which it begins, and no higher for more iterations.
     """
-    board = Board(report)
+    board = Incumbent(report)
     plan = first_fit(problem, ORDERS["large-first"])
     board.found(plan.peak(problem))
     certificate = best_bound(problem, plan.peak(problem))
@@ -45,7 +46,7 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
     iterations, proof = 0, ""
     if plan.peak(problem) > target:
         board.stage("climbing")
-        most = MOST_PAIRS if _limited(limits) else WORK // (2 * FEWEST)
+        most = MAX_PAIRS if _limited(limits) else MAX_PAIR_CHECKS // (2 * MIN_ITERATIONS)
         near = neighbours(problem, most)
         if near is None:
             proof = f"more than {most:,} pairs alive together are not climbed"
@@ -71,10 +72,10 @@ def _limited(limits: Limits) -> bool:
     return limits.nodes is not None or limits.seconds is not None
 
 
-def _run(climb: _Climb, target: int, limits: Limits, board: Board) -> int:
+def _run(climb: _Climb, target: int, limits: Limits, board: Incumbent) -> int:
     most = limits.nodes
     if not _limited(limits):
-        most = min(ITERATIONS, WORK // max(1, climb.pairs))
+        most = min(ITERATIONS, MAX_PAIR_CHECKS // max(1, climb.pairs))
     done = 0
     while climb.peak > target and (most is None or done < most) and limits.left(board.began) != 0.0:
         climb.step()
@@ -125,7 +126,7 @@ class _Climb:
         if not close:
             return None
         one = self.random.choice(close)
-        far = self._earlier(self.random.choice(close)) if self.random.random() < FAR else []
+        far = self._earlier(self.random.choice(close)) if self.random.random() < DISTANT_CHANCE else []
         other = self.random.choice(far or [*close, top])
         return None if one == other else (one, other)
 

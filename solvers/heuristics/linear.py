@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import align
+from solvers.core.alignment import align
 
 
 def linear(problem: Problem) -> Plan:

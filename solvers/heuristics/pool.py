@@ -13,14 +13,14 @@ from math import lcm
 
 from chipmodel.model.interval import hull
 from chipmodel.model.plan import Plan, Problem
-from solvers.core.first_fit import align
+from solvers.core.alignment import align
 
 REUSE_THRESHOLD = 0.75
 """Tencent/ncnn, src/allocator.cpp: ``size_compare_ratio`` starts as 192 of 256."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class PoolNodes:
     """``sizes`` in bytes, in the order in which they were got, and the node of every buffer (by index)."""
 
     sizes: tuple[int, ...]
@@ -30,10 +30,10 @@ class Nodes:
 def pool(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Plan:
     """The nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum of
     the nodes' sizes, and so never above naive's."""
-    return in_a_row(problem, pool_nodes(problem, reuse_threshold))
+    return nodes_in_a_row(problem, pool_nodes(problem, reuse_threshold))
 
 
-def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Nodes:
+def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> PoolNodes:
     """Buffers in the order in which they are first alive; each takes the node that has been free for
     longest of those that are large enough and of which it takes more than the share ``reuse_threshold``
     (0 to below 1), or else a new one of its own size. It keeps it through the holes of its lifetime.
@@ -57,10 +57,10 @@ def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> No
             budgets.remove(node)
         node_of[index] = node
         heappush(payouts, (lives[index].stop, index, node))
-    return Nodes(tuple(sizes), tuple(node_of))
+    return PoolNodes(tuple(sizes), tuple(node_of))
 
 
-def in_a_row(problem: Problem, nodes: Nodes) -> Plan:
+def nodes_in_a_row(problem: Problem, nodes: PoolNodes) -> Plan:
     """Every buffer at the start of its node, and the nodes one after another, each aligned for all of its
     buffers; at 0 what has no node."""
     steps = [1] * len(nodes.sizes)

@@ -14,19 +14,19 @@ from heapq import heappop, heappush
 
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice
 
-_SCALE = 20
+_FRACTION_BITS = 20
 """Bits after the point of cycles per byte; rounded so that the bound stays one."""
-MOST_WORK = 100_000
+MAX_STEP_PAIRS = 100_000
 """Pairs of steps that are looked at, beside those with the end: of a long stretch, only near ones."""
 
 
-def tails(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
+def tail_bounds(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
     """For each step, the least cycles from its compute's start to the end of all, and 0 for the end itself,
     where at most ``spare`` bytes may lie beside what each step reads."""
     count = len(problem.computes)
-    window = _Window(problem, spare)
+    window = _TransferWindow(problem, spare)
     result = [0] * (count + 1)
-    near = max(1, MOST_WORK // (count or 1))
+    near = max(1, MAX_STEP_PAIRS // (count or 1))
     for stop in range(count, 0, -1):
         if stop < count:
             result[stop] = max(result[stop], problem.computes[stop] + result[stop + 1])
@@ -38,7 +38,7 @@ def tails(problem: StreamProblem, spare: Sequence[int]) -> list[int]:
     return result
 
 
-class _Window:
+class _TransferWindow:
     """The least DMA cycles between the starts of two steps: the second one first, then back step by step."""
 
     def __init__(self, problem: StreamProblem, spare: Sequence[int]) -> None:
@@ -60,7 +60,7 @@ class _Window:
     def moved_since(self, start: int) -> int:
         """To be called with one step before the end, then with the one before that, and so on."""
         for each in self.needed.get(start + 1, ()):
-            pace = -(-(each.cycles << _SCALE) // each.bytes)
+            pace = -(-(each.cycles << _FRACTION_BITS) // each.bytes)
             heappush(self.there, (pace, each.bytes))
             self.total += each.cycles
             self.held += each.bytes
@@ -69,7 +69,7 @@ class _Window:
             if move.due < min(self.stop + (move.direction == "load"), len(self.spare)):
                 self.total += move.cycles
         self._leave(self.spare[start])
-        kept = -(-self.kept >> _SCALE) if start else 0
+        kept = -(-self.kept >> _FRACTION_BITS) if start else 0
         return max(0, self.total - kept)
 
     def _leave(self, spare: int) -> None:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from solvers.core.outcome import Limits
 from solvers.loads.problem import StreamProblem, queue, run
-from solvers.loads.search import Effort, Search
+from solvers.loads.search import LoadSearch, NodeBudget
 
 PASSES: tuple[tuple[int | None, int | None], ...] = (
     (1, 0),
@@ -29,8 +29,8 @@ PASSES: tuple[tuple[int | None, int | None], ...] = (
     (4096, 4),
     (None, None),
 )
-"""Widths and turns of ``Search.run``, the last one complete."""
-MOST_DELAYS = 100_000
+"""Widths and turns of ``LoadSearch.run``, the last one complete."""
+MAX_DELAY_CHECKS = 100_000
 """Slices times steps up to which loads are put off one by one at the end."""
 
 
@@ -104,12 +104,12 @@ class _Solver:
         self.peak = problem.peak(self.positions)
         self.bound = 0
         self.least_peak = False
-        self.effort = Effort(limits.nodes, _late(limits))
+        self.effort = NodeBudget(limits.nodes, _late(limits))
         self.trajectory: list[StreamProgress] = []
 
     def solve(self) -> StreamOutcome:
         """Cycles first, bytes second."""
-        search = Search(self.problem, self.problem.spare)
+        search = LoadSearch(self.problem, self.problem.spare)
         self._raise(search.root)
         self._quicken(search)
         self._put_off()
@@ -129,7 +129,7 @@ class _Solver:
             tuple(self.trajectory),
         )
 
-    def _quicken(self, search: Search) -> None:
+    def _quicken(self, search: LoadSearch) -> None:
         for width, turns in PASSES:
             if self.cycles - self.bound <= self.gap * self.cycles or self.effort.spent():
                 return
@@ -155,7 +155,7 @@ class _Solver:
     def _within(self, most: int) -> list[int] | None:
         """A plan as quick as the best with at most ``most`` bytes; none there: []; not known: None."""
         both = zip(self.problem.spare, self.problem.readers, strict=True)
-        search = Search(self.problem, [min(spare, most - own) for spare, own in both])
+        search = LoadSearch(self.problem, [min(spare, most - own) for spare, own in both])
         if search.root > self.cycles:
             return []
         for width, turns in PASSES:
@@ -170,7 +170,7 @@ class _Solver:
 
     def _put_off(self) -> None:
         """Each load as late as no step starts later for it: bytes are taken for less long."""
-        if len(self.positions) * len(self.problem.computes) > MOST_DELAYS:
+        if len(self.positions) * len(self.problem.computes) > MAX_DELAY_CHECKS:
             return
         now = run(self.problem, self.positions)
         tried = list(self.positions)

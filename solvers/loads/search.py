@@ -7,7 +7,7 @@ exchanges cut the choices without losing the best plan (docs/design-record.md ha
 * a load that may be issued goes before every one that is needed later, takes as many cycles, and as many
   bytes or more;
 * the load needed first is issued at once where all that is left would fit beside everything;
-* a state whose ``tails`` bound is no better than a known plan is dropped.
+* a state whose ``tail_bounds`` bound is no better than a known plan is dropped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from solvers.loads.bound import tails
+from solvers.loads.bound import tail_bounds
 from solvers.loads.problem import StreamProblem
 
 Waits = tuple[tuple[int, int], ...]
@@ -26,7 +26,7 @@ Issues = tuple[int, tuple[int, ...], "Issues | None"]
 """The slices issued at a step, and what was issued before."""
 
 
-class State(NamedTuple):
+class LoadState(NamedTuple):
     """Before a step: ``free`` is when the engine has done all that was issued, no earlier than ``clock``."""
 
     clock: int
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 @dataclass(slots=True)
-class Pass:
+class PassResult:
     """What one pass found: the quickest plan below the limit, and a bound for all others."""
 
     end: int | None
@@ -49,7 +49,7 @@ class Pass:
     """The least bound of what was left out; None where nothing was."""
 
 
-class Effort:
+class NodeBudget:
     """Nodes that may be spent; ``late`` says whether the seconds are over."""
 
     def __init__(self, nodes: int | None, left: Iterator[bool]) -> None:
@@ -60,13 +60,13 @@ class Effort:
         return (self.most is not None and self.nodes >= self.most) or next(self._late)
 
 
-class Search:
+class LoadSearch:
     """All plans with at most ``spare`` bytes beside what each step reads."""
 
     def __init__(self, problem: StreamProblem, spare: Sequence[int]) -> None:
         self.problem, self.spare = problem, spare
         self.count = len(problem.computes)
-        self.tails = tails(problem, spare)
+        self.tails = tail_bounds(problem, spare)
         self.firsts = [s.first for s in problem.slices]
         self.before = _must_go_before(problem)
         self.open = _open(problem)
@@ -76,8 +76,8 @@ class Search:
         self.later: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
         self.stores: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
         self._sort_fixed()
-        self.known: dict[int, _Needs] = {}
-        self.root = self._needs(-1).bound(State(0, 0, (), 0, (), None))
+        self.known: dict[int, _StateBounds] = {}
+        self.root = self._needs(-1).bound(LoadState(0, 0, (), 0, (), None))
 
     def _sort_fixed(self) -> None:
         for move in sorted(self.problem.fixed, key=lambda m: m.due):
@@ -88,18 +88,18 @@ class Search:
             else:
                 self.later[move.issue].append((move.due, move.cycles))
 
-    def run(self, width: int | None, turns: int | None, limit: int, effort: Effort) -> Pass:
+    def run(self, width: int | None, turns: int | None, limit: int, effort: NodeBudget) -> PassResult:
         """At most ``width`` states before each step, and ``turns`` departures from loading all that fits at
         each; only plans that end before ``limit``."""
         left_out: list[int] = []
-        layer = [State(0, 0, (), 0, (), None)]
+        layer = [LoadState(0, 0, (), 0, (), None)]
         for here in range(self.count):
             needs = self._needs(here)
-            found: dict[int, list[State]] = {}
+            found: dict[int, list[LoadState]] = {}
             for state in layer:
                 effort.nodes += 1
                 if effort.spent():
-                    return Pass(None, [], 0)
+                    return PassResult(None, [], 0)
                 children, cut = self._after(state, here, turns)
                 if cut:
                     left_out.append(self._needs(here - 1).bound(state))
@@ -117,10 +117,10 @@ class Search:
         best = min(layer, key=lambda state: state.clock, default=None)
         bound = min(left_out, default=None)
         if best is None:
-            return Pass(None, [], bound)
-        return Pass(best.clock, self._positions(best), bound)
+            return PassResult(None, [], bound)
+        return PassResult(best.clock, self._positions(best), bound)
 
-    def _positions(self, state: State) -> list[int]:
+    def _positions(self, state: LoadState) -> list[int]:
         positions = list(self.firsts)
         how = state.how
         while how is not None:
@@ -129,12 +129,12 @@ class Search:
                 positions[index] = here
         return positions
 
-    def _needs(self, here: int) -> _Needs:
+    def _needs(self, here: int) -> _StateBounds:
         if here not in self.known:
-            self.known[here] = _Needs(self, here)
+            self.known[here] = _StateBounds(self, here)
         return self.known[here]
 
-    def _after(self, state: State, here: int, turns: int | None) -> tuple[list[State], bool]:
+    def _after(self, state: LoadState, here: int, turns: int | None) -> tuple[list[LoadState], bool]:
         """The states after step ``here``, and whether some were left out."""
         clock = max(state.clock, _latest(state.waits, 2 * here))
         free = max(state.free, clock)
@@ -148,7 +148,7 @@ class Search:
         free += cycles
         clock = free if waits_for_it else clock
         ahead = tuple(i for i in state.ahead if slices[i].first > here)
-        ways = _Ways(self, here, issued, ahead, turns)
+        ways = _IssueSets(self, here, issued, ahead, turns)
         return [self._compute(state, here, clock, free, issued, ahead, way) for way in ways.all()], ways.cut
 
     def _of(self, here: int) -> tuple[int, int]:
@@ -158,14 +158,14 @@ class Search:
 
     def _compute(
         self,
-        state: State,
+        state: LoadState,
         here: int,
         clock: int,
         free: int,
         issued: int,
         ahead: tuple[int, ...],
         way: tuple[int, ...],
-    ) -> State:
+    ) -> LoadState:
         ends = list(state.waits)
         slices = self.problem.slices
         queue = [(2 * due, cycles) for due, cycles in self.later[here]]
@@ -183,14 +183,14 @@ class Search:
         ends = [wait for wait in ends if 2 * here + 1 < wait[0] < 2 * self.count]
         how = (here, way, state.how) if way else state.how
         together = tuple(sorted((*ahead, *way))) if way else ahead
-        return State(clock, max(free, clock), _canonical(ends, clock), issued, together, how)
+        return LoadState(clock, max(free, clock), _canonical(ends, clock), issued, together, how)
 
 
-class _Ways:
+class _IssueSets:
     """Sets of slices that a step may issue for later ones."""
 
     def __init__(
-        self, search: Search, here: int, issued: int, ahead: tuple[int, ...], turns: int | None
+        self, search: LoadSearch, here: int, issued: int, ahead: tuple[int, ...], turns: int | None
     ) -> None:
         self.search, self.here, self.issued, self.turns = search, here, issued, turns
         self.cut = False
@@ -246,10 +246,10 @@ class _Ways:
             self.left[step] += sign * each.bytes
 
 
-class _Needs:
+class _StateBounds:
     """The bound of a state behind step ``here``."""
 
-    def __init__(self, search: Search, here: int) -> None:
+    def __init__(self, search: LoadSearch, here: int) -> None:
         self.search, self.here = search, here
         self.slices, self.tails = search.problem.slices, search.tails
         count = search.count
@@ -272,11 +272,11 @@ class _Needs:
             best = max(best, self.sums[step] + self.tails[step])
             self.best[step] = best
 
-    def moved(self, state: State) -> int:
+    def moved(self, state: LoadState) -> int:
         """Cycles of the slices that are there before they are needed."""
         return sum(self.slices[index].cycles for index in state.ahead)
 
-    def bound(self, state: State) -> int:
+    def bound(self, state: LoadState) -> int:
         """The least cycles at which a plan that goes on from ``state`` ends."""
         after = self.here + 1
         least = state.clock + self.tails[after]
@@ -313,7 +313,7 @@ def _canonical(ends: list[tuple[int, int]], clock: int) -> Waits:
     return tuple(result)
 
 
-def _keep(states: list[State], new: State) -> None:
+def _keep(states: list[LoadState], new: LoadState) -> None:
     """Add ``new`` to those of the same loads, unless one of them is nowhere later; and not the reverse."""
     if any(_no_later(state, new) for state in states):
         return
@@ -321,7 +321,7 @@ def _keep(states: list[State], new: State) -> None:
     states.append(new)
 
 
-def _no_later(one: State, other: State) -> bool:
+def _no_later(one: LoadState, other: LoadState) -> bool:
     if one.clock > other.clock or one.free > other.free:
         return False
     return all(end <= max(other.clock, _latest(other.waits, point)) for point, end in one.waits)

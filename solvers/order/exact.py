@@ -24,23 +24,23 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from solvers.order.heuristics import beam, depth_first, least_live
-from solvers.order.problem import Ordered, OrderProblem, State, Tables, mask
+from solvers.order.problem import Ordered, OrderProblem, OrderState, OrderTables, mask
 
-STATES = 100_000
+MAX_STATES = 100_000
 """Sets of ops to look at in each part; some seconds."""
-SHARE = 10
+BUDGET_SHARE = 10
 """A search under a budget gets one part in so many of the states."""
 
 
-def least_peak_order(problem: OrderProblem, states: int = STATES) -> Ordered:
+def least_peak_order(problem: OrderProblem, states: int = MAX_STATES) -> Ordered:
     """The order with the least peak; where ``states`` come first in a part, the best of the search and the
     heuristics. A part whose given order is as good as any stays as it is."""
-    tables = Tables(problem)
+    tables = OrderTables(problem)
     order: list[int] = []
     done, live = 0, tables.at_start
     found: list[Ordered] = []
     for part in parts(problem):
-        found.append(_least(tables, _Part(part, done, live), states))
+        found.append(_least(tables, _OrderSegment(part, done, live), states))
         live = tables.live_behind(found[-1].order, done, live)
         done |= mask(part)
         order += found[-1].order
@@ -51,7 +51,7 @@ def least_peak_order(problem: OrderProblem, states: int = STATES) -> Ordered:
 
 def depth_first_order(problem: OrderProblem) -> tuple[int, ...]:
     """One branch after another, without regard to bytes."""
-    tables = Tables(problem)
+    tables = OrderTables(problem)
     return depth_first(tables, range(len(problem.after)), 0, tables.at_start)
 
 
@@ -67,10 +67,10 @@ def parts(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
     fixed = [op for op in range(count) if (before[op] | behind[op]).bit_count() == count]
     done = 0
     for op in fixed:
-        yield from _some(before[op] & ~(1 << op) & ~done)
+        yield from _segment(before[op] & ~(1 << op) & ~done)
         yield (op,)
         done = before[op]
-    yield from _some(((1 << count) - 1) & ~done)
+    yield from _segment(((1 << count) - 1) & ~done)
 
 
 def _closed(count: int, after: Sequence[Iterable[int]]) -> list[int]:
@@ -82,19 +82,19 @@ def _closed(count: int, after: Sequence[Iterable[int]]) -> list[int]:
     return result
 
 
-def _some(ops: int) -> Iterator[tuple[int, ...]]:
+def _segment(ops: int) -> Iterator[tuple[int, ...]]:
     if ops:
         yield tuple(op for op in range(ops.bit_length()) if ops >> op & 1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _OrderSegment:
     ops: tuple[int, ...]
     done: int
     live: int
 
 
-def _least(tables: Tables, part: _Part, states: int) -> Ordered:
+def _least(tables: OrderTables, part: _OrderSegment, states: int) -> Ordered:
     """The part by heuristics, then by search below the best of them."""
     candidates = [part.ops]
     if len(part.ops) > 1:
@@ -114,7 +114,7 @@ def _least(tables: Tables, part: _Part, states: int) -> Ordered:
     return replace(proven, states=known.states + proven.states)
 
 
-def _least_of(tables: Tables, part: _Part, op: int) -> int:
+def _least_of(tables: OrderTables, part: _OrderSegment, op: int) -> int:
     """What ``op`` needs in any order of the part: its operands, or all that is alive where it is the first
     and the last."""
     if len(part.ops) == 1:
@@ -122,13 +122,13 @@ def _least_of(tables: Tables, part: _Part, op: int) -> int:
     return tables.alone(op)
 
 
-def _budgeted(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
+def _budgeted(tables: OrderTables, part: _OrderSegment, best: Ordered, states: int) -> Ordered:
     """``best``, or what searches under a budget of bytes find below it: the budget is halved between the
     bound and the best known peak, as in the adaptive soft budgeting of Ahn et al."""
     low, looked_at = best.lower_bound, 0
     while low < best.peak and looked_at < states:
         budget = (low + best.peak - 1) // 2
-        limit = min(max(1, states // SHARE), states - looked_at)
+        limit = min(max(1, states // BUDGET_SHARE), states - looked_at)
         tried = _search(tables, part, replace(best, peak=budget + 1, lower_bound=budget), limit)
         looked_at += tried.states
         if tried.peak <= budget:
@@ -140,12 +140,12 @@ def _budgeted(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordere
     return replace(best, states=looked_at)
 
 
-def _search(tables: Tables, part: _Part, best: Ordered, states: int) -> Ordered:
+def _search(tables: OrderTables, part: _OrderSegment, best: Ordered, states: int) -> Ordered:
     """The least peak between ``best``'s bound and its peak, or ``best`` with what is proven of it."""
     inside = mask(part.ops)
     end, level = part.done | inside, best.lower_bound
     start = tables.begin(part.ops, part.done, part.live)
-    queue: list[tuple[int, int, int, int, State]] = [(level, 0, part.live, 0, start)]
+    queue: list[tuple[int, int, int, int, OrderState]] = [(level, 0, part.live, 0, start)]
     least: dict[int, int] = {}
     seen: set[int] = set()
     serial = 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from solvers.order.problem import State, Tables, mask
+from solvers.order.problem import OrderState, OrderTables, mask
 
 BEAM_WIDTH = 64
 
 
-def depth_first(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
+def depth_first(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
     """Next comes an op that the latest op has made ready, of several the first given: one branch is followed
     to where it meets another before the next is begun."""
     inside, state = mask(ops), tables.begin(ops, done, live)
@@ -22,7 +22,7 @@ def depth_first(tables: Tables, ops: Sequence[int], done: int, live: int) -> tup
     return state.order
 
 
-def least_live(tables: Tables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
+def least_live(tables: OrderTables, ops: Sequence[int], done: int, live: int) -> tuple[int, ...]:
     """Greedy: next comes the op behind which the fewest bytes are alive, of several the one with the fewest
     while it runs."""
     inside, state = mask(ops), tables.begin(ops, done, live)
@@ -34,14 +34,14 @@ def least_live(tables: Tables, ops: Sequence[int], done: int, live: int) -> tupl
 
 
 def beam(
-    tables: Tables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
+    tables: OrderTables, ops: Sequence[int], done: int, live: int, width: int = BEAM_WIDTH
 ) -> tuple[int, ...]:
     """All sets of ops of one size side by side, of which the ``width`` with the least peak, then the fewest
     live bytes, are kept."""
     inside = mask(ops)
-    front: list[tuple[int, State]] = [(0, tables.begin(ops, done, live))]
+    front: list[tuple[int, OrderState]] = [(0, tables.begin(ops, done, live))]
     for _ in ops:
-        found: dict[int, tuple[int, int, State, int]] = {}
+        found: dict[int, tuple[int, int, OrderState, int]] = {}
         for peak, state in front:
             for op in state.ready:
                 during, behind = tables.step(state.done, state.live, op)

@@ -19,7 +19,7 @@ from chipmodel.model.plan import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveBuffer:
     """A buffer of ``bytes`` that the ops ``touchers`` read or write."""
 
     bytes: int
@@ -31,7 +31,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
+class InPlaceWrite:
     """``op`` may write buffer ``new`` over buffer ``old`` of the same size, if none of the ops to come needs
     ``old``."""
 
@@ -45,8 +45,8 @@ class OrderProblem:
     """Ops are 0, 1, ...; ``after[op]`` lists those that it must follow, all smaller: the order given."""
 
     after: tuple[tuple[int, ...], ...]
-    buffers: tuple[Live, ...]
-    overlays: tuple[Overlay, ...] = ()
+    buffers: tuple[LiveBuffer, ...]
+    overlays: tuple[InPlaceWrite, ...] = ()
     workspace: tuple[int, ...] = ()
     """Bytes that each op takes while it runs; none where empty."""
 
@@ -71,18 +71,18 @@ _Touch = tuple[int, int, bool, bool]
 this is what a search spends its time on."""
 
 
-Way = tuple["Way", int] | None
+OpPath = tuple["OpPath", int] | None
 """The ops up to a state, the latest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class OrderState:
     """The set of ops that have run, those that may run next, the bytes alive, and a way to here."""
 
     done: int
     ready: tuple[int, ...]
     live: int
-    way: Way = None
+    way: OpPath = None
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ class State:
         return tuple(reversed(ops))
 
 
-class Tables:
+class OrderTables:
     """An ``OrderProblem`` as bit masks: a set of ops is an integer with their bits."""
 
     def __init__(self, problem: OrderProblem) -> None:
@@ -119,7 +119,7 @@ class Tables:
             self.overlays[each.op].append((seen[each.op, each.new], seen[each.op, each.old]))
 
     @staticmethod
-    def _touch(op: int, buffer: Live) -> _Touch:
+    def _touch(op: int, buffer: LiveBuffer) -> _Touch:
         return mask(buffer.touchers) & ~(1 << op), buffer.bytes, buffer.at_start, buffer.at_end
 
     def step(self, done: int, live: int, op: int) -> tuple[int, int]:
@@ -143,17 +143,17 @@ class Tables:
                 return size
         return 0
 
-    def begin(self, ops: Iterable[int], done: int, live: int) -> State:
+    def begin(self, ops: Iterable[int], done: int, live: int) -> OrderState:
         """The state in which of ``ops`` none has run, behind ``done``."""
-        return State(done, tuple(op for op in ops if not self.needs[op] & ~done), live)
+        return OrderState(done, tuple(op for op in ops if not self.needs[op] & ~done), live)
 
-    def run(self, state: State, op: int, live: int, inside: int) -> State:
+    def run(self, state: OrderState, op: int, live: int, inside: int) -> OrderState:
         """The state after ``op``, which leaves ``live`` bytes; only ops ``inside`` become ready."""
         done = state.done | 1 << op
         new = [n for n in self.next[op] if inside >> n & 1 and not self.needs[n] & ~done]
-        return State(done, (*(each for each in state.ready if each != op), *new), live, (state.way, op))
+        return OrderState(done, (*(each for each in state.ready if each != op), *new), live, (state.way, op))
 
-    def run_free(self, state: State, inside: int, level: int) -> State:
+    def run_free(self, state: OrderState, inside: int, level: int) -> OrderState:
         """The state after every op that fits under ``level`` and leaves no more alive than there was."""
         while True:
             for op in state.ready:
@@ -197,4 +197,4 @@ def mask(ops: Iterable[int]) -> int:
 
 def peak_of(problem: OrderProblem, order: Sequence[int]) -> int:
     """The most bytes alive at any op of ``order``, which must keep the problem's order."""
-    return Tables(problem).peak(order)
+    return OrderTables(problem).peak(order)

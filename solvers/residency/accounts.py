@@ -13,13 +13,13 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from solvers.residency.problem import Option, Overlay, ResidencyProblem
+from solvers.residency.problem import InPlaceItems, PassingOption, ResidencyProblem
 
-UNITS = 100_000
+TIME_UNITS = 100_000
 """All steps' compute and all loads take about so many units of time: numbers that floats are good at."""
 
 
-class Books:
+class ResidencyAccounts:
     """Variables are shares of an item from 0 to 1, and time in units of ``unit`` cycles."""
 
     def __init__(self, problem: ResidencyProblem, relaxed: bool) -> None:
@@ -47,7 +47,7 @@ class Books:
         """The same at the end."""
         self.shrinks: set[int] = {option.step for option in problem.options if option.ending is not None}
         """Steps at whose end operands take less."""
-        self.options: defaultdict[int, list[tuple[Option, Any]]] = defaultdict(list)
+        self.options: defaultdict[int, list[tuple[PassingOption, Any]]] = defaultdict(list)
         for option in problem.options:
             self.options[option.step].append((option, self.either()))
         self.saved: defaultdict[int, list[tuple[int, Any]]] = defaultdict(list)
@@ -109,7 +109,7 @@ class Books:
                     self.solver.Add(both >= side)
                 lie[overlay.step].append((1, both))
 
-    def _sides(self, overlay: Overlay, operands: dict[int, Any]) -> Iterator[Any]:
+    def _sides(self, overlay: InPlaceItems, operands: dict[int, Any]) -> Iterator[Any]:
         if overlay.over not in operands or not any(i in operands for i in overlay.under):
             return
         yield operands.pop(overlay.over)
@@ -182,4 +182,4 @@ def _solver(name: str) -> Any:
 def _unit(problem: ResidencyProblem) -> Fraction:
     compute = sum(step.cycles * step.times for step in problem.steps)
     moved = sum((max(item.loads) + item.store for item in problem.items), Fraction(0))
-    return max(Fraction(1, 1000), Fraction(compute + moved) / UNITS)
+    return max(Fraction(1, 1000), Fraction(compute + moved) / TIME_UNITS)

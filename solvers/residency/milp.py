@@ -13,16 +13,16 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from solvers.residency.accounts import Books
-from solvers.residency.problem import Item, Joined, ResidencyFound, ResidencyProblem
+from solvers.residency.accounts import ResidencyAccounts
+from solvers.residency.problem import Joined, ResidencyFound, ResidencyItem, ResidencyProblem
 
-NODES = 2_000
+MAX_NODES = 2_000
 """Nodes of branch and bound."""
 HORIZON = 64
 """Loads further ahead than so many intervals, and stores put off further, move at some time: that there is
 room for them is asked for where the horizon begins. Pairs of a load and an interval would grow with the
 square."""
-PUT_OFF = 3
+STORE_DELAY = 3
 """Intervals from the one that makes an item in which what is not yet stored of it is counted."""
 SETTINGS = "limits/gap = 0.0005\nseparating/maxroundsroot = 5"
 """What bounds within 0.05 % is good enough, and more rounds of cuts at the root cost more than they save: 5.6
@@ -33,7 +33,7 @@ TOLERANCE = 1e-6
 
 def solve_residency(
     problem: ResidencyProblem,
-    nodes: int = NODES,
+    nodes: int = MAX_NODES,
     relaxed: bool = False,
     thrift: float = 0.0,
     horizon: int = HORIZON,
@@ -46,10 +46,10 @@ def solve_residency(
     ``horizon`` (steps that a load comes early, or a store late, in full detail) is solved sooner, and bounds
     less.
     """
-    return _Model(problem, relaxed, thrift, horizon).solved(nodes)
+    return _ResidencyModel(problem, relaxed, thrift, horizon).solved(nodes)
 
 
-class _Model:
+class _ResidencyModel:
     """Which items lie there, and what that enters in the ``books``."""
 
     def __init__(
@@ -57,7 +57,7 @@ class _Model:
     ) -> None:
         self.problem = problem
         self.horizon = max(1, horizon)
-        self.books = Books(problem, relaxed)
+        self.books = ResidencyAccounts(problem, relaxed)
         self.add = self.books.solver.Add
         self.there: list[list[Any]] = []
         self.kept: list[list[Any]] = []
@@ -74,7 +74,7 @@ class _Model:
 
     # -- items ---------------------------------------------------------------------------------
 
-    def _item(self, index: int, item: Item) -> None:
+    def _item(self, index: int, item: ResidencyItem) -> None:
         there = [self._choice(item) for _ in item.touches]
         kept: list[Any] = [0]
         for before, after in pairwise(there):
@@ -90,7 +90,7 @@ class _Model:
             stored = self._stored(item, there, kept[1:])
             self._not_stored_yet(index, item, stored)
 
-    def _stays(self, index: int, item: Item, there: list[Any]) -> Any:
+    def _stays(self, index: int, item: ResidencyItem, there: list[Any]) -> Any:
         """Ensures that what stays for all iterations of a loop takes its bytes throughout, and that what
         passes of the same item lies beside it. To load it once costs nothing more: the first iteration would
         have as well."""
@@ -108,12 +108,12 @@ class _Model:
                 self.books.lies(step, item.bytes, stays)
         return stays
 
-    def _choice(self, item: Item) -> Any:
+    def _choice(self, item: ResidencyItem) -> Any:
         if item.pinned is not None:
             return self.books.solver.NumVar(item.pinned, item.pinned, "")
         return self.books.either() if item.whole else self.books.share()
 
-    def _kept(self, item: Item, before: Any, after: Any) -> Any:
+    def _kept(self, item: ResidencyItem, before: Any, after: Any) -> Any:
         """Ensures that what is kept between two touches lies there at both."""
         kept = self.books.either() if item.whole else self.books.share()
         self.add(kept <= before)
@@ -124,7 +124,7 @@ class _Model:
             self.add(kept == after)
         return kept
 
-    def _at_touch(self, index: int, item: Item, touch: int, stays: Any) -> None:
+    def _at_touch(self, index: int, item: ResidencyItem, touch: int, stays: Any) -> None:
         """The bytes that a touch takes, and those of what is kept on the way to it."""
         step = item.touches[touch]
         inside = item.absorbed is not None and step > item.absorbed
@@ -149,7 +149,7 @@ class _Model:
                 if item.absorbed is None or over <= item.absorbed:
                     self.books.lies(over, item.bytes, self.kept[index][touch])
 
-    def _brought(self, item: Item, touch: int, there: list[Any], kept: Any) -> None:
+    def _brought(self, item: ResidencyItem, touch: int, there: list[Any], kept: Any) -> None:
         """Ensures that a read finds everything: kept, loaded in an earlier interval, loaded while the step
         waits, or, of what passes through or may lie there in part, while it computes. The earliest interval
         is that of the touch before: what is made in stripes may come back while others are made."""
@@ -180,7 +180,7 @@ class _Model:
             self.books.meanwhile[step].append((item.reads[touch], meanwhile))
         self.add(kept + (0 if early is None else early) + own + meanwhile + self.staying[-1] >= 1)
 
-    def _stored(self, item: Item, there: list[Any], kept: list[Any]) -> list[tuple[int, Any]]:
+    def _stored(self, item: ResidencyItem, there: list[Any], kept: list[Any]) -> list[tuple[int, Any]]:
         """Ensures that an output, and what comes back, is in Psram by then: stored by its own step, where it
         passes through; in any interval behind; or while the step that has it come back waits. Of what was
         made in stripes the last may be stored while the first come back, where it comes in stripes too."""
@@ -211,13 +211,13 @@ class _Model:
             self.add(sum(share for _, share in stored) >= 1)
         return stored
 
-    def _not_stored_yet(self, index: int, item: Item, stored: list[tuple[int, Any]]) -> None:
+    def _not_stored_yet(self, index: int, item: ResidencyItem, stored: list[tuple[int, Any]]) -> None:
         """Ensures that what neither stays nor is stored by then still takes memory, for a few intervals from
         the one that makes it: there beside the stripe that is counted, if nothing else may lie there."""
         made, there, kept = item.touches[0], self.there[index][0], self.kept[index]
         stop = item.touches[1] if len(kept) > 1 else len(self.problem.steps)
         stays = kept[1] if len(kept) > 1 else 0
-        for interval in range(made, min(stop, made + PUT_OFF)):
+        for interval in range(made, min(stop, made + STORE_DELAY)):
             if item.absorbed is not None and interval > item.absorbed:
                 return
             left = -sum(share for at, share in stored if at <= interval) + 1
@@ -289,7 +289,7 @@ class _Model:
         )
 
 
-def _passing(item: Item) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _passing(item: ResidencyItem) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Bytes that pass where they are most, and at the end."""
     return item.passing, item.ending or item.passing
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Item(NamedTuple):
+class ResidencyItem(NamedTuple):
     """Bytes that steps touch; cycles are those of the DMA engine."""
 
     name: str
@@ -48,7 +48,7 @@ class Item(NamedTuple):
     stay there for all iterations."""
 
 
-class Overlay(NamedTuple):
+class InPlaceItems(NamedTuple):
     """At ``step`` the items ``under`` share their bytes with the item ``over``: in place."""
 
     step: int
@@ -67,14 +67,14 @@ class Joined(NamedTuple):
     saved: int
 
 
-class Step(NamedTuple):
+class ResidencyStep(NamedTuple):
     """``cycles`` of the NPU, ``times`` over."""
 
     cycles: int
     times: int = 1
 
 
-class Option(NamedTuple):
+class PassingOption(NamedTuple):
     """A way to run ``step`` with some of its items ``passing``; a step with options runs in one of them, or
     with all of its items in SharedMemory."""
 
@@ -97,16 +97,17 @@ class Option(NamedTuple):
 class ResidencyProblem:
     """Steps in order and items by index. ``capacity`` is SharedMemory in bytes.
 
-    Of a step with ``options`` what passes takes the bytes of its option, and not those of ``Item.passing``.
+    Of a step with ``options`` what passes takes the bytes of its option, and not those of
+    ``ResidencyItem.passing``.
 
     Raises ValueError where touches are not steps in order, or numbers do not belong together.
     """
 
-    steps: tuple[Step, ...]
-    items: tuple[Item, ...]
+    steps: tuple[ResidencyStep, ...]
+    items: tuple[ResidencyItem, ...]
     capacity: int
-    overlays: tuple[Overlay, ...] = ()
-    options: tuple[Option, ...] = ()
+    overlays: tuple[InPlaceItems, ...] = ()
+    options: tuple[PassingOption, ...] = ()
     joins: tuple[Joined, ...] = ()
     each: Fraction = Fraction(0)
     """The least cycles of the DMA engine a byte."""

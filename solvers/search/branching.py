@@ -1,211 +1,183 @@
-"""In which section to branch, between which items, and why between no others.
+"""Choose the section to branch in and the items to try there, and explain why no other would do.
 
-``solvers.search.kernel`` says what the rules are, and what an explanation is.
+``solvers.search.kernel`` states the rules, and what an explanation is.
 """
 
 from __future__ import annotations
 
+from solvers.search import columns as col
 from solvers.search.jit import compiled
 from solvers.search.moves import add_level, add_witness
-from solvers.search.state import (
-    APART_BEGIN,
-    APART_END,
-    CAPACITY,
-    CHOICES,
-    COMING,
-    COUNT,
-    FEWEST_LAST,
-    FEWEST_WEIGHTIEST,
-    FLOOR,
-    HOME,
-    IN_BEGIN,
-    IN_END,
-    ITEMS,
-    LEVEL,
-    LOOSE,
-    LOW,
-    MOST_WEIGHT,
-    PLACED,
-    RANK,
-    REST,
-    RISE,
-    SEC_BEGIN,
-    SEC_END,
-    SIZE,
-    SNUG,
-    STACKS,
-    SUM,
-    TASTE,
-    TOP,
-    TWIN,
-    TWINS,
-    UPPER,
-    VAR_BEGIN,
-    VAR_END,
-    WEIGHT,
-    Ints,
-    Words,
-    add,
-    join,
-    lifted,
-    same,
-)
+from solvers.search.state import SearchState, add, join, lifted, same
 
 
 @compiled
-def closed_below(it: Ints, se: Ints, li: Ints, q: int) -> bool:
-    """Whether nothing can come beneath the items that are at the level of section ``q``."""
-    level = se[q, LEVEL]
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED] or it[i, RISE] != level:
+def closed_below(state: SearchState, q: int) -> bool:
+    """Whether nothing can still come below the items at the level of section ``q``."""
+    items, sections, links = state.items, state.sections, state.links
+    level = sections[q, col.LEVEL]
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED] or items[i, col.ITEM_LEVEL] != level:
             continue
-        for other in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-            if se[li[other, 0], LEVEL] < level:
+        for other in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+            if sections[links[other, 0], col.LEVEL] < level:
                 return False
     return True
 
 
 @compiled
-def cost(c: Ints, se: Ints, q: int, ways: int) -> float:
-    """What branching in section ``q`` is thought to cost: by the number of ways on, as taste has it."""
-    if c[TASTE] == FEWEST_LAST:
-        return float(ways - 1e-9 * q)
-    if c[TASTE] == FEWEST_WEIGHTIEST:
-        return float(ways - 1e-10 * min(se[q, WEIGHT], MOST_WEIGHT))
-    low = 1.0 + 1024.0 * (c[CAPACITY] - se[q, LEVEL]) / c[CAPACITY]
-    return float(ways / (se[q, WEIGHT] * low))
+def cost(state: SearchState, q: int, branches: int) -> float:
+    """The estimated cost of branching in section ``q`` under the current BRANCH_RULE."""
+    control, sections = state.control, state.sections
+    if control[col.BRANCH_RULE] == col.FEWEST_THEN_LAST:
+        return float(branches - 1e-9 * q)
+    if control[col.BRANCH_RULE] == col.FEWEST_THEN_HEAVIEST:
+        return float(branches - 1e-10 * min(sections[q, col.WEIGHT], col.TIE_WEIGHT_LIMIT))
+    low = 1.0 + 1024.0 * (control[col.CAPACITY] - sections[q, col.LEVEL]) / control[col.CAPACITY]
+    return float(branches / (sections[q, col.WEIGHT] * low))
 
 
 @compiled
-def best_section(c: Ints, it: Ints, se: Ints, li: Ints) -> int:
-    """The section to branch in: the first found with a single way on at most, else the cheapest."""
+def best_section(state: SearchState) -> int:
+    """The section to branch in: the first with at most one branch, else the cheapest."""
+    control, sections = state.control, state.sections
     best, least = -1, 1e30
-    for q in range(se.shape[0]):
-        if se[q, COMING] == 0:
+    for q in range(sections.shape[0]):
+        if sections[q, col.REST_COUNT] == 0:
             continue
-        ways = se[q, COUNT]
-        if se[q, LEVEL] + se[q, SUM] < c[CAPACITY]:
-            ways += 1
-        at = cost(c, se, q, ways)
-        if at < least and closed_below(it, se, li, q):
+        branches = sections[q, col.AT_LEVEL]
+        if sections[q, col.LEVEL] + sections[q, col.REST_HEIGHT] < control[col.CAPACITY]:
+            branches += 1
+        at = cost(state, q, branches)
+        if at < least and closed_below(state, q):
             best, least = q, at
-            if ways <= 1:
+            if branches <= 1:
                 return best
     return best
 
 
 @compiled
-def rests(it: Ints, se: Ints, li: Ints, i: int, variant: int, height: int) -> bool:
+def rests(state: SearchState, i: int, variant: int, height: int) -> bool:
     """Rule 2: whether the tops of placed items alone put item ``i`` at ``height``."""
+    items, links = state.items, state.links
     top = 0
-    for at in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-        top = max(top, se[li[at, 0], TOP])
-    return lifted(it, li, i, variant, top) == height
+    for at in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+        top = max(top, state.sections[links[at, 0], col.TOP])
+    return lifted(items, links, i, variant, top) == height
 
 
 @compiled
-def stacked_wrongly(it: Ints, se: Ints, li: Ints, bi: Words, i: int, height: int) -> bool:
-    """Rule 4: whether ``i`` would rest on an item of a higher rank with exactly the same sections."""
-    q = li[it[i, SEC_BEGIN], 0]
-    under = se[q, UPPER]
-    if under < 0 or se[q, TOP] != height or it[under, RANK] < it[i, RANK]:
+def stacked_wrongly(state: SearchState, i: int, height: int) -> bool:
+    """Rule 4: whether ``i`` would rest on an item of higher rank with exactly the same sections."""
+    items, sections = state.items, state.sections
+    q = state.links[items[i, col.SECTIONS_BEGIN], 0]
+    under = sections[q, col.TOP_ITEM]
+    if under < 0 or sections[q, col.TOP] != height or items[under, col.RANK] < items[i, col.RANK]:
         return False
-    return bool(it[i, LOOSE] and it[under, LOOSE] and same(bi, i, under))
+    return bool(items[i, col.LOOSE] and items[under, col.LOOSE] and same(state.sets, i, under))
 
 
 @compiled
-def allowed(it: Ints, li: Ints, bi: Words, i: int, variant: int, row: int) -> bool:
-    """Whether no placed item that must be apart from ``i`` is in the variant's memory; else why."""
-    for at in range(it[i, APART_BEGIN], it[i, APART_END]):
-        j = li[at, 0]
-        if it[j, PLACED] and it[j, HOME] == li[variant, 0]:
-            add(bi, row, li[it[j, SEC_BEGIN], 0])
+def allowed(state: SearchState, i: int, variant: int, row: int) -> bool:
+    """Whether the variant's memory holds no placed item that must be apart from ``i``; if it does, the reason
+    goes into set ``row``."""
+    items, links = state.items, state.links
+    for at in range(items[i, col.APART_BEGIN], items[i, col.APART_END]):
+        j = links[at, 0]
+        if items[j, col.PLACED] and items[j, col.MEMORY] == links[variant, 0]:
+            add(state.sets, row, links[items[j, col.SECTIONS_BEGIN], 0])
             return False
     return True
 
 
 @compiled
-def snug(it: Ints, se: Ints, li: Ints, i: int) -> int:
-    """On how many sides item ``i``, at its level, would end level with the neighbouring section's floor."""
-    top = it[i, RISE] + it[i, SIZE]
-    left = li[it[i, SEC_BEGIN], 0] - 1
-    right = li[it[i, SEC_END] - 1, 0] + 1
+def flush_sides(state: SearchState, i: int) -> int:
+    """On how many sides (0 to 2) item ``i``, at its level, would end level with the next section's floor."""
+    items, sections, links = state.items, state.sections, state.links
+    top = items[i, col.ITEM_LEVEL] + items[i, col.SIZE]
+    left = links[items[i, col.SECTIONS_BEGIN], 0] - 1
+    right = links[items[i, col.SECTIONS_END] - 1, 0] + 1
     sides = 0
-    if left < 0 or se[left, FLOOR] == top:
+    if left < 0 or sections[left, col.FLOOR] == top:
         sides += 1
-    if right >= se.shape[0] or se[right, FLOOR] == top:
+    if right >= sections.shape[0] or sections[right, col.FLOOR] == top:
         sides += 1
     return sides
 
 
 @compiled
-def insert(c: Ints, it: Ints, se: Ints, li: Ints, ch: Ints, first: int, i: int, variant: int) -> None:
-    """One more choice, in its place by rank."""
-    key = it[i, RANK]
-    if c[SNUG]:
-        key -= snug(it, se, li, i) * c[ITEMS]
-    to = c[CHOICES]
-    while to > first and ch[to - 1, 2] > key:
-        for column in range(3):
-            ch[to, column] = ch[to - 1, column]
+def insert(state: SearchState, first: int, i: int, variant: int) -> None:
+    """Insert a choice in order of rank, among those from row ``first`` on."""
+    control, choices = state.control, state.choices
+    key = state.items[i, col.RANK]
+    if control[col.FLUSH_FIRST]:
+        key -= flush_sides(state, i) * control[col.ITEM_COUNT]
+    to = control[col.CHOICES_LENGTH]
+    while to > first and choices[to - 1, col.CHOICE_KEY] > key:
+        for column in range(col.CHOICE_COLUMNS):
+            choices[to, column] = choices[to - 1, column]
         to -= 1
-    ch[to, 0] = i
-    ch[to, 1] = variant
-    ch[to, 2] = key
-    c[CHOICES] += 1
+    choices[to, col.CHOICE_ITEM] = i
+    choices[to, col.CHOICE_VARIANT] = variant
+    choices[to, col.CHOICE_KEY] = key
+    control[col.CHOICES_LENGTH] += 1
 
 
 @compiled
-def list_choices(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, ch: Ints, q: int, row: int) -> None:
-    """What may be the lowest item to come in section ``q``, by rank."""
-    first = c[CHOICES]
-    height = se[q, LEVEL]
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED] or it[i, RISE] != height:
+def list_choices(state: SearchState, q: int, row: int) -> None:
+    """List the items that may be the lowest unplaced one of section ``q``, by rank."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    first = control[col.CHOICES_LENGTH]
+    height = sections[q, col.LEVEL]
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED] or items[i, col.ITEM_LEVEL] != height:
             continue
-        if c[TWINS] and it[i, TWIN] >= 0 and not it[it[i, TWIN], PLACED]:
+        twin = items[i, col.TWIN]
+        if control[col.RULE_TWINS] and twin >= 0 and not items[twin, col.PLACED]:
             continue
-        if c[STACKS] and stacked_wrongly(it, se, li, bi, i, height):
+        if control[col.RULE_STACKS] and stacked_wrongly(state, i, height):
             continue
-        for v in range(it[i, VAR_BEGIN], it[i, VAR_END]):
-            if lifted(it, li, i, v, it[i, LOW]) != height:
+        for v in range(items[i, col.VARIANTS_BEGIN], items[i, col.VARIANTS_END]):
+            if lifted(items, links, i, v, items[i, col.ITEM_FLOOR]) != height:
                 continue
-            if c[REST] and not rests(it, se, li, i, v, height):
+            if control[col.RULE_REST] and not rests(state, i, v, height):
                 continue
-            if allowed(it, li, bi, i, v, row):
-                insert(c, it, se, li, ch, first, i, v)
+            if allowed(state, i, v, row):
+                insert(state, first, i, v)
 
 
 @compiled
-def explain(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, q: int, height: int, row: int) -> None:
-    """Put into set ``row`` why nothing else than its choices may be lowest in section ``q``.
+def explain(state: SearchState, q: int, height: int, row: int) -> None:
+    """Put into set ``row`` why only its choices may be lowest in section ``q``.
 
-    To be called when all choices are taken back. It says a little more than it must: all sections of an
-    item at the height, unless that is sure to have been a choice.
+    Call it when all choices are taken back. The set is a little larger than it must be: it has all sections
+    of an item at the height, unless that is sure to have been a choice.
     """
-    add(bi, row, q)
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED]:
+    items, sections, links, sets = state.items, state.sections, state.links, state.sets
+    add(sets, row, q)
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED]:
             continue
-        if it[i, RISE] != height:
-            add_witness(it, bi, row, i)
+        if items[i, col.ITEM_LEVEL] != height:
+            add_witness(items, sets, row, i)
             continue
-        if not plainly_next(c, it, se, li, bi, i, height):
-            join(bi, row, i)
-        for other in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-            if se[li[other, 0], FLOOR] < height:
-                add_level(it, se, li, bi, row, li[other, 0])
+        if not was_choice(state, i, height):
+            join(sets, row, i)
+        for other in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+            if sections[links[other, 0], col.FLOOR] < height:
+                add_level(state, row, links[other, 0])
 
 
 @compiled
-def plainly_next(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, i: int, height: int) -> bool:
-    """Whether item ``i``, at ``height``, was a choice, or was not because of its twin."""
-    v = it[i, VAR_BEGIN]
-    if it[i, VAR_END] - v != 1 or it[i, APART_END] > it[i, APART_BEGIN]:
+def was_choice(state: SearchState, i: int, height: int) -> bool:
+    """Whether item ``i``, at ``height``, is sure to have been a choice, or left out only for its twin."""
+    control, items = state.control, state.items
+    v = items[i, col.VARIANTS_BEGIN]
+    if items[i, col.VARIANTS_END] - v != 1 or items[i, col.APART_END] > items[i, col.APART_BEGIN]:
         return False
-    if c[REST] and not rests(it, se, li, i, v, height):
+    if control[col.RULE_REST] and not rests(state, i, v, height):
         return False
-    return not (c[STACKS] and stacked_wrongly(it, se, li, bi, i, height))
+    return not (control[col.RULE_STACKS] and stacked_wrongly(state, i, height))

@@ -1,4 +1,7 @@
-"""The specialised complete search: whether buffers fit in a capacity, and in how little they do."""
+"""A complete search for offsets: whether buffers fit in a capacity, and the smallest peak.
+
+Source: this project, after Moffitt 2023 (MiniMalloc) and Maas et al. 2022 (TelaMalloc); docs/references.md.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,39 @@ from typing import TYPE_CHECKING
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Status
 from solvers.core.outcome import Limits, Outcome, Progress, Report
+from solvers.core.preprocess import validate
+from solvers.search import columns as col
 from solvers.search.fuse import fused
-from solvers.search.model import Contradiction, Model, Unsuited, model_of, plan_of
+from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, plan_of, search_model
 
 if TYPE_CHECKING:
-    from solvers.search.workers import Race, Worker
+    from solvers.search.workers import SearchWorker, WorkerRace
 
 ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
 EXHAUSTED = "search exhausted"
 LEFT_OUT = "search exhausted, but some offsets were left out of it"
-"""The proof where buffers of no bytes meet the edges of memories: then no plan found says nothing."""
-FIRST_TRY = 20_000
-"""Nodes for each target of ``minimise`` in its first sweep."""
+"""What ``proof`` says where empty buffers touch edges of memories: then that no plan was found proves
+nothing."""
+FIRST_SWEEP_NODES = 20_000
+"""Nodes for each target of ``minimise`` in its first sweep; each further sweep has twice as many."""
 
 
 def warm() -> float:
-    """Compile the search, or load it where it was compiled before: the seconds that took."""
+    """Compile the search, or load its machine code from disk; the seconds that took."""
     began = perf_counter()
     pair = tuple(Buffer(name, 1, (Interval(0, 1),)) for name in "ab")
     fit(Problem(pair), 2, Limits(nodes=10, threads=1))
     return perf_counter() - began
+
+
+def search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
+    """A plan within the problem's capacity, or the lowest peak where it has none. Raises BadInput for a
+    problem without meaning."""
+    validate(problem)
+    if problem.capacity is None:
+        return minimise(problem, limits, report)
+    return fit(problem, problem.capacity, limits, report)
 
 
 def fit(
@@ -40,31 +55,31 @@ def fit(
     *,
     rules: int = ALL_RULES,
 ) -> Outcome:
-    """Whether ``problem`` fits in ``capacity`` bytes, or its own capacity where that is smaller.
+    """Search a plan of ``problem`` within ``capacity`` bytes, and within its own capacity if it has one.
 
-    Feasible with a plan, infeasible where the search went through everything, else unknown.
-    ``rules`` has a bit for each of the kernel's rules that may be off without changing the answer:
-    rests, twins, stacks, jumps.
+    The status is feasible with a plan, infeasible where the search was exhausted, else unknown. ``rules`` has
+    a bit for each of the kernel's rules that may be off without changing the answer: rests, twins, stacks,
+    jumps.
     """
     began = perf_counter()
     if problem.capacity is not None:
         capacity = min(capacity, problem.capacity)
     try:
-        model = model_of(problem)
-    except Contradiction as clash:
+        model = search_model(problem)
+    except ConstraintClash as clash:
         return Outcome("infeasible", None, 0, proof=str(clash), explanation=clash.buffers)
-    except Unsuited as why:
+    except NotSearchable as why:
         return Outcome("unknown", None, 0, proof=f"not searched: {why}")
     if report:
         report(Progress(0.0, None, model.bound(), f"searching a plan of {capacity} bytes"))
-    return _Target(problem, model, capacity, rules).go(_Budget(limits, began))
+    return _Target(problem, model, capacity, rules).go(_SearchBudget(limits, began))
 
 
-class _Budget:
-    """What is left of the limits."""
+class _SearchBudget:
+    """What is left of the limits of a call that began at ``perf_counter()`` time ``began``."""
 
     def __init__(self, limits: Limits, began: float) -> None:
-        self.limits = limits
+        self.limits, self.began = limits, began
         self.until = None if limits.seconds is None else began + limits.seconds
         self.nodes = limits.nodes
         self.used = 0
@@ -79,29 +94,31 @@ class _Budget:
         return None if self.nodes is None else max(0, self.nodes - self.used)
 
     def part(self, nodes: int) -> int:
-        """At most ``nodes``, at most what is left."""
+        """``nodes``, or what is left where that is less."""
         return nodes if self.nodes is None else max(1, min(nodes, self.nodes - self.used))
 
 
 class _Target:
-    """A capacity, and a search that can be taken up again where it was left."""
+    """A capacity, and a search for it that can be paused and resumed."""
 
-    def __init__(self, problem: Problem, model: Model, capacity: int, rules: int = ALL_RULES) -> None:
+    def __init__(self, problem: Problem, model: SearchModel, capacity: int, rules: int = ALL_RULES) -> None:
         self.problem = problem
         self.model = model
         self.capacity = capacity
         self.rules = rules
-        self.race: Race | None = None
+        self.race: WorkerRace | None = None
 
-    def go(self, budget: _Budget, nodes: int | None = None) -> Outcome:
-        """Search for ``nodes`` more at most, or as long as the budget lasts."""
+    def go(self, budget: _SearchBudget, nodes: int | None = None) -> Outcome:
+        """Search for at most ``nodes`` more, or as long as the budget lasts."""
         bound = self.model.bound()
         if bound > self.capacity:
-            return Outcome("infeasible", None, bound, proof="contention", explanation=self.model.crowd())
+            return Outcome(
+                "infeasible", None, bound, proof="contention", explanation=self.model.fullest_section()
+            )
         if self.race is None:
             try:
                 self._begin(budget.limits)
-            except Contradiction as clash:
+            except ConstraintClash as clash:
                 return Outcome("infeasible", None, bound, proof=str(clash), explanation=clash.buffers)
         assert self.race is not None
         before = self.race.nodes
@@ -112,20 +129,18 @@ class _Target:
         return _answer(self.problem, self.model, winner, used)
 
     def _begin(self, limits: Limits) -> None:
-        from solvers.search.workers import Race
+        from solvers.search.workers import WorkerRace  # The only way to numba: importing it compiles.
 
         self.model = fused(self.model, self.capacity)
-        self.race = Race(self.model, self.capacity, limits.seed, limits.threads, self.rules)
+        self.race = WorkerRace(self.model, self.capacity, limits.seed, limits.threads, self.rules)
 
 
-def _answer(problem: Problem, model: Model, winner: Worker | None, nodes: int) -> Outcome:
-    from solvers.search import state as k
-
+def _answer(problem: Problem, model: SearchModel, winner: SearchWorker | None, nodes: int) -> Outcome:
     if winner is None:
         return Outcome("unknown", None, model.bound(), nodes, LIMIT_REACHED)
-    if winner.status == k.FOUND:
+    if winner.status == col.FOUND:
         plan = plan_of(problem, model, winner.offsets.tolist())
-        if not _stands(model, winner.offsets.tolist()):
+        if not _is_correct(model, winner.offsets.tolist()):
             raise AssertionError("the search found a plan in which buffers overlap")
         return Outcome("feasible", plan, model.bound(), nodes, "plan found by search")
     if not model.complete:
@@ -133,11 +148,11 @@ def _answer(problem: Problem, model: Model, winner: Worker | None, nodes: int) -
     return Outcome("infeasible", None, model.bound(), nodes, EXHAUSTED)
 
 
-def _stands(model: Model, offsets: list[int]) -> bool:
-    """Whether nothing overlaps in any section: a check on the compiled code that costs next to nothing."""
+def _is_correct(model: SearchModel, offsets: list[int]) -> bool:
+    """Whether no items overlap in any section: a cheap check of the compiled code."""
     stacks: list[list[tuple[int, int]]] = [[] for _ in range(model.sections)]
-    for group, offset in zip(model.groups, offsets, strict=True):
-        for section, height in group.sections:
+    for item, offset in zip(model.items, offsets, strict=True):
+        for section, height in item.sections:
             stacks[section].append((offset * model.unit, height))
     for stack in stacks:
         stack.sort()
@@ -153,35 +168,34 @@ def minimise(
     upper: Plan | None = None,
     lower: int | None = None,
 ) -> Outcome:
-    """The lowest peak, or the lowest found with the best bound proven within ``limits``.
+    """Search the plan with the lowest peak; the best plan and bound where ``limits`` end the search.
 
-    ``upper`` is a plan to improve on, which must be right; ``lower`` a proven bound in bytes. Targets
-    between the two are tried for a few nodes each: the bound first, then ever closer to the best plan;
-    once even the smallest step fails, again with twice the nodes.
+    ``upper`` is a correct plan to improve on, ``lower`` a proven bound in bytes. Targets between the two are
+    tried for a few nodes each: the bound first, then targets ever closer to the best plan; once even the
+    smallest improvement fails, all of it is repeated with twice the nodes.
     """
     began = perf_counter()
     try:
-        model = model_of(problem)
-    except Contradiction as clash:
+        model = search_model(problem)
+    except ConstraintClash as clash:
         return Outcome("infeasible", None, 0, proof=str(clash), explanation=clash.buffers)
-    except Unsuited as why:
+    except NotSearchable as why:
         bound = lower or 0
         return Outcome("feasible" if upper else "unknown", upper, bound, proof=f"not searched: {why}")
-    return _Descent(problem, model, _Budget(limits, began), report, upper, lower or 0, began).run()
+    return _Descent(problem, model, _SearchBudget(limits, began), report, upper, lower or 0).run()
 
 
 class _Descent:
-    """A plan and a bound that approach each other."""
+    """The best plan and bound so far, brought closer to each other."""
 
     def __init__(
         self,
         problem: Problem,
-        model: Model,
-        budget: _Budget,
+        model: SearchModel,
+        budget: _SearchBudget,
         report: Report | None,
         upper: Plan | None,
         lower: int,
-        began: float,
     ) -> None:
         self.problem = problem
         self.model = model
@@ -189,7 +203,6 @@ class _Descent:
         self.report = report
         self.plan = upper
         self.lower = self._round_up(max(lower, model.bound()))
-        self.began = began
         self.used = 0
         self.exhausted = False
         self.left_out = False
@@ -197,7 +210,7 @@ class _Descent:
         self.spent_at_bound = 0
 
     def _round_up(self, size: int) -> int:
-        """The lowest peak from ``size`` on that a settled plan can have."""
+        """The lowest multiple of the unit that is not below ``size``."""
         return -(-size // self.model.unit) * self.model.unit
 
     @property
@@ -212,9 +225,9 @@ class _Descent:
 
     def run(self) -> Outcome:
         self._tell("first plan")
-        nodes = FIRST_TRY
+        nodes = FIRST_SWEEP_NODES
         if self.plan is None:
-            self._try(_Target(self.problem, self.model, self.highest), max(nodes, 4 * len(self.model.groups)))
+            self._try(_Target(self.problem, self.model, self.highest), max(nodes, 4 * len(self.model.items)))
         while self._open:
             self._sweep(nodes)
             nodes *= 2
@@ -225,10 +238,10 @@ class _Descent:
         return self.lower <= self.highest and not self.budget.spent and not self.left_out
 
     def _sweep(self, nodes: int) -> None:
-        """Ever closer to the best plan until one is found, beginning far from it again where that helps.
+        """Try targets ever closer to the best plan; after each new plan begin halfway to the bound again.
 
-        The bound itself is searched for as many nodes as all else: it is often reached, and a plan with
-        full sections is found sooner than one with a little to spare.
+        The bound itself is searched for as many nodes as all other targets together: it is often reached, and
+        a plan that fills sections completely is found sooner than one that almost does.
         """
         part = 2
         while self._open:
@@ -251,7 +264,7 @@ class _Descent:
         )
 
     def _try(self, target: _Target, nodes: int) -> bool:
-        """Whether the search found a plan of the target, or proved that there is none."""
+        """Search the target; whether a plan was found or proven impossible."""
         self._tell(f"searching a plan of {target.capacity} bytes")
         outcome = target.go(self.budget, nodes)
         self.used += outcome.nodes
@@ -272,7 +285,7 @@ class _Descent:
 
     def _tell(self, stage: str) -> None:
         if self.report:
-            self.report(Progress(perf_counter() - self.began, self.peak, self.lower, stage))
+            self.report(Progress(perf_counter() - self.budget.began, self.peak, self.lower, stage))
 
     def _outcome(self) -> Outcome:
         peak = self.peak

@@ -1,4 +1,4 @@
-"""The one door to numba, with a type: a compiled function keeps the signature that it was written with."""
+"""The only use of numba, typed: a compiled function keeps the signature that it was written with."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from zlib import crc32
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function) -> Function:
-    """``function`` as machine code, kept on disk, free of the interpreter's lock while it runs.
+# The compiled functions allocate nothing, so arrays need no reference counts (``_nrt``): with them every call
+# that passes a ``SearchState`` would pay for atomic operations on eight arrays.
+OPTIONS: dict[str, object] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
-    Where neither the package's folder nor the user's cache may be written, each process compiles for itself.
+
+def compiled(function: Function) -> Function:
+    """``function`` as machine code, kept on disk, which releases the interpreter's lock while it runs.
+
+    It must not allocate. Where neither the package's folder nor the user's cache is writable, each process
+    compiles for itself.
     """
     numba: Any = import_module("numba")
     try:
-        result: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        result: Function = numba.njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # numba found no folder for its cache.
-        result = numba.njit(nogil=True, error_model="numpy")(function)
+        result = numba.njit(**OPTIONS)(function)
     return result
 
 
 def fingerprint(*modules: str) -> int:
-    """A number that changes with the text of these modules of this package.
+    """A checksum of the source text of these modules of this package.
 
-    Raises FileNotFoundError for a module that is not there: its edits would go unnoticed, and stale machine
-    code would run.
+    Raises FileNotFoundError for a module that does not exist: otherwise its edits would go unnoticed, and
+    stale machine code would run.
     """
     folder = Path(__file__).parent
     return crc32(b"".join((folder / f"{module}.py").read_bytes() for module in modules))

@@ -1,264 +1,224 @@
 """The complete search for offsets, compiled: lowest level first, any constraint, one capacity.
 
-**Which plans are enough.** Push the items of any plan that fits down, one at a time, until none can move
-to the lowest offset that it may have above what it then rests on. The sum of offsets falls with each
-move, so this ends, and in a *settled* plan every item is at the lowest of its offsets (aligned, within a
-range of its variant) that is not below the tops of the conflicting items beneath it. Only settled plans
-are sought. Moving an item down passes no item above it, so pins, memories, heights that differ by
-section, and items that must be apart (each settled within the memory that it has) change nothing here.
+Source: this project; the branching follows Moffitt 2023 (MiniMalloc), see docs/references.md.
 
-**State.** A section's *floor* is the height below which nothing more may be placed in it; an item's
-*low* is the greatest floor of its sections, its *level* the lowest offset that it may have from there.
-A section's level is the least of those of its items still to come: nothing comes lower, so what is to
-come must fit between it and the capacity (rule 1). Where an item has no offset left, the branch ends.
+**Which plans are enough.** Take any plan that fits and push its items down, one at a time, each to the lowest
+offset it may have above the items below it, until none can move. Each move lowers the sum of offsets, so this
+ends. In the resulting *settled* plan every item is at the lowest of its offsets (aligned, within a range of
+its variant) that is not below the tops of the conflicting items under it. Only settled plans are searched.
+Moving an item down passes no item above it, so the argument also holds with pins, memories, heights that
+differ by section, and items that must be in different memories (each settles within its own memory).
+
+**State.** A section's *floor* is the height below which nothing more may be placed in it. An item's *floor*
+is the greatest floor of its sections, its *level* the lowest offset that it may have from there. A section's
+level is the least level of its unplaced items: all of them must fit between it and the capacity (rule 1).
+Where an item has no offset left, the branch ends.
 
 **Branching.** Take a section ``s`` at level ``h`` such that no section of its items at level ``h`` has a
-lower level (the lowest section is one, there are others). In any plan that agrees with the state, the
-lowest item to come in ``s`` is one of the items at level ``h``, at ``h`` -- and then nothing can come
-beneath it any more in its other sections, so it may be put there for good -- or all of ``s`` stays empty
-up to the next height at which an item of ``s`` can rest: a section pays for waste from what it has to
-spare (the capacity less its level and what is to come), so where nothing is to spare this branch is
-closed. The section with the fewest branches is taken, weighed by the failures it was part of.
+lower level (the lowest section is one; there may be others). In any plan that agrees with the state, one of
+two things holds. Either the lowest unplaced item of ``s`` is one of the items at level ``h``, at ``h``: then
+nothing can come below it in its other sections any more, so it may be placed there for good. Or ``s`` stays
+empty up to the next height at which one of its items can rest: this wastes bytes of the section, which it can
+afford only up to the capacity less its level and its unplaced items. The section with the fewest branches is
+taken, weighted by the failures it was part of.
 
-**Fewer plans yet.** Of a settled plan, two changes give another one that fits: items alike in everything
-swap places; an item resting on another with exactly the same sections, of even height and free to be
-anywhere, swaps with it. Each makes the list of item ranks by offset smaller, so they end too, and the
-plan where they end has twins in order (rule 3) and such stacks in order (rule 4). And an item put at its
-level must rest: its level must follow from tops of placed items, not from floors raised by waste
-(rule 2).
+**Symmetry.** Two changes turn a settled plan that fits into another: items equal in everything swap places;
+an item resting on another with exactly the same sections, both of even height and free to be anywhere, swaps
+with it. Each makes the list of item ranks by offset smaller, so repeating them ends, and in the final plan
+equal items (rule 3) and such stacks (rule 4) are in order of rank. Also, an item placed at its level must
+rest: its level must follow from the tops of placed items, not from floors raised by wasted bytes (rule 2).
 
-**Jumping back.** A failure is explained by a set of sections ``E``: no plan agrees with the floors of
-these sections and the items to come in them. A frame whose item has no section in ``E`` cannot help, so
-the search returns past it. The explanation of a frame is that of all its branches, and of why these are
-all: its section, a section with the greatest floor for each of its items that are above the level, all
-sections of an item refused by rules 2 or 4 or considered for waste, a section of a placed item from
-which another must be apart, and, where a section of an item put at ``h`` has a floor below ``h``, what
-keeps the items of that section above it.
+**Backjumping.** A failure is explained by a set of sections ``E``: no plan agrees with the floors of these
+sections and their unplaced items. A frame whose item has no section in ``E`` cannot help, so the search
+returns past it. The explanation of a frame joins those of its branches and the reasons why there are no
+others: its section; for each of its items above the level, a section with the item's floor; all sections of
+an item refused by rules 2 or 4 or considered when leaving the section empty; a section of a placed item that
+another must not share a memory with; and, where a section of an item put at ``h`` has a floor below ``h``,
+what keeps the items of that section above it.
 
-The work is a loop over explicit frames, so that it can be paused at any node and resumed.
+The search is a loop over explicit frames, so that it can be paused at any node and resumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from solvers.search import columns as col
 from solvers.search.branching import best_section, explain, list_choices
 from solvers.search.jit import compiled, fingerprint
-from solvers.search.moves import add_level, find_level, put, undo, waste
-from solvers.search.state import (
-    BEFORE,
-    CAPACITY,
-    CHOICES,
-    CHOSEN,
-    COMING,
-    DEPTH,
-    EXHAUSTED,
-    FIRST,
-    FLOOR,
-    FOUND,
-    HEIGHT,
-    IN_BEGIN,
-    IN_END,
-    ITEMS,
-    JUMPS,
-    LEFT,
-    LEVEL,
-    LOG,
-    LOW,
-    MOST_CHOICES,
-    NEVER,
-    NEXT,
-    NO_SPACE,
-    NODES,
-    PLACED,
-    RISE,
-    RUNNING,
-    SECTION,
-    SOURCES,
-    STAMP,
-    STATUS,
-    STOP,
-    SUM,
-    TOP,
-    UPPER,
-    WASTE,
-    WEIGHT,
-    WITNESS,
-    Ints,
-    Words,
-    add,
-    clear,
-    has,
-    join,
-    lowest,
-    meet,
-)
-
-Restart = Callable[[Ints, Ints, Ints, Ints, Words, Ints, Ints, Ints], None]
-Run = Callable[[Ints, Ints, Ints, Ints, Words, Ints, Ints, Ints, int], int]
+from solvers.search.moves import add_level, find_level, leave_empty, put, undo
+from solvers.search.state import SearchState, add, clear, has, join, lowest, overlap
 
 
 @compiled
-def overfull(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words) -> bool:
-    """Whether rule 1 is broken; then why, by the floor of a single section where there is one."""
-    why = c[ITEMS]
+def overfull(state: SearchState) -> bool:
+    """Whether rule 1 is broken; if so, explain it, by the floor of a single section where there is one."""
+    control, sections = state.control, state.sections
+    why, capacity = control[col.ITEM_COUNT], control[col.CAPACITY]
     found = -1
-    for q in range(se.shape[0]):
-        if se[q, COMING] and se[q, LEVEL] + se[q, SUM] > c[CAPACITY]:
+    for q in range(sections.shape[0]):
+        rest = sections[q, col.REST_HEIGHT]
+        if sections[q, col.REST_COUNT] and sections[q, col.LEVEL] + rest > capacity:
             found = q
-            if se[q, FLOOR] + se[q, SUM] > c[CAPACITY]:
+            if sections[q, col.FLOOR] + rest > capacity:
                 break
     if found < 0:
         return False
-    se[found, WEIGHT] += 10
-    clear(bi, why)
-    if se[found, FLOOR] + se[found, SUM] > c[CAPACITY]:
-        add(bi, why, found)
+    sections[found, col.WEIGHT] += 10
+    clear(state.sets, why)
+    if sections[found, col.FLOOR] + sections[found, col.REST_HEIGHT] > capacity:
+        add(state.sets, why, found)
     else:
-        add_level(it, se, li, bi, why, found)
+        add_level(state, why, found)
     return True
 
 
 @compiled
-def room(c: Ints, it: Ints, se: Ints, fr: Ints, lo: Ints, ch: Ints) -> bool:
-    """Whether log and lists have space for one more frame, whatever it does."""
+def has_space(state: SearchState) -> bool:
+    """Whether the arrays have space for one more frame, whatever it does."""
+    control, sections, items = state.control, state.sections, state.items
     return bool(
-        c[DEPTH] + 2 < fr.shape[0]
-        and c[LOG] + 2 * se.shape[0] + it.shape[0] < lo.shape[0]
-        and c[CHOICES] + c[MOST_CHOICES] < ch.shape[0]
+        control[col.DEPTH] + 2 < state.frames.shape[0]
+        and control[col.LOG_LENGTH] + 2 * sections.shape[0] + items.shape[0] < state.log.shape[0]
+        and control[col.CHOICES_LENGTH] + control[col.MAX_CHOICES] < state.choices.shape[0]
     )
 
 
 @compiled
-def branch(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints) -> bool:
-    """A new frame, or the end of the search; False, with the reason, where there is no way on."""
-    if c[LEFT] == 0:
-        c[STATUS] = FOUND
+def branch(state: SearchState) -> bool:
+    """Open a new frame, or end the search; False, with an explanation, where the state is a dead end."""
+    control, sections, frames = state.control, state.sections, state.frames
+    if control[col.UNPLACED_ITEMS] == 0:
+        control[col.STATUS] = col.FOUND
         return True
-    if overfull(c, it, se, li, bi):
+    if overfull(state):
         return False
-    if not room(c, it, se, fr, lo, ch):
-        c[STATUS] = NO_SPACE
+    if not has_space(state):
+        control[col.STATUS] = col.NO_SPACE
         return True
-    q = best_section(c, it, se, li)
-    frame = c[DEPTH] + 1
-    c[DEPTH] = frame
-    fr[frame, SECTION] = q
-    fr[frame, HEIGHT] = se[q, LEVEL]
-    fr[frame, FIRST] = c[CHOICES]
-    fr[frame, NEXT] = c[CHOICES]
-    row = c[ITEMS] + 1 + frame
-    clear(bi, row)
-    list_choices(c, it, se, li, bi, ch, q, row)
-    if se[q, LEVEL] + se[q, SUM] < c[CAPACITY]:
-        ch[c[CHOICES], 0] = WASTE
-        c[CHOICES] += 1
-    fr[frame, STOP] = c[CHOICES]
+    q = best_section(state)
+    frame = control[col.DEPTH] + 1
+    control[col.DEPTH] = frame
+    frames[frame, col.SECTION] = q
+    frames[frame, col.HEIGHT] = sections[q, col.LEVEL]
+    frames[frame, col.FIRST] = control[col.CHOICES_LENGTH]
+    frames[frame, col.NEXT] = control[col.CHOICES_LENGTH]
+    row = control[col.ITEM_COUNT] + 1 + frame
+    clear(state.sets, row)
+    list_choices(state, q, row)
+    if sections[q, col.LEVEL] + sections[q, col.REST_HEIGHT] < control[col.CAPACITY]:
+        state.choices[control[col.CHOICES_LENGTH], col.CHOICE_ITEM] = col.LEAVE_EMPTY
+        control[col.CHOICES_LENGTH] += 1
+    frames[frame, col.STOP] = control[col.CHOICES_LENGTH]
     return True
 
 
 @compiled
-def touches(c: Ints, bi: Words, fr: Ints, frame: int) -> bool:
-    """Whether another choice in this frame could hint the failure at hand."""
-    i = fr[frame, CHOSEN]
+def may_help(state: SearchState, frame: int) -> bool:
+    """Whether another choice in this frame could avoid the current failure."""
+    why, i = state.control[col.ITEM_COUNT], state.frames[frame, col.CHOSEN]
     if i < 0:
-        return has(bi, c[ITEMS], fr[frame, SECTION])
-    return meet(bi, c[ITEMS], i)
+        return has(state.sets, why, state.frames[frame, col.SECTION])
+    return overlap(state.sets, why, i)
 
 
 @compiled
-def back(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints) -> None:
-    """Return to the last frame that may hint the failure."""
-    while c[DEPTH] >= 0:
-        frame = c[DEPTH]
-        undo(c, it, se, li, fr, lo, frame)
-        if not c[JUMPS] or touches(c, bi, fr, frame):
-            join(bi, c[ITEMS] + 1 + frame, c[ITEMS])
+def back(state: SearchState) -> None:
+    """Return to the last frame that may avoid the failure."""
+    control = state.control
+    while control[col.DEPTH] >= 0:
+        frame = control[col.DEPTH]
+        undo(state, frame)
+        if not control[col.RULE_JUMPS] or may_help(state, frame):
+            join(state.sets, control[col.ITEM_COUNT] + 1 + frame, control[col.ITEM_COUNT])
             return
-        c[CHOICES] = fr[frame, FIRST]
-        c[DEPTH] = frame - 1
-    c[STATUS] = EXHAUSTED
+        control[col.CHOICES_LENGTH] = state.frames[frame, col.FIRST]
+        control[col.DEPTH] = frame - 1
+    control[col.STATUS] = col.EXHAUSTED
 
 
 @compiled
-def choose(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints) -> bool:
-    """The last frame's next choice, and a frame beyond it; False, with the reason, where that fails."""
-    frame = c[DEPTH]
-    at = fr[frame, NEXT]
-    fr[frame, NEXT] = at + 1
-    fr[frame, CHOSEN] = ch[at, 0]
-    fr[frame, BEFORE] = c[LOG]
-    c[STAMP] += 1
-    c[NODES] += 1
-    height = fr[frame, HEIGHT]
-    if ch[at, 0] == WASTE:
-        fits = waste(c, it, se, li, bi, lo, fr[frame, SECTION], height, c[ITEMS] + 1 + frame)
+def choose(state: SearchState) -> bool:
+    """Take the last frame's next choice and branch again; False, with an explanation, where that fails."""
+    control, frames, choices = state.control, state.frames, state.choices
+    frame = control[col.DEPTH]
+    at = frames[frame, col.NEXT]
+    item = choices[at, col.CHOICE_ITEM]
+    frames[frame, col.NEXT] = at + 1
+    frames[frame, col.CHOSEN] = item
+    frames[frame, col.LOG_BEFORE] = control[col.LOG_LENGTH]
+    control[col.STAMP] += 1
+    control[col.NODES] += 1
+    height = frames[frame, col.HEIGHT]
+    if item == col.LEAVE_EMPTY:
+        fits = leave_empty(state, frames[frame, col.SECTION], height, control[col.ITEM_COUNT] + 1 + frame)
     else:
-        fits = put(c, it, se, li, bi, lo, ch[at, 0], ch[at, 1], height)
-    return fits and branch(c, it, se, li, bi, fr, lo, ch)
+        fits = put(state, item, choices[at, col.CHOICE_VARIANT], height)
+    return fits and branch(state)
 
 
-def _entries(sources: int) -> tuple[Restart, Run]:
+def _entries(sources: int) -> tuple[Callable[[SearchState], None], Callable[[SearchState, int], int]]:
     """The two functions that are called from outside.
 
-    Machine code on disk is found by its function's own file and by what the function encloses: therefore
-    they enclose a number for the text of the modules that they call.
+    Numba finds machine code on disk by the function's own file and by what the function encloses: therefore
+    these enclose a checksum of the text of all modules that they call.
     """
 
     @compiled
-    def restart(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints) -> None:
-        """Nothing placed, no frame; weights, ranks and the number of nodes stay."""
-        c[SOURCES] = sources
-        c[STATUS] = RUNNING
-        c[LOG] = 0
-        c[CHOICES] = 0
-        c[LEFT] = c[ITEMS]
-        c[DEPTH] = -1
-        for i in range(c[ITEMS]):
-            it[i, LOW] = 0
-            it[i, WITNESS] = -1
-            it[i, PLACED] = 0
-            it[i, RISE] = lowest(it, li, i, 0)
-            if it[i, RISE] == NEVER:
-                c[STATUS] = EXHAUSTED
-        for q in range(se.shape[0]):
-            se[q, FLOOR] = 0
-            se[q, TOP] = 0
-            se[q, UPPER] = -1
-            se[q, SUM] = 0
-            for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-                se[q, SUM] += li[at, 1]
-            se[q, COMING] = se[q, IN_END] - se[q, IN_BEGIN]
-            find_level(it, se, li, q)
-        if c[STATUS] == RUNNING and not branch(c, it, se, li, bi, fr, lo, ch):
-            c[STATUS] = EXHAUSTED
+    def restart(state: SearchState) -> None:
+        """Begin again: nothing placed, no frame; weights, ranks and the number of nodes stay."""
+        control, items, sections, links = state.control, state.items, state.sections, state.links
+        control[col.SOURCES] = sources
+        control[col.STATUS] = col.RUNNING
+        control[col.LOG_LENGTH] = 0
+        control[col.CHOICES_LENGTH] = 0
+        control[col.UNPLACED_ITEMS] = control[col.ITEM_COUNT]
+        control[col.DEPTH] = -1
+        for i in range(control[col.ITEM_COUNT]):
+            items[i, col.ITEM_FLOOR] = 0
+            items[i, col.WITNESS] = -1
+            items[i, col.PLACED] = 0
+            items[i, col.ITEM_LEVEL] = lowest(items, links, i, 0)
+            if items[i, col.ITEM_LEVEL] == col.NEVER:
+                control[col.STATUS] = col.EXHAUSTED
+        for q in range(sections.shape[0]):
+            sections[q, col.FLOOR] = 0
+            sections[q, col.TOP] = 0
+            sections[q, col.TOP_ITEM] = -1
+            sections[q, col.REST_HEIGHT] = 0
+            for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+                sections[q, col.REST_HEIGHT] += links[at, 1]
+            sections[q, col.REST_COUNT] = sections[q, col.MEMBERS_END] - sections[q, col.MEMBERS_BEGIN]
+            find_level(state, q)
+        if control[col.STATUS] == col.RUNNING and not branch(state):
+            control[col.STATUS] = col.EXHAUSTED
 
     @compiled
-    def run(
-        c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, fr: Ints, lo: Ints, ch: Ints, nodes: int
-    ) -> int:
+    def run(state: SearchState, nodes: int) -> int:
         """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
-        c[SOURCES] = sources
-        until = c[NODES] + nodes
-        while c[STATUS] == RUNNING and c[NODES] < until:
-            frame = c[DEPTH]
-            if fr[frame, NEXT] < fr[frame, STOP]:
-                if not choose(c, it, se, li, bi, fr, lo, ch):
-                    back(c, it, se, li, bi, fr, lo)
+        control, frames, sets = state.control, state.frames, state.sets
+        control[col.SOURCES] = sources
+        until = control[col.NODES] + nodes
+        while control[col.STATUS] == col.RUNNING and control[col.NODES] < until:
+            frame = control[col.DEPTH]
+            if frames[frame, col.NEXT] < frames[frame, col.STOP]:
+                if not choose(state):
+                    back(state)
                 continue
-            row = c[ITEMS] + 1 + frame
-            explain(c, it, se, li, bi, fr[frame, SECTION], fr[frame, HEIGHT], row)
-            clear(bi, c[ITEMS])
-            join(bi, c[ITEMS], row)
-            c[CHOICES] = fr[frame, FIRST]
-            c[DEPTH] = frame - 1
-            back(c, it, se, li, bi, fr, lo)
-        return int(c[STATUS])
+            why = control[col.ITEM_COUNT]
+            row = why + 1 + frame
+            explain(state, frames[frame, col.SECTION], frames[frame, col.HEIGHT], row)
+            clear(sets, why)
+            join(sets, why, row)
+            control[col.CHOICES_LENGTH] = frames[frame, col.FIRST]
+            control[col.DEPTH] = frame - 1
+            back(state)
+        return int(control[col.STATUS])
 
     return restart, run
 
 
-COMPILED_FROM = ("state", "moves", "branching", "kernel")
+COMPILED_FROM = ("jit", "columns", "state", "moves", "branching", "kernel")
 """Modules of this package whose text the machine code on disk depends on."""
 
 restart, run = _entries(fingerprint(*COMPILED_FROM))

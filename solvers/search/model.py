@@ -1,16 +1,17 @@
-"""A problem as the search sees it: items, sections of time, and the offsets that each item may have.
+"""A problem as the compiled search sees it: items, sections of time, and the offsets each item may have.
 
 An **item** is a buffer, or a group of colocated buffers: everything that has one offset. A **section** is
-a stretch of time in which the same buffers are alive; one whose live set lies within its neighbour's says
-nothing of its own and is left out. An item has a height in each of its sections: the size of its largest
-buffer that is alive there. Two items conflict where they share a section. What is not about time is put
-in the same terms: a separated pair has a section of its own, and so has an item that is never alive.
+an interval of time during which the set of live buffers does not change; a section whose live set is part of
+its neighbour's is left out, as it adds no constraint. An item has a height in each of its sections: the size
+of its largest buffer alive there. Two items conflict if they share a section. Constraints that are not about
+time are expressed in the same way: a separated pair has a section of its own, and so has an item that is
+never alive.
 
-Pins, memories and capacity become the *ranges* of offsets that an item may have. An item that must be
-apart from others has one *variant* for each memory, every other item a single one.
+Pins, memories and capacity become the *ranges* of offsets that an item may have. An item that must be in
+another memory than others has one *variant* for each memory, every other item a single one.
 
-All numbers are divided by ``unit``, a common divisor of everything that an offset of a plan pushed down
-as far as it goes is made of: sizes, pins, starts of memories, and alignments that do not divide those.
+All numbers are divided by ``unit``, a common divisor of all possible offsets in a plan whose buffers lie as
+low as possible: of sizes, pins, starts of memories, and alignments that do not divide those.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from chipmodel.model.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
 
 HUGE = 1 << 60
-"""No number of the search may reach it, so that no sum of two overflows."""
-MOST_ITEMS = 4000
-"""Beyond it the table of conflicts would take too much memory and time."""
+"""Limit of all numbers in the search: the sum of any two fits in 64 bits."""
+MAX_BUFFERS = 4000
+"""Largest problem that is searched: the table of conflicts grows with the square (16 MB of booleans here)."""
 
 
-class Unsuited(Exception):
-    """The search cannot take this problem: it says why, and proves nothing."""
+class NotSearchable(Exception):
+    """The problem is too large for the search, for the reason given; this proves nothing."""
 
 
-class Contradiction(Exception):
-    """The constraints alone, before any search, rule out every plan; ``buffers`` are those that clash."""
+class ConstraintClash(Exception):
+    """The constraints alone rule out every plan, before any search; ``buffers`` are those involved."""
 
     def __init__(self, why: str, buffers: Sequence[str]) -> None:
         super().__init__(why)
@@ -42,18 +43,19 @@ class Contradiction(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Colocated buffers, or one buffer alone."""
+class SearchItem:
+    """A buffer, or a group of colocated buffers: everything that has one offset."""
 
     members: tuple[Buffer, ...]
     sections: tuple[tuple[int, int], ...]
     """(section, height in bytes), by section."""
     align: int
     variants: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
-    """(memory or -1, ranges of offsets without regard to capacity)."""
+    """(index of the memory or -1, inclusive ranges of offsets regardless of the capacity)."""
     apart: tuple[int, ...]
+    """Items that must be in another memory."""
     restricted: bool
-    """Whether offsets that the problem allows were left out (buffers of no bytes at a memory's edge)."""
+    """Whether offsets that the problem allows were left out (empty buffers at a memory's edge)."""
 
     @property
     def size(self) -> int:
@@ -61,60 +63,60 @@ class Group:
 
     @property
     def loose(self) -> bool:
-        """Whether it is as high in all its sections, and free to be anywhere within the capacity."""
+        """Whether it has one height in all its sections, and may be anywhere within the capacity."""
         even = all(height == self.size for _, height in self.sections)
         return even and self.align == 1 and self.variants == ((-1, ((0, HUGE),)),) and not self.apart
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class SearchModel:
     """A problem ready to be searched at any capacity."""
 
-    groups: tuple[Group, ...]
+    items: tuple[SearchItem, ...]
     sections: int
     unit: int
     most: int
-    """No plan pushed down as far as it goes is higher, in bytes."""
+    """An upper bound, in bytes, of the peak of a plan whose buffers lie as low as possible."""
 
     @property
     def complete(self) -> bool:
-        """Whether the search's "infeasible" holds for the problem."""
-        return not any(group.restricted for group in self.groups)
+        """Whether an exhausted search proves the problem itself infeasible."""
+        return not any(item.restricted for item in self.items)
 
     def loads(self) -> list[int]:
         """The sum of heights in each section, in bytes."""
         loads = [0] * self.sections
-        for group in self.groups:
-            for section, height in group.sections:
+        for item in self.items:
+            for section, height in item.sections:
                 loads[section] += height
         return loads
 
     def bound(self) -> int:
-        """The greatest of these sums: no plan is lower."""
+        """The largest of ``loads``: no plan has a lower peak."""
         return max(self.loads(), default=0)
 
-    def crowd(self) -> tuple[str, ...]:
-        """The buffers of the section with the greatest sum."""
+    def fullest_section(self) -> tuple[str, ...]:
+        """Names of the buffers in the section with the largest load."""
         loads = self.loads()
         fullest = loads.index(max(loads))
-        inside = (group for group in self.groups if any(s == fullest for s, _ in group.sections))
-        return tuple(buffer.name for group in inside for buffer in group.members)
+        inside = (item for item in self.items if any(s == fullest for s, _ in item.sections))
+        return tuple(buffer.name for item in inside for buffer in item.members)
 
 
-def model_of(problem: Problem) -> Model:
-    """The model of ``problem``. Raises Contradiction, or Unsuited where it is too large."""
-    if len(problem.buffers) > MOST_ITEMS:
-        raise Unsuited(f"more than {MOST_ITEMS} buffers")
+def search_model(problem: Problem) -> SearchModel:
+    """The search's model of ``problem``. Raises ConstraintClash, and NotSearchable where it is too large."""
+    if len(problem.buffers) > MAX_BUFFERS:
+        raise NotSearchable(f"more than {MAX_BUFFERS} buffers")
     owner, members = _groups(problem)
     live = _live_sets(problem)
-    pairs = _pairs(problem, owner, members)
+    pairs = _separated_pairs(problem, owner, members)
     sections = [*live, *[{a, b} for a, b in pairs]]
     of_buffer: dict[int, list[int]] = {}
     for number, names in enumerate(sections):
         for index in names:
             of_buffer.setdefault(index, []).append(number)
     count = len(sections)
-    groups: list[Group] = []
+    items: list[SearchItem] = []
     apart = _apart(problem, owner)
     for number, group in enumerate(members):
         heights: dict[int, int] = {}
@@ -125,12 +127,12 @@ def model_of(problem: Problem) -> Model:
             heights[count] = max(problem.buffers[index].bytes for index in group)
             count += 1
         buffers = tuple(problem.buffers[index] for index in group)
-        groups.append(_group(problem, buffers, heights, tuple(sorted(apart.get(number, ())))))
-    unit = _unit(groups)
-    most = _most(groups)
+        items.append(_item(problem, buffers, heights, tuple(sorted(apart.get(number, ())))))
+    unit = _unit(items)
+    most = _highest_end(items)
     if most // unit >= HUGE:
-        raise Unsuited("sizes too large for 64-bit sums")
-    return Model(tuple(groups), count, unit, most)
+        raise NotSearchable("sizes too large for 64-bit sums")
+    return SearchModel(tuple(items), count, unit, most)
 
 
 def _groups(problem: Problem) -> tuple[list[int], list[list[int]]]:
@@ -161,7 +163,8 @@ def _groups(problem: Problem) -> tuple[list[int], list[list[int]]]:
 
 
 def _check_groups(problem: Problem, members: list[list[int]]) -> None:
-    """Members that only a third colocates may be neither alive together, nor separated, nor apart."""
+    """Raise ConstraintClash where members colocated only through others are alive together, separated or
+    apart."""
     groups = [set(group) for group in problem.colocated]
     separated = {frozenset(pair) for pair in problem.separated}
     apart = {frozenset(pair) for pair in problem.apart} if problem.memories else set[frozenset[str]]()
@@ -173,11 +176,11 @@ def _check_groups(problem: Problem, members: list[list[int]]) -> None:
                 if any(pair <= names for names in groups) or not (a.bytes and b.bytes):
                     continue
                 if a.conflicts(b) or pair in separated or pair in apart:
-                    raise Contradiction("colocated through others, yet in conflict", (a.name, b.name))
+                    raise ConstraintClash("colocated through others, yet in conflict", (a.name, b.name))
 
 
 def _live_sets(problem: Problem) -> list[set[int]]:
-    """The buffers alive in each section of time, in order, without those within a neighbour's."""
+    """The live set of each section of time, in order, without those contained in a neighbour's."""
     starts: dict[int, list[int]] = {}
     stops: dict[int, list[int]] = {}
     for i, buffer in enumerate(problem.buffers):
@@ -200,8 +203,8 @@ def _live_sets(problem: Problem) -> list[set[int]]:
     return result
 
 
-def _pairs(problem: Problem, owner: list[int], members: list[list[int]]) -> list[tuple[int, int]]:
-    """Separated buffers that lifetimes and groups do not decide already."""
+def _separated_pairs(problem: Problem, owner: list[int], members: list[list[int]]) -> list[tuple[int, int]]:
+    """Separated buffers that are neither colocated nor alive together."""
     index = {b.name: i for i, b in enumerate(problem.buffers)}
     result: list[tuple[int, int]] = []
     for one, other in problem.separated:
@@ -213,6 +216,7 @@ def _pairs(problem: Problem, owner: list[int], members: list[list[int]]) -> list
 
 
 def _apart(problem: Problem, owner: list[int]) -> dict[int, set[int]]:
+    """The items that must be in another memory than each item."""
     result: dict[int, set[int]] = {}
     if not problem.memories:
         return result
@@ -225,20 +229,20 @@ def _apart(problem: Problem, owner: list[int]) -> dict[int, set[int]]:
     return result
 
 
-def _group(
+def _item(
     problem: Problem, members: tuple[Buffer, ...], heights: dict[int, int], apart: tuple[int, ...]
-) -> Group:
+) -> SearchItem:
     align = lcm(*(b.alignment for b in members))
     pins = {b.pinned for b in members if b.pinned is not None}
     names = tuple(b.name for b in members)
     if len(pins) > 1:
-        raise Contradiction("colocated, yet pinned to several offsets", names)
+        raise ConstraintClash("colocated, yet pinned to several offsets", names)
     restricted = False
     by_memory: list[tuple[int, tuple[int, int]]] = []
     variants: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
     if problem.memories:
         for k in sorted(range(len(problem.memories)), key=lambda k: problem.memories[k].start):
-            low, high, cut = _range(problem, members, k)
+            low, high, cut = _offsets_in_memory(problem, members, k)
             restricted |= cut
             if low <= high:
                 by_memory.append((k, (low, high)))
@@ -247,23 +251,23 @@ def _group(
     pin = next(iter(pins), None)
     if pin is not None:
         if pin % align:
-            raise Contradiction(f"pinned to {pin}, which is not aligned to {align}", names)
+            raise ConstraintClash(f"pinned to {pin}, which is not aligned to {align}", names)
         by_memory = [(k, (pin, pin)) for k, (low, high) in by_memory if low <= pin <= high]
     if not by_memory and not restricted:
-        raise Contradiction("no memory holds it", names)
+        raise ConstraintClash("no memory holds it", names)
     if apart:
         variants = tuple((k, (span,)) for k, span in by_memory)
     else:
         variants = ((-1, tuple(span for _, span in by_memory)),)
     sections = tuple(sorted(heights.items()))
-    return Group(members, sections, align, variants, apart, restricted)
+    return SearchItem(members, sections, align, variants, apart, restricted)
 
 
-def _range(problem: Problem, members: Iterable[Buffer], k: int) -> tuple[int, int, bool]:
-    """The offsets, inclusive, at which all of ``members`` lie in memory ``k``; whether some were left out.
+def _offsets_in_memory(problem: Problem, members: Iterable[Buffer], k: int) -> tuple[int, int, bool]:
+    """The lowest and highest offset at which all ``members`` lie in memory ``k``; whether some were left out.
 
-    A buffer of no bytes at the edge between two memories belongs to the one named first: rather than
-    to reason about it the edges are left out for such a buffer.
+    An empty buffer at the edge between two memories belongs to the one named first. To keep this out of the
+    search, such a buffer is not given the edges.
     """
     memory = problem.memories[k]
     low, high, cut = memory.start, memory.stop, False
@@ -277,31 +281,31 @@ def _range(problem: Problem, members: Iterable[Buffer], k: int) -> tuple[int, in
     return low, high, cut
 
 
-def _unit(groups: Sequence[Group]) -> int:
+def _unit(items: Sequence[SearchItem]) -> int:
     unit = 0
-    for group in groups:
-        unit = gcd(unit, *(height for _, height in group.sections), *(b.bytes for b in group.members))
-        for _, ranges in group.variants:
+    for item in items:
+        unit = gcd(unit, *(height for _, height in item.sections), *(b.bytes for b in item.members))
+        for _, ranges in item.variants:
             unit = gcd(unit, *(low for low, _ in ranges))
     odd = True
     while odd:
         odd = False
-        for align in {group.align for group in groups}:
+        for align in {item.align for item in items}:
             if not unit or (unit % align and align % unit):
                 unit, odd = gcd(unit, align), True
     return unit or 1
 
 
-def _most(groups: Sequence[Group]) -> int:
-    """A height that no plan pushed down as far as it goes exceeds."""
-    starts = [low for group in groups for _, ranges in group.variants for low, _ in ranges]
-    return max(starts, default=0) + sum(group.size + group.align for group in groups)
+def _highest_end(items: Sequence[SearchItem]) -> int:
+    """An upper bound of the peak of a plan whose buffers lie as low as possible."""
+    starts = [low for item in items for _, ranges in item.variants for low, _ in ranges]
+    return max(starts, default=0) + sum(item.size + item.align for item in items)
 
 
-def plan_of(problem: Problem, model: Model, offsets: Sequence[int]) -> Plan:
-    """The plan in which each item is at its offset, in units."""
+def plan_of(problem: Problem, model: SearchModel, offsets: Sequence[int]) -> Plan:
+    """The plan with each item at its offset, given in units."""
     found: dict[str, int] = {}
-    for group, offset in zip(model.groups, offsets, strict=True):
-        for buffer in group.members:
+    for item, offset in zip(model.items, offsets, strict=True):
+        for buffer in item.members:
             found[buffer.name] = int(offset) * model.unit
     return Plan({b.name: found[b.name] for b in problem.buffers})

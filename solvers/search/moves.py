@@ -1,256 +1,222 @@
-"""Placing an item, leaving a section empty for a stretch, and taking either back: with reasons to fail.
+"""Place an item, leave part of a section empty, and take either back; with explanations of failures.
 
-``solvers.search.kernel`` says what floors, levels and explanations are.
+``solvers.search.kernel`` defines floors, levels and explanations.
 """
 
 from __future__ import annotations
 
+from solvers.search import columns as col
 from solvers.search.jit import compiled
-from solvers.search.state import (
-    A_FLOOR,
-    A_LEVEL,
-    A_LOW,
-    BEFORE,
-    CAPACITY,
-    CHOSEN,
-    COMING,
-    CON_BEGIN,
-    CON_END,
-    COUNT,
-    FLOOR,
-    HOME,
-    IN_BEGIN,
-    IN_END,
-    ITEMS,
-    LEFT,
-    LEVEL,
-    LOG,
-    LOW,
-    NEVER,
-    OFFSET,
-    PLACED,
-    RISE,
-    SAVED,
-    SEC_BEGIN,
-    SEC_END,
-    SIZE,
-    SLANT,
-    STAMP,
-    SUM,
-    TOP,
-    UPPER,
-    VAR_BEGIN,
-    VAR_END,
-    WEIGHT,
-    WITNESS,
-    Ints,
-    Words,
-    add,
-    clear,
-    has,
-    join,
-    lifted,
-    lowest,
-)
+from solvers.search.state import Ints, SearchState, Words, add, clear, has, join, lifted, lowest
 
 
 @compiled
-def add_witness(it: Ints, bi: Words, row: int, i: int) -> None:
+def add_witness(items: Ints, sets: Words, row: int, i: int) -> None:
     """Put into a set what keeps item ``i`` from being lower."""
-    if it[i, WITNESS] >= 0:
-        add(bi, row, it[i, WITNESS])
+    if items[i, col.WITNESS] >= 0:
+        add(sets, row, items[i, col.WITNESS])
 
 
 @compiled
-def add_level(it: Ints, se: Ints, li: Ints, bi: Words, row: int, q: int) -> None:
-    """Put into a set what keeps the items to come in section ``q`` above its floor."""
-    add(bi, row, q)
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        if not it[li[at, 0], PLACED]:
-            add_witness(it, bi, row, li[at, 0])
+def add_level(state: SearchState, row: int, q: int) -> None:
+    """Put into a set what keeps the unplaced items of section ``q`` above its floor."""
+    items, sections, links, sets = state.items, state.sections, state.links, state.sets
+    add(sets, row, q)
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        if not items[links[at, 0], col.PLACED]:
+            add_witness(items, sets, row, links[at, 0])
 
 
 @compiled
-def find_level(it: Ints, se: Ints, li: Ints, q: int) -> None:
-    """The level of section ``q`` again, and how many items are at it."""
-    level, count = NEVER, 0
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED] or it[i, RISE] > level:
+def find_level(state: SearchState, q: int) -> None:
+    """Compute the level of section ``q``, and how many items are at it."""
+    items, sections, links = state.items, state.sections, state.links
+    level, count = col.NEVER, 0
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED] or items[i, col.ITEM_LEVEL] > level:
             continue
-        if it[i, RISE] < level:
-            level, count = it[i, RISE], 0
+        if items[i, col.ITEM_LEVEL] < level:
+            level, count = items[i, col.ITEM_LEVEL], 0
         count += 1
-    se[q, LEVEL] = level
-    se[q, COUNT] = count
+    sections[q, col.LEVEL] = level
+    sections[q, col.AT_LEVEL] = count
 
 
 @compiled
-def log(c: Ints, lo: Ints, kind: int, index: int, x: int, y: int, z: int) -> None:
-    """Note what to take back."""
-    at = c[LOG]
-    lo[at, 0] = kind
-    lo[at, 1] = index
-    lo[at, 2] = x
-    lo[at, 3] = y
-    lo[at, 4] = z
-    c[LOG] = at + 1
+def log(state: SearchState, kind: int, index: int, x: int, y: int, z: int) -> None:
+    """Append old values to the log, to be restored by ``undo``."""
+    at = state.control[col.LOG_LENGTH]
+    state.log[at, 0] = kind
+    state.log[at, 1] = index
+    state.log[at, 2] = x
+    state.log[at, 3] = y
+    state.log[at, 4] = z
+    state.control[col.LOG_LENGTH] = at + 1
 
 
 @compiled
-def leave_level(c: Ints, it: Ints, se: Ints, li: Ints, lo: Ints, i: int, level: int) -> None:
-    """Item ``i`` is no longer at ``level``, in any of its sections; ``settle_levels`` must follow."""
-    for at in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-        q = li[at, 0]
-        if se[q, LEVEL] != level:
+def leave_level(state: SearchState, i: int, level: int) -> None:
+    """Count item ``i`` out of ``level`` in all its sections; ``settle_levels`` must follow."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    for at in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+        q = links[at, 0]
+        if sections[q, col.LEVEL] != level:
             continue
-        if se[q, SAVED] != c[STAMP]:
-            se[q, SAVED] = c[STAMP]
-            log(c, lo, A_LEVEL, q, level, se[q, COUNT], 0)
-        se[q, COUNT] -= 1
+        if sections[q, col.LOGGED] != control[col.STAMP]:
+            sections[q, col.LOGGED] = control[col.STAMP]
+            log(state, col.LEVEL_CHANGED, q, level, sections[q, col.AT_LEVEL], 0)
+        sections[q, col.AT_LEVEL] -= 1
 
 
 @compiled
-def settle_levels(c: Ints, it: Ints, se: Ints, li: Ints, lo: Ints, begin: int) -> None:
-    """New levels for the sections that nothing is left at the level of, by the log from ``begin``."""
-    for at in range(begin, c[LOG]):
-        if lo[at, 0] == A_LEVEL and se[lo[at, 1], COUNT] == 0:
-            find_level(it, se, li, lo[at, 1])
+def settle_levels(state: SearchState, begin: int) -> None:
+    """Compute new levels of the sections that have no item left at theirs, by the log from ``begin``."""
+    for at in range(begin, state.control[col.LOG_LENGTH]):
+        if state.log[at, 0] == col.LEVEL_CHANGED and state.sections[state.log[at, 1], col.AT_LEVEL] == 0:
+            find_level(state, state.log[at, 1])
 
 
 @compiled
-def lift_item(c: Ints, it: Ints, se: Ints, li: Ints, lo: Ints, i: int, low: int, section: int) -> bool:
-    """Item ``i`` not below ``low``, the floor of ``section``; False where it has no offset left."""
-    old = it[i, RISE]
-    log(c, lo, A_LOW, i, it[i, LOW], old, it[i, WITNESS])
-    it[i, LOW] = low
-    it[i, WITNESS] = section
-    if old >= low and it[i, VAR_END] - it[i, VAR_BEGIN] == 1:
+def lift_item(state: SearchState, i: int, low: int, section: int) -> bool:
+    """Raise item ``i`` to ``low``, the floor of ``section``; False where it has no offset left."""
+    items = state.items
+    old = items[i, col.ITEM_LEVEL]
+    log(state, col.ITEM_CHANGED, i, items[i, col.ITEM_FLOOR], old, items[i, col.WITNESS])
+    items[i, col.ITEM_FLOOR] = low
+    items[i, col.WITNESS] = section
+    if old >= low and items[i, col.VARIANTS_END] - items[i, col.VARIANTS_BEGIN] == 1:
         return True
-    it[i, RISE] = lowest(it, li, i, low)
-    if it[i, RISE] != old:
-        leave_level(c, it, se, li, lo, i, old)
-    return bool(it[i, RISE] != NEVER)
+    items[i, col.ITEM_LEVEL] = lowest(items, state.links, i, low)
+    if items[i, col.ITEM_LEVEL] != old:
+        leave_level(state, i, old)
+    return bool(items[i, col.ITEM_LEVEL] != col.NEVER)
 
 
 @compiled
-def raise_floor(c: Ints, se: Ints, lo: Ints, q: int, floor: int) -> None:
-    """A new floor of a section."""
-    log(c, lo, A_FLOOR, q, se[q, FLOOR], se[q, TOP], se[q, UPPER])
-    se[q, FLOOR] = floor
+def raise_floor(state: SearchState, q: int, floor: int) -> None:
+    """Give a section a new floor."""
+    sections = state.sections
+    log(state, col.FLOOR_CHANGED, q, sections[q, col.FLOOR], sections[q, col.TOP], sections[q, col.TOP_ITEM])
+    sections[q, col.FLOOR] = floor
 
 
 @compiled
-def no_offset(c: Ints, it: Ints, se: Ints, bi: Words, i: int) -> bool:
-    """The explanation where item ``i`` has no offset left; always False."""
-    clear(bi, c[ITEMS])
-    add_witness(it, bi, c[ITEMS], i)
-    if it[i, WITNESS] >= 0:
-        se[it[i, WITNESS], WEIGHT] += 10
+def no_offset(state: SearchState, i: int) -> bool:
+    """Explain that item ``i`` has no offset left; always False."""
+    items, why = state.items, state.control[col.ITEM_COUNT]
+    clear(state.sets, why)
+    add_witness(items, state.sets, why, i)
+    if items[i, col.WITNESS] >= 0:
+        state.sections[items[i, col.WITNESS], col.WEIGHT] += 10
     return False
 
 
 @compiled
-def put(
-    c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, lo: Ints, i: int, variant: int, height: int
-) -> bool:
-    """Place item ``i``; False, with the reason, where another one has no offset left."""
-    begin = c[LOG]
-    it[i, PLACED] = 1
-    it[i, OFFSET] = height
-    it[i, HOME] = li[variant, 0]
-    c[LEFT] -= 1
-    for at in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-        q = li[at, 0]
-        raise_floor(c, se, lo, q, height + li[at, 1])
-        se[q, TOP] = height + li[at, 1]
-        se[q, UPPER] = i
-        se[q, SUM] -= li[at, 1]
-        se[q, COMING] -= 1
-    leave_level(c, it, se, li, lo, i, it[i, RISE])
-    for at in range(it[i, CON_BEGIN], it[i, CON_END]):
-        j = li[at, 0]
-        top = height + li[at, 1]
-        if it[j, PLACED] or it[j, LOW] >= top:
+def put(state: SearchState, i: int, variant: int, height: int) -> bool:
+    """Place item ``i``; False, with an explanation, where another one has no offset left."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    begin = control[col.LOG_LENGTH]
+    items[i, col.PLACED] = 1
+    items[i, col.OFFSET] = height
+    items[i, col.MEMORY] = links[variant, 0]
+    control[col.UNPLACED_ITEMS] -= 1
+    for at in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+        q = links[at, 0]
+        raise_floor(state, q, height + links[at, 1])
+        sections[q, col.TOP] = height + links[at, 1]
+        sections[q, col.TOP_ITEM] = i
+        sections[q, col.REST_HEIGHT] -= links[at, 1]
+        sections[q, col.REST_COUNT] -= 1
+    leave_level(state, i, items[i, col.ITEM_LEVEL])
+    for at in range(items[i, col.CONFLICTS_BEGIN], items[i, col.CONFLICTS_END]):
+        j = links[at, 0]
+        top = height + links[at, 1]
+        if items[j, col.PLACED] or items[j, col.ITEM_FLOOR] >= top:
             continue
-        if not lift_item(c, it, se, li, lo, j, top, li[at, 2]):
-            return no_offset(c, it, se, bi, j)
-    settle_levels(c, it, se, li, lo, begin)
+        if not lift_item(state, j, top, links[at, 2]):
+            return no_offset(state, j)
+    settle_levels(state, begin)
     return True
 
 
 @compiled
-def next_rest(it: Ints, li: Ints, bi: Words, i: int, q: int, height: int, most: int) -> int:
-    """The lowest offset of item ``i``, or ``most``, where nothing of section ``q`` is at ``height``.
+def next_rest(state: SearchState, i: int, q: int, height: int, most: int) -> int:
+    """The lowest offset of item ``i``, or ``most``, if nothing of section ``q`` is at ``height``.
 
-    An item that could be at ``height`` and is not rests on one that does not belong to ``q``, and is at
-    ``height`` or above; or it is of a variant that begins higher.
+    An item that could be at ``height`` and is not rests on one that is not in ``q`` and is at ``height`` or
+    above; or it is of a variant that begins higher.
     """
-    top = NEVER
-    for at in range(it[i, CON_BEGIN], it[i, CON_END]):
-        j = li[at, 0]
-        if not it[j, PLACED] and not has(bi, j, q):
-            top = min(top, height + it[j, SIZE] - it[j, SLANT])
-    for v in range(it[i, VAR_BEGIN], it[i, VAR_END]):
-        offset = lifted(it, li, i, v, it[i, LOW])
+    items, links = state.items, state.links
+    top = col.NEVER
+    for at in range(items[i, col.CONFLICTS_BEGIN], items[i, col.CONFLICTS_END]):
+        j = links[at, 0]
+        if not items[j, col.PLACED] and not has(state.sets, j, q):
+            top = min(top, height + items[j, col.SIZE] - items[j, col.DROP])
+    for v in range(items[i, col.VARIANTS_BEGIN], items[i, col.VARIANTS_END]):
+        offset = lifted(items, links, i, v, items[i, col.ITEM_FLOOR])
         if offset <= height:
-            offset = lifted(it, li, i, v, max(top, height + 1)) if top < NEVER else NEVER
+            offset = lifted(items, links, i, v, max(top, height + 1)) if top < col.NEVER else col.NEVER
         most = min(most, offset)
     return most
 
 
 @compiled
-def waste(c: Ints, it: Ints, se: Ints, li: Ints, bi: Words, lo: Ints, q: int, height: int, row: int) -> bool:
-    """Nothing of section ``q`` is at ``height``: up to what can be next; False where that is too high."""
-    floor = NEVER
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED]:
+def leave_empty(state: SearchState, q: int, height: int, row: int) -> bool:
+    """Keep section ``q`` empty from ``height`` up to the next offset that any of its items can have; False
+    where that is too high. What is considered goes into set ``row``."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    floor = col.NEVER
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED]:
             continue
-        if it[i, RISE] > height:
-            floor = min(floor, it[i, RISE])
+        if items[i, col.ITEM_LEVEL] > height:
+            floor = min(floor, items[i, col.ITEM_LEVEL])
         else:
-            floor = next_rest(it, li, bi, i, q, height, floor)
-            join(bi, row, i)
-    if floor + se[q, SUM] > c[CAPACITY]:
-        se[q, WEIGHT] += 10
-        clear(bi, c[ITEMS])
-        join(bi, c[ITEMS], row)
-        add_level(it, se, li, bi, c[ITEMS], q)
+            floor = next_rest(state, i, q, height, floor)
+            join(state.sets, row, i)
+    if floor + sections[q, col.REST_HEIGHT] > control[col.CAPACITY]:
+        sections[q, col.WEIGHT] += 10
+        clear(state.sets, control[col.ITEM_COUNT])
+        join(state.sets, control[col.ITEM_COUNT], row)
+        add_level(state, control[col.ITEM_COUNT], q)
         return False
-    begin = c[LOG]
-    raise_floor(c, se, lo, q, floor)
-    for at in range(se[q, IN_BEGIN], se[q, IN_END]):
-        i = li[at, 0]
-        if it[i, PLACED] or it[i, LOW] >= floor:
+    begin = control[col.LOG_LENGTH]
+    raise_floor(state, q, floor)
+    for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+        i = links[at, 0]
+        if items[i, col.PLACED] or items[i, col.ITEM_FLOOR] >= floor:
             continue
-        if not lift_item(c, it, se, li, lo, i, floor, q):
-            return no_offset(c, it, se, bi, i)
-    settle_levels(c, it, se, li, lo, begin)
+        if not lift_item(state, i, floor, q):
+            return no_offset(state, i)
+    settle_levels(state, begin)
     return True
 
 
 @compiled
-def undo(c: Ints, it: Ints, se: Ints, li: Ints, fr: Ints, lo: Ints, frame: int) -> None:
-    """Take back what the frame chose."""
-    i = fr[frame, CHOSEN]
+def undo(state: SearchState, frame: int) -> None:
+    """Take back the frame's last choice."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    frames, old = state.frames, state.log
+    i = frames[frame, col.CHOSEN]
     if i >= 0:
-        it[i, PLACED] = 0
-        c[LEFT] += 1
-        for at in range(it[i, SEC_BEGIN], it[i, SEC_END]):
-            se[li[at, 0], SUM] += li[at, 1]
-            se[li[at, 0], COMING] += 1
-    for at in range(c[LOG] - 1, fr[frame, BEFORE] - 1, -1):
-        index = lo[at, 1]
-        if lo[at, 0] == A_LEVEL:
-            se[index, LEVEL] = lo[at, 2]
-            se[index, COUNT] = lo[at, 3]
-        elif lo[at, 0] == A_LOW:
-            it[index, LOW] = lo[at, 2]
-            it[index, RISE] = lo[at, 3]
-            it[index, WITNESS] = lo[at, 4]
+        items[i, col.PLACED] = 0
+        control[col.UNPLACED_ITEMS] += 1
+        for at in range(items[i, col.SECTIONS_BEGIN], items[i, col.SECTIONS_END]):
+            sections[links[at, 0], col.REST_HEIGHT] += links[at, 1]
+            sections[links[at, 0], col.REST_COUNT] += 1
+    for at in range(control[col.LOG_LENGTH] - 1, frames[frame, col.LOG_BEFORE] - 1, -1):
+        index = old[at, 1]
+        if old[at, 0] == col.LEVEL_CHANGED:
+            sections[index, col.LEVEL] = old[at, 2]
+            sections[index, col.AT_LEVEL] = old[at, 3]
+        elif old[at, 0] == col.ITEM_CHANGED:
+            items[index, col.ITEM_FLOOR] = old[at, 2]
+            items[index, col.ITEM_LEVEL] = old[at, 3]
+            items[index, col.WITNESS] = old[at, 4]
         else:
-            se[index, FLOOR] = lo[at, 2]
-            se[index, TOP] = lo[at, 3]
-            se[index, UPPER] = lo[at, 4]
-    c[LOG] = fr[frame, BEFORE]
+            sections[index, col.FLOOR] = old[at, 2]
+            sections[index, col.TOP] = old[at, 3]
+            sections[index, col.TOP_ITEM] = old[at, 4]
+    control[col.LOG_LENGTH] = frames[frame, col.LOG_BEFORE]

@@ -1,4 +1,4 @@
-"""The search's tables, filled from a model: see ``solvers.search.state`` for their columns."""
+"""The search's arrays, filled from a model; their columns are named in ``solvers.search.columns``."""
 
 from __future__ import annotations
 
@@ -8,112 +8,118 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from solvers.search import state as k
-from solvers.search.model import Group, Model
+from solvers.search import columns as col
+from solvers.search.model import SearchItem, SearchModel
+from solvers.search.state import Ints, SearchState, Words
 
-Ints = npt.NDArray[np.int64]
+MAX_ROWS = 3_000_000
+"""Rows of the log, and of the choices, beyond which a search is restarted instead: 120 MB and 72 MB."""
 
 
-class _Links:
-    """Rows of up to three numbers, put one after the other."""
+class _LinkRows:
+    """Rows of up to three numbers, appended one block after the other."""
 
     def __init__(self) -> None:
-        self.parts: list[Ints] = []
+        self.blocks: list[Ints] = []
         self.count = 0
 
     def add(self, rows: Ints) -> int:
-        """The number of the first of ``rows`` in the whole."""
+        """Append ``rows``; the number of the first of them in the whole."""
         begin = self.count
-        self.parts.append(np.pad(rows, ((0, 0), (0, 3 - rows.shape[1]))))
+        self.blocks.append(np.pad(rows, ((0, 0), (0, 3 - rows.shape[1]))))
         self.count += len(rows)
         return begin
 
     def lists(self, owners: Ints, rows: Ints, count: int) -> Ints:
-        """Where the rows of each owner begin, and last where all end; ``rows`` are sorted by owner."""
+        """Append ``rows``, sorted by owner; where those of each owner begin, and last where all end."""
         ends = np.cumsum(np.bincount(owners, minlength=count))
         return self.add(rows) + np.concatenate((np.zeros(1, dtype=np.int64), ends))
 
 
-def tables(model: Model, capacity: int, rules: int = 15) -> k.State:
+def search_state(model: SearchModel, capacity: int, rules: int = 15) -> SearchState:
     """A search at ``capacity`` bytes, to be begun by ``restart``; ``rules`` has a bit for each that is on."""
-    groups, unit = model.groups, model.unit
-    items, sections = len(groups), model.sections
+    unit, count = model.unit, len(model.items)
     top = min(capacity, model.most) // unit
-    size = np.array([group.size // unit for group in groups], dtype=np.int64)
-    owner, place, height = _parts(groups, unit)
-    heights = np.zeros((items, sections), dtype=np.int64)
-    heights[owner, place] = height
-    alive = np.zeros((items, sections), dtype=bool)
-    alive[owner, place] = True
-    links = _Links()
-    it = np.zeros((items, k.ITEM_COLUMNS), dtype=np.int64)
-    se = np.zeros((sections, k.SECTION_COLUMNS), dtype=np.int64)
-    _bounds(it, k.SEC_BEGIN, links.lists(owner, np.stack((place, height), axis=1), items))
-    held, inside = np.nonzero(alive.T)
-    within = np.stack((inside, heights[inside, held]), axis=1)
-    _bounds(se, k.IN_BEGIN, links.lists(held, within, sections))
-    masks = _masks(alive)
-    one, conflicts = _conflicts(heights, alive, masks, size)
-    _bounds(it, k.CON_BEGIN, links.lists(one, conflicts, items))
-    apart = [(i, j) for i, group in enumerate(groups) for j in group.apart]
-    rows = np.array(apart, dtype=np.int64).reshape(-1, 2)
-    _bounds(it, k.APART_BEGIN, links.lists(rows[:, 0], rows[:, ::-1], items))
-    _bounds(it, k.VAR_BEGIN, _variants(links, groups, size, top, unit))
-    it[:, k.SIZE] = size
-    it[:, k.ALIGN] = [max(1, group.align // gcd(group.align, unit)) for group in groups]
-    it[:, k.TWIN] = _twins(groups)
-    it[:, k.LOOSE] = [group.loose for group in groups]
-    it[:, k.SLANT] = [(group.size - min(h for _, h in group.sections)) // unit for group in groups]
-    it[:, k.RANK] = np.arange(items)
-    se[:, k.WEIGHT] = 10
-    return _state(it, se, np.concatenate(links.parts), masks, len(conflicts), top, rules)
+    size = np.array([item.size // unit for item in model.items], dtype=np.int64)
+    owner, section, height = _memberships(model.items, unit)
+    heights = np.zeros((count, model.sections), dtype=np.int64)
+    heights[owner, section] = height
+    alive = np.zeros((count, model.sections), dtype=bool)
+    alive[owner, section] = True
+    links = _LinkRows()
+    items = np.zeros((count, col.ITEM_COLUMNS), dtype=np.int64)
+    sections = np.zeros((model.sections, col.SECTION_COLUMNS), dtype=np.int64)
+    _set_range(items, col.SECTIONS_BEGIN, links.lists(owner, np.stack((section, height), axis=1), count))
+    of_section, member = np.nonzero(alive.T)
+    members = np.stack((member, heights[member, of_section]), axis=1)
+    _set_range(sections, col.MEMBERS_BEGIN, links.lists(of_section, members, model.sections))
+    sets = _section_sets(alive)
+    one, conflicts = _conflicts(heights, alive, sets, size)
+    _set_range(items, col.CONFLICTS_BEGIN, links.lists(one, conflicts, count))
+    pairs = [(i, j) for i, item in enumerate(model.items) for j in item.apart]
+    apart = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    _set_range(items, col.APART_BEGIN, links.lists(apart[:, 0], apart[:, ::-1], count))
+    _set_range(items, col.VARIANTS_BEGIN, _variants(links, model, size, top))
+    items[:, col.SIZE] = size
+    items[:, col.ALIGN] = [max(1, item.align // gcd(item.align, unit)) for item in model.items]
+    items[:, col.TWIN] = _twins(model.items)
+    items[:, col.LOOSE] = [item.loose for item in model.items]
+    items[:, col.DROP] = [(item.size - min(h for _, h in item.sections)) // unit for item in model.items]
+    items[:, col.RANK] = np.arange(count)
+    sections[:, col.WEIGHT] = 10
+    control = np.zeros(col.CONTROLS, dtype=np.int64)
+    control[col.ITEM_COUNT], control[col.CAPACITY] = count, top
+    control[col.RULE_REST : col.RULE_JUMPS + 1] = [rules >> bit & 1 for bit in range(4)]
+    filled = (control, items, sections, np.ascontiguousarray(np.concatenate(links.blocks)))
+    return _with_stacks(*filled, sets, len(conflicts))
 
 
-def _state(it: Ints, se: Ints, li: Ints, masks: k.Words, conflicts: int, top: int, rules: int) -> k.State:
-    items, sections = len(it), len(se)
-    frames = 6 * (items + sections) + 256
-    wide = int((se[:, k.IN_END] - se[:, k.IN_BEGIN]).max(initial=0))
-    variants = int((it[:, k.VAR_END] - it[:, k.VAR_BEGIN]).max(initial=1))
-    choices = wide * variants + 1
-    log = min(conflicts + len(li) + frames * (sections + min(wide, 64)), 3_000_000) + 2 * sections + items
-    c = np.zeros(k.CONTROLS, dtype=np.int64)
-    c[k.ITEMS], c[k.CAPACITY], c[k.MOST_CHOICES] = items, top, choices
-    c[k.REST : k.JUMPS + 1] = [rules >> bit & 1 for bit in range(4)]
-    bits = np.zeros((items + 1 + frames, masks.shape[1]), dtype=np.uint64)
-    bits[:items] = masks
-    return k.State(
-        c=c,
-        it=it,
-        se=se,
-        li=np.ascontiguousarray(li),
-        bi=bits,
-        fr=np.zeros((frames, k.FRAME_COLUMNS), dtype=np.int64),
-        lo=np.zeros((log, 5), dtype=np.int64),
-        ch=np.zeros((min(frames * choices, 3_000_000) + 2 * choices, 3), dtype=np.int64),
+def _with_stacks(
+    control: Ints, items: Ints, sections: Ints, links: Ints, sets: Words, conflicts: int
+) -> SearchState:
+    """The given arrays, with empty ones for frames, log and choices, as large as is sensible."""
+    frames = 6 * (len(items) + len(sections)) + 256
+    wide = int((sections[:, col.MEMBERS_END] - sections[:, col.MEMBERS_BEGIN]).max(initial=0))
+    variants = int((items[:, col.VARIANTS_END] - items[:, col.VARIANTS_BEGIN]).max(initial=1))
+    choices = control[col.MAX_CHOICES] = wide * variants + 1
+    log = min(conflicts + len(links) + frames * (len(sections) + min(wide, 64)), MAX_ROWS)
+    every = np.zeros((len(items) + 1 + frames, sets.shape[1]), dtype=np.uint64)
+    every[: len(items)] = sets
+    return SearchState(
+        control=control,
+        items=items,
+        sections=sections,
+        links=links,
+        sets=every,
+        frames=np.zeros((frames, col.FRAME_COLUMNS), dtype=np.int64),
+        log=np.zeros((log + 2 * len(sections) + len(items), col.LOG_COLUMNS), dtype=np.int64),
+        choices=np.zeros((min(frames * choices, MAX_ROWS) + 2 * choices, col.CHOICE_COLUMNS), dtype=np.int64),
     )
 
 
-def _parts(groups: Sequence[Group], unit: int) -> tuple[Ints, Ints, Ints]:
+def _memberships(items: Sequence[SearchItem], unit: int) -> tuple[Ints, Ints, Ints]:
     """Item, section and height, for each section of each item."""
-    rows = [(i, section, h // unit) for i, group in enumerate(groups) for section, h in group.sections]
+    rows = [(i, section, h // unit) for i, item in enumerate(items) for section, h in item.sections]
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return table[:, 0], table[:, 1], table[:, 2]
 
 
-def _bounds(table: Ints, column: int, ends: Ints) -> None:
+def _set_range(table: Ints, column: int, ends: Ints) -> None:
+    """Fill ``column`` with where each row's list begins, and the next column with where it ends."""
     table[:, column] = ends[:-1]
     table[:, column + 1] = ends[1:]
 
 
-def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], masks: k.Words, size: Ints) -> tuple[Ints, Ints]:
-    """Pairs that share a section: the one; the other, how high the one reaches where they meet, and where."""
+def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], sets: Words, size: Ints) -> tuple[Ints, Ints]:
+    """Pairs of items that share a section: the one; the other, the one's greatest height in a shared section,
+    and that section."""
     table = np.zeros((len(size), len(size)), dtype=bool)
-    for i, mask in enumerate(masks):
-        table[i] = (masks & mask).any(axis=1)
+    for i, own in enumerate(sets):
+        table[i] = (sets & own).any(axis=1)
     np.fill_diagonal(table, False)
     one, other = np.nonzero(table)
     tops = size[one]
-    where = _first_bit(masks[one] & masks[other])
+    where = _first_bit(sets[one] & sets[other])
     uneven = ((heights != size[:, None]) & alive).any(axis=1)
     for at in np.flatnonzero(uneven[one]):
         shared = np.where(alive[other[at]], heights[one[at]], -1)
@@ -121,7 +127,7 @@ def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], masks: k.Words, size
     return one, np.stack((other, tops, where), axis=1)
 
 
-def _first_bit(sets: k.Words) -> Ints:
+def _first_bit(sets: Words) -> Ints:
     """The lowest member of each set, none of them empty."""
     if not sets.size:
         return np.zeros(len(sets), dtype=np.int64)
@@ -132,15 +138,16 @@ def _first_bit(sets: k.Words) -> Ints:
     return result
 
 
-def _variants(links: _Links, groups: Sequence[Group], size: Ints, top: int, unit: int) -> Ints:
-    """Variants of all items, then a row where the last one's ranges end; before them the ranges."""
+def _variants(links: _LinkRows, model: SearchModel, size: Ints, top: int) -> Ints:
+    """Append the ranges of all variants, the variants, and a row where the last one's ranges end; where the
+    variants of each item begin, and last where all end."""
     ranges: list[tuple[int, int]] = []
     variants: list[tuple[int, int]] = []
     counts: list[int] = []
-    begin = links.count
-    for group, height in zip(groups, size.tolist(), strict=True):
-        counts.append(len(group.variants))
-        for memory, spans in group.variants:
+    begin, unit = links.count, model.unit
+    for item, height in zip(model.items, size.tolist(), strict=True):
+        counts.append(len(item.variants))
+        for memory, spans in item.variants:
             variants.append((memory, begin + len(ranges)))
             ranges += [(-(-low // unit), min(high // unit, top - height)) for low, high in spans]
     variants.append((-1, begin + len(ranges)))
@@ -148,20 +155,20 @@ def _variants(links: _Links, groups: Sequence[Group], size: Ints, top: int, unit
     return links.add(np.array(variants, dtype=np.int64)) + np.cumsum(np.array([0, *counts]))
 
 
-def _twins(groups: Sequence[Group]) -> list[int]:
-    """The item before each that is its equal in everything: they may be told to keep their order."""
+def _twins(items: Sequence[SearchItem]) -> list[int]:
+    """For each item the previous one that is equal in everything, or -1: rule 3 keeps such items in order."""
     seen: dict[object, int] = {}
     result: list[int] = []
-    for i, group in enumerate(groups):
-        key = (group.size, group.sections, group.align, group.variants)
-        result.append(-1 if group.apart else seen.get(key, -1))
-        if not group.apart:
+    for i, item in enumerate(items):
+        key = (item.size, item.sections, item.align, item.variants)
+        result.append(-1 if item.apart else seen.get(key, -1))
+        if not item.apart:
             seen[key] = i
     return result
 
 
-def _masks(alive: npt.NDArray[np.bool_]) -> k.Words:
-    """The sections of each item as bits."""
+def _section_sets(alive: npt.NDArray[np.bool_]) -> Words:
+    """The set of sections of each item, one bit each."""
     items, sections = alive.shape
     padded = np.zeros((items, (sections + 63) // 64 * 64), dtype=bool)
     padded[:, :sections] = alive
@@ -169,13 +176,13 @@ def _masks(alive: npt.NDArray[np.bool_]) -> k.Words:
     return np.ascontiguousarray(packed).view("<u8").astype(np.uint64)
 
 
-def rank(state: k.State, keys: Iterable[float]) -> None:
-    """Items with a small key are tried first; ties by number. Twins keep the order of their numbers."""
+def rank(state: SearchState, keys: Iterable[float]) -> None:
+    """Rank items by rising key, ties by number; twins keep the order of their numbers."""
     order = np.argsort(np.fromiter(keys, dtype=np.float64), kind="stable")
-    ranks = state.it[:, k.RANK]
+    ranks = state.items[:, col.RANK]
     ranks[order] = np.arange(len(order))
-    for i in np.flatnonzero(state.it[:, k.TWIN] >= 0):
+    for i in np.flatnonzero(state.items[:, col.TWIN] >= 0):
         j = i
-        while (twin := state.it[j, k.TWIN]) >= 0 and ranks[twin] > ranks[j]:
+        while (twin := state.items[j, col.TWIN]) >= 0 and ranks[twin] > ranks[j]:
             ranks[[twin, j]] = ranks[[j, twin]]
             j = twin

@@ -1,8 +1,8 @@
-"""Workers that search for the same thing in different orders, node by node, and restart ever more rarely.
+"""Workers that search for the same plan in different orders, with ever longer rounds between restarts.
 
-A worker is a pure function of the model, the capacity, its seed and the number of nodes that it has used;
-the winner is the one that needed fewest nodes, then the one of the lower number. So threads and the speed
-of the machine have no influence on the answer, only a limit in seconds has.
+A worker's answer depends on the model, the capacity, its seed and the nodes it has used, and on nothing else;
+the winner is the one that used fewest nodes, then the one with the lower number. So neither threads nor the
+speed of the machine influence the answer, unless there is a limit in seconds.
 """
 
 from __future__ import annotations
@@ -13,120 +13,131 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from solvers.search import state as k
+from solvers.search import columns as col
 from solvers.search.kernel import restart, run
-from solvers.search.model import Model
-from solvers.search.tables import Ints, rank, tables
+from solvers.search.model import SearchModel
+from solvers.search.state import Ints, SearchState, copy
+from solvers.search.tables import rank, search_state
 
 Floats = npt.NDArray[np.float64]
-SHARE = 4.0
-"""Nodes of short rounds for each node of the next long one, at least."""
-ALONE = 1000
-"""Nodes that the first worker may use before it is worth starting another."""
+SHORT_NODES = 300
+"""Nodes of a short round, or twice the number of items where that is more."""
+LONG_GROWTH = 1.5
+"""How much longer each long round is than the last."""
+SHORT_PER_LONG = 4.0
+"""A long round is due once the short ones used this many nodes for each node of it (chosen by
+measurement)."""
+FIRST_WORKER_NODES = 1000
+"""Nodes the first worker uses before the others are started: most problems end earlier."""
 SLICE_SECONDS = 0.04
-SHORT, GROWTH = 300, 1.5
-"""Nodes of a short round (or twice the number of items); how much longer each long one is than the last."""
+"""Time between two checks of the limits."""
+INITIAL_RATE = 20_000.0
+"""Nodes a second and worker, assumed until measured."""
 
 
-class Worker:
-    """One search, restarted with the items in another order and another taste for sections.
+class SearchWorker:
+    """One search, restarted in rounds with another order of items and another rule for sections.
 
-    Rounds are short, for luck is quick, but as many nodes go into ever longer ones, for proofs are not.
+    Short rounds find plans quickly where an order is lucky; ever longer rounds in between lead to proofs.
     """
 
-    def __init__(self, model: Model, state: k.State, seed: int, number: int) -> None:
+    def __init__(self, model: SearchModel, state: SearchState, seed: int, number: int) -> None:
         self.state = state
         self.random = np.random.default_rng((seed, number))
-        self.size = np.array([float(group.size) for group in model.groups])
-        self.life = np.array([float(len(group.sections)) for group in model.groups])
+        self.size = np.array([float(item.size) for item in model.items])
+        self.life = np.array([float(len(item.sections)) for item in model.items])
         self.round = number
         self.left = 0.0
-        self.short = float(max(SHORT, 2 * len(model.groups)))
+        self.short = float(max(SHORT_NODES, 2 * len(model.items)))
         self.length = self.short
-        self.debt = 0.0
-        self.status = k.RUNNING
+        self.short_nodes = 0.0
+        self.status = col.RUNNING
 
     @property
     def nodes(self) -> int:
-        return int(self.state.c[k.NODES])
+        return int(self.state.control[col.NODES])
 
     @property
     def offsets(self) -> Ints:
-        """Of all items, in units; of use once the status is FOUND."""
-        return self.state.it[:, k.OFFSET]
+        """Offsets of all items in units; valid once the status is FOUND."""
+        return self.state.items[:, col.OFFSET]
 
     @property
     def done(self) -> bool:
-        return self.status in (k.FOUND, k.EXHAUSTED)
+        return self.status in (col.FOUND, col.EXHAUSTED)
 
     def advance(self, until: int) -> None:
-        """Search until ``until`` nodes are used in all."""
+        """Search until this worker has used ``until`` nodes in all."""
         while not self.done and self.nodes < until:
-            if self.left < 1 or self.status == k.NO_SPACE:
+            if self.left < 1 or self.status == col.NO_SPACE:
                 self._restart()
             before = self.nodes
-            if self.status == k.RUNNING:
-                self.status = run(*self.state, int(min(self.left, until - before)))
+            if self.status == col.RUNNING:
+                self.status = run(self.state, int(min(self.left, until - before)))
             if self.nodes == before:
-                self.state.c[k.NODES] += 1
+                self.state.control[col.NODES] += 1
             self.left -= self.nodes - before
 
     def _restart(self) -> None:
         rank(self.state, self._keys())
-        self.state.c[k.TASTE] = self.random.integers(k.TASTES)
-        self.state.c[k.SNUG] = self.random.random() < 0.25
-        restart(*self.state)
-        self.status = int(self.state.c[k.STATUS])
+        self.state.control[col.BRANCH_RULE] = self.random.integers(col.BRANCH_RULES)
+        self.state.control[col.FLUSH_FIRST] = self.random.random() < 0.25
+        restart(self.state)
+        self.status = int(self.state.control[col.STATUS])
         self.round += 1
         self.left = self._length()
 
     def _length(self) -> float:
-        """Of the next round: a long one once the short ones since the last took as many nodes."""
-        if self.debt < SHARE * self.length:
-            self.debt += self.short
+        """Nodes of the next round."""
+        if self.short_nodes < SHORT_PER_LONG * self.length:
+            self.short_nodes += self.short
             return self.short
-        self.debt = 0.0
-        self.length *= GROWTH
+        self.short_nodes = 0.0
+        self.length *= LONG_GROWTH
         return self.length
 
     def _keys(self) -> Floats:
-        """By turns size, lifetime and area, largest first, blurred after the first time."""
-        blur = self.random.uniform(0.3, 1.0, len(self.size))
+        """Sort keys of the items: in turn size, lifetime and area, largest first; with noise from the fourth
+        round on."""
+        noise = self.random.uniform(0.3, 1.0, len(self.size))
         base = (self.size, self.life, self.size * self.life)[self.round % 3]
-        return -base * blur if self.round > 2 else -base
+        return -base * noise if self.round > 2 else -base
 
 
-class Race:
-    """``threads`` workers, one answer."""
+class WorkerRace:
+    """``threads`` workers on one question."""
 
-    def __init__(self, model: Model, capacity: int, seed: int, threads: int, rules: int = 15) -> None:
+    def __init__(self, model: SearchModel, capacity: int, seed: int, threads: int, rules: int = 15) -> None:
         self._model = model
         self._seed = seed
         self._threads = max(1, threads)
-        self._blank = tables(model, capacity, rules)
-        self.workers: list[Worker] = []
+        self._blank = search_state(model, capacity, rules)
+        self.workers: list[SearchWorker] = []
         self._add()
         self._reached = 0
-        self._rate = 20_000.0
+        self._rate = INITIAL_RATE
 
     def _add(self) -> None:
-        self.workers.append(Worker(self._model, k.copy(self._blank), self._seed, len(self.workers)))
+        self.workers.append(SearchWorker(self._model, copy(self._blank), self._seed, len(self.workers)))
 
     @property
     def nodes(self) -> int:
         return sum(worker.nodes for worker in self.workers)
 
     @property
-    def winner(self) -> Worker | None:
-        """The worker that has the answer, if any has."""
+    def winner(self) -> SearchWorker | None:
+        """The worker that has the answer, or None."""
         done = [worker for worker in self.workers if worker.done]
         return min(done, key=lambda worker: worker.nodes) if done else None
 
-    def run(self, until: float | None, nodes: int | None) -> Worker | None:
-        """Until ``perf_counter()`` time ``until``, or ``nodes`` are used in all; the winner, if any."""
+    def run(self, until: float | None, nodes: int | None) -> SearchWorker | None:
+        """Search until ``perf_counter()`` time ``until``, or until ``nodes`` are used in all; the winner, if
+        any."""
         each = None if nodes is None else max(1, nodes // self._threads)
-        if self._reached < ALONE:
-            self._step([self.workers[0]], ALONE if each is None else min(ALONE, each), None)
+        if self._reached < FIRST_WORKER_NODES:
+            self._step(
+                [self.workers[0]], FIRST_WORKER_NODES if each is None else min(FIRST_WORKER_NODES, each), None
+            )
         if self.winner is not None or self._over(until, each):
             return self.winner
         while len(self.workers) < self._threads:
@@ -141,7 +152,7 @@ class Race:
         spent = each is not None and min(w.nodes for w in self.workers) >= each
         return spent or (until is not None and perf_counter() >= until)
 
-    def _step(self, workers: list[Worker], goal: int, pool: ThreadPoolExecutor | None) -> None:
+    def _step(self, workers: list[SearchWorker], goal: int, pool: ThreadPoolExecutor | None) -> None:
         began, before = perf_counter(), self._reached
         if pool is None or len(workers) == 1:
             for worker in workers:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chipmodel.errors import DoesNotFit
-from solvers.tiers.placement import Run
+from solvers.tiers.placement import TierRun
 
 Place = tuple[int, int, int]
 """Tier, offset, and the block that is overwritten or -1."""
 
 
-def variants(run: Run, step: int, changes: int, skips: bool) -> Iterator[Run]:
+def variants(run: TierRun, step: int, changes: int, skips: bool) -> Iterator[TierRun]:
     """The states in which the op of ``step`` has run, with at most ``changes`` actions before it, at most
     one for each block: the one without any action first. ``run`` is the state before the step.
 
@@ -38,7 +38,7 @@ def variants(run: Run, step: int, changes: int, skips: bool) -> Iterator[Run]:
             yield result
 
 
-def _moved(run: Run, step: int, changes: int, alive: list[int]) -> Iterator[tuple[Run, int]]:
+def _moved(run: TierRun, step: int, changes: int, alive: list[int]) -> Iterator[tuple[TierRun, int]]:
     yield run, changes
     if not changes:
         return
@@ -52,7 +52,7 @@ def _moved(run: Run, step: int, changes: int, alive: list[int]) -> Iterator[tupl
                 yield from _moved(after, step, changes - 1, alive[index + 1 :])
 
 
-def _born(run: Run, step: int, changes: int, births: list[int], acted: bool) -> Iterator[Run]:
+def _born(run: TierRun, step: int, changes: int, births: list[int], acted: bool) -> Iterator[TierRun]:
     if not births:
         if acted:
             yield run.copy()
@@ -70,11 +70,11 @@ def _born(run: Run, step: int, changes: int, births: list[int], acted: bool) -> 
             yield from _born(after, step, changes - 1, rest, True)
 
 
-def _last_chance(run: Run, step: int) -> bool:
+def _last_chance(run: TierRun, step: int) -> bool:
     return any(not run.tables.problem.blocks[block].swaps for block in run.tables.births[step])
 
 
-def _allocated(run: Run, block: int, step: int) -> bool:
+def _allocated(run: TierRun, block: int, step: int) -> bool:
     """Whether the rule has a place for a block: only one that is pinned to a tier may find none."""
     try:
         run.allocate(block, step)
@@ -83,7 +83,7 @@ def _allocated(run: Run, block: int, step: int) -> bool:
     return True
 
 
-def relocations(run: Run, block: int, step: int) -> Iterator[Place]:
+def relocations(run: TierRun, block: int, step: int) -> Iterator[Place]:
     """Where a block that holds data may go: by the rule into every other tier, and anywhere in its own."""
     tables, origin = run.tables, run.where[block]
     for tier in tables.allowed[block]:
@@ -98,7 +98,7 @@ def relocations(run: Run, block: int, step: int) -> Iterator[Place]:
             yield from _free_places(run, block, tier)
 
 
-def births_elsewhere(run: Run, block: int, step: int) -> Iterator[Place]:
+def births_elsewhere(run: TierRun, block: int, step: int) -> Iterator[Place]:
     """Every place that a block may be born at."""
     tables = run.tables
     for tier in tables.allowed[block]:
@@ -112,7 +112,7 @@ def births_elsewhere(run: Run, block: int, step: int) -> Iterator[Place]:
             yield from _free_places(run, block, tier)
 
 
-def _free_places(run: Run, block: int, tier: int) -> Iterator[Place]:
+def _free_places(run: TierRun, block: int, tier: int) -> Iterator[Place]:
     """Both borders of every free space of a tier that holds the block."""
     size, step = run.tables.size[block], run.tables.alignment[block][tier]
     for first, end, _, _ in run.spaces(tier, block):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from solvers.tiers.tables import Tables
+from solvers.tiers.tables import TierTables
 
 
 def best_fit(
-    tables: Tables,
+    tables: TierTables,
     block: int,
     tier: int,
     spaces: Iterable[tuple[int, int, int, int]],

@@ -14,21 +14,21 @@ from chipmodel.errors import BadInput
 from chipmodel.model.certificate import rests_on
 from chipmodel.model.interval import merged
 from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.board import Board
 from solvers.core.bounds_certified import best_bound
+from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.tiers.placement import by_rule
-from solvers.tiers.problem import Block, Step, Task, Tier, TierProblem
-from solvers.tiers.search import CHANGES, Walk, last_tier
-from solvers.tiers.tables import Tables
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
+from solvers.tiers.search import MAX_ACTIONS, TierWalk, last_tier
+from solvers.tiers.tables import TierTables
 
-WORK = 3_000
+MAX_PLACED = 3_000
 """Where no limit is given, there are as many nodes as place no more blocks than these."""
-WORK_TO_FIT = 40_000
+MAX_PLACED_TO_FIT = 40_000
 """The same for a problem with a capacity: a plan that does not fit is worth nothing."""
-FEWEST = 10
+MIN_NODES = 10
 """Where no limit is given and no more nodes than these would be had, nothing is searched."""
-RULES = 8
+RULE_TRIES = 8
 """Capacities at which the rule alone is tried."""
 
 
@@ -40,7 +40,7 @@ def state_search(problem: Problem, limits: Limits, report: Report | None = None)
     """
     if not problem.plain:
         raise BadInput("packer 'state-search' keeps no constraints", hint="use --packer exact")
-    board = Board(report)
+    board = Incumbent(report)
     packing = _Packing(problem, board)
     packing.rule(None)
     certificate = best_bound(problem, packing.peak)
@@ -66,7 +66,7 @@ def _status(problem: Problem, peak: int, bound: int) -> Status:
 class _Packing:
     """The lowest plan so far."""
 
-    def __init__(self, problem: Problem, board: Board) -> None:
+    def __init__(self, problem: Problem, board: Incumbent) -> None:
         self.problem, self.board = problem, board
         self.blocks, self.steps, self.names = _blocks(problem)
         self.plan = Plan({})
@@ -74,11 +74,11 @@ class _Packing:
         self.failed = -1
         """The largest capacity at which something overflowed."""
 
-    def tables(self, capacity: int | None) -> Tables:
+    def tables(self, capacity: int | None) -> TierTables:
         overflow = Tier("overflow", None, _nothing, _all_bytes, _nothing, _nothing, copies=False)
         memory = Tier("memory", capacity, _nothing, _nothing, _nothing, _nothing, copies=False)
         tiers = (overflow,) if capacity is None else (memory, overflow)
-        return Tables(TierProblem(tiers, self.blocks, self.steps))
+        return TierTables(TierProblem(tiers, self.blocks, self.steps))
 
     def rule(self, capacity: int | None) -> None:
         """The initial rule; a memory without an end is all overflow."""
@@ -104,7 +104,7 @@ class _Packing:
         self.board.stage("initial rule")
         if self.peak > target:
             self.rule(target)
-        for _ in range(RULES):
+        for _ in range(RULE_TRIES):
             middle = (max(self.failed, target) + self.peak) // 2
             if self.peak <= target or middle <= self.failed:
                 return
@@ -115,14 +115,14 @@ class _Packing:
         self.board.stage("state search")
         spent, most = 0, limits.nodes
         if most is None and limits.seconds is None:
-            work = WORK if self.problem.capacity is None else WORK_TO_FIT
+            work = MAX_PLACED if self.problem.capacity is None else MAX_PLACED_TO_FIT
             most = work // max(1, len(self.steps))
-            most = most if most > FEWEST else 0
+            most = most if most > MIN_NODES else 0
         low = target
         while self.peak > low and (most is None or spent < most):
             capacity = (low + self.peak) // 2 if spent else target
             left = Limits(self.board.left(limits), None if most is None else -(-(most - spent) // 2))
-            walk = Walk(self.tables(capacity), left, 1, CHANGES - 1, skips=False)
+            walk = TierWalk(self.tables(capacity), left, 1, MAX_ACTIONS - 1, skips=False)
             walk.run(enough=0)
             spent += walk.nodes
             if walk.total == 0:
@@ -142,22 +142,22 @@ def _all_bytes(size: int) -> int:
     return size
 
 
-def _blocks(problem: Problem) -> tuple[tuple[Block, ...], tuple[Step, ...], list[str]]:
+def _blocks(problem: Problem) -> tuple[tuple[TierBlock, ...], tuple[TierStep, ...], list[str]]:
     """A step for every position at which something begins to live or lives on after a hole; the buffers
     that take any bytes as blocks, and their names."""
     lives = [merged(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and lives[i]]
     starts = sorted({span.start for i in solid for span in lives[i]})
-    tasks: list[list[Task]] = [[] for _ in starts]
-    blocks: list[Block] = []
+    tasks: list[list[TierAccess]] = [[] for _ in starts]
+    blocks: list[TierBlock] = []
     for index in solid:
         buffer = problem.buffers[index]
         edges = [bisect_left(starts, edge) for span in lives[index] for edge in (span.start, span.stop)]
         # Pieces of a life with nobody's birth between them are one.
         inner = [(a, b) for a, b in zip(edges[1:-1:2], edges[2:-1:2], strict=True) if a < b]
-        tasks[edges[0]].append(Task(len(blocks), True))
+        tasks[edges[0]].append(TierAccess(len(blocks), True))
         blocks.append(
-            Block(
+            TierBlock(
                 buffer.name,
                 buffer.bytes,
                 edges[0],
@@ -167,5 +167,5 @@ def _blocks(problem: Problem) -> tuple[tuple[Block, ...], tuple[Step, ...], list
                 holes=tuple(inner),
             )
         )
-    steps = tuple(Step(tuple(each)) for each in tasks)
+    steps = tuple(TierStep(tuple(each)) for each in tasks)
     return tuple(blocks), steps, [b.name for b in blocks]

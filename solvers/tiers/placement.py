@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from chipmodel.errors import DoesNotFit
 from solvers.tiers.fit import best_fit
-from solvers.tiers.tables import Tables
+from solvers.tiers.tables import TierTables
 
 Span = tuple[int, int, int]
 """First byte, end, and the block that holds them."""
@@ -23,12 +23,12 @@ Event = tuple[int, int, int, int, int]
 """Step, block, tier, offset there (0 in the last tier), and the block that it is put on or -1."""
 
 
-class Run:
+class TierRun:
     """The state at one step, the cost up to it, and everything that was placed since the run began."""
 
     __slots__ = ("busy", "copied", "cost", "events", "room", "stuck", "tables", "where")
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TierTables) -> None:
         self.tables = tables
         self.busy: list[list[Span]] = [[] for _ in range(tables.last)]
         """Of each tier but the last, by offset. What lies between is free, so free spaces never touch.
@@ -42,9 +42,9 @@ class Run:
         self.cost = 0
         self.events: list[Event] = []
 
-    def copy(self) -> Run:
+    def copy(self) -> TierRun:
         """The same state, from which another may go on. Its events begin again with these."""
-        other = Run.__new__(Run)
+        other = TierRun.__new__(TierRun)
         other.tables = self.tables
         other.busy = [list(spans) for spans in self.busy]
         other.where, other.copied, other.stuck = dict(self.where), set(self.copied), set(self.stuck)
@@ -52,7 +52,7 @@ class Run:
         other.cost, other.events = self.cost, list(self.events)
         return other
 
-    def same(self, other: Run) -> bool:
+    def same(self, other: TierRun) -> bool:
         """Whether all that happens from here on is the same: then costs from here on are, too."""
         return (
             self.busy == other.busy
@@ -218,9 +218,9 @@ class Run:
         return all(not self.where[block] for block, _, _ in self.tables.tasks[step])
 
 
-def by_rule(tables: Tables) -> Run:
+def by_rule(tables: TierTables) -> TierRun:
     """The state behind the last step by the initial rule alone, with all of its events."""
-    run = Run(tables)
+    run = TierRun(tables)
     for step in range(len(tables.births)):
         run.advance(step)
     return run

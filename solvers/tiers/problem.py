@@ -16,7 +16,7 @@ Cost = Callable[[int], int | Fraction]
 """Cycles for so many bytes."""
 
 
-def line(latency: int, bytes_per_cycle: int | Fraction) -> Cost:
+def affine_cost(latency: int, bytes_per_cycle: int | Fraction) -> Cost:
     """S1's own cost, exactly: ``latency + bytes / bandwidth``."""
     return lambda size: latency + Fraction(size) / bytes_per_cycle
 
@@ -44,7 +44,7 @@ def tier(name: str, capacity: int | None, out: Cost, into: Cost, alignment: int 
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TierBlock:
     """Bytes that are alive at the steps ``[start, stop)``; other blocks and tasks name it by its index."""
 
     name: str
@@ -79,7 +79,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TierAccess:
     """An op's read or write of a block. ``staged`` bytes of the first tier are needed meanwhile where the
     block lies in another tier: what passes through on its way to the op."""
 
@@ -91,11 +91,11 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TierStep:
     """An op: its tasks, how often it runs (its costs count as often), and the bytes of the first tier
     that it keeps from all blocks."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[TierAccess, ...]
     times: int = 1
     reserve: int = 0
     name: str = ""
@@ -113,8 +113,8 @@ class TierProblem:
     """
 
     tiers: tuple[Tier, ...]
-    blocks: tuple[Block, ...]
-    steps: tuple[Step, ...]
+    blocks: tuple[TierBlock, ...]
+    steps: tuple[TierStep, ...]
 
     def __post_init__(self) -> None:
         """Raises BadInput for a problem that makes no sense, naming the tier, block or step."""
@@ -132,7 +132,7 @@ class TierProblem:
                 what = f"step {at} {step.name!r} has a task on a block that is not alive then"
                 raise BadInput(what, hint="tasks name blocks by index")
 
-    def _check(self, index: int, block: Block) -> None:
+    def _check(self, index: int, block: TierBlock) -> None:
         if not 0 <= block.start < block.stop <= len(self.steps) or block.bytes < 0:
             what = f"block {block.name!r} of {block.bytes} B lives in [{block.start}, {block.stop})"
             raise BadInput(f"{what} of {len(self.steps)} steps", hint="at least one step, no negative bytes")
@@ -149,7 +149,7 @@ class TierProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class TierStay:
     """Where a block lies at the steps ``[start, stop)``."""
 
     tier: int
@@ -159,11 +159,11 @@ class Stay:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TierState:
     """S1's memory state: where every block lies at every step, and what the program's tasks cost then."""
 
     cycles: Fraction
-    stays: tuple[tuple[Stay, ...], ...]
+    stays: tuple[tuple[TierStay, ...], ...]
     """Of each block, in order of time."""
     under: tuple[int | None, ...]
     """Of each block, the block whose bytes it was put on."""

@@ -17,21 +17,21 @@ from chipmodel.errors import DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import variants
 from solvers.tiers.fit import best_fit
-from solvers.tiers.placement import Event, Run, by_rule
-from solvers.tiers.problem import State, Stay, TierProblem
-from solvers.tiers.tables import Tables
+from solvers.tiers.placement import Event, TierRun, by_rule
+from solvers.tiers.problem import TierProblem, TierState, TierStay
+from solvers.tiers.tables import TierTables
 
-WORK = 600_000
+MAX_STEPS = 600_000
 """Where no limit is given, there are as many nodes as take no more steps than these."""
-CHANGES = 2
+MAX_ACTIONS = 2
 """Blocks that may be acted on at one step: one gives up its place, another takes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TierSearchResult:
     """What the search found; never dearer than the initial state."""
 
-    state: State
+    state: TierState
     initial_cycles: Fraction
     nodes: int
     """States that were followed to their cost, or until they were no cheaper than the best."""
@@ -46,50 +46,50 @@ class Found:
         return float(1 - self.state.cycles / self.initial_cycles) if self.initial_cycles else 0.0
 
 
-def initial_state(problem: TierProblem) -> State:
+def initial_state(problem: TierProblem) -> TierState:
     """S1's initial rule. Raises DoesNotFit where an op's reserve and staging exceed the first tier."""
-    tables = Tables(problem)
+    tables = TierTables(problem)
     run = by_rule(tables)
     return as_state(tables, run.events, run.cost)
 
 
 def search(
-    problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = CHANGES
-) -> Found:
+    problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = MAX_ACTIONS
+) -> TierSearchResult:
     """S1's search. ``segment`` steps are decided together (1 is greedy), with at most ``changes`` actions at
     each step. The same problem and ``limits.nodes`` give the same state; there is nothing random.
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
-    most = Limits(nodes=WORK // max(1, len(problem.steps)))
-    walk = Walk(Tables(problem), limits or most, segment, changes)
+    most = Limits(nodes=MAX_STEPS // max(1, len(problem.steps)))
+    walk = TierWalk(TierTables(problem), limits or most, segment, changes)
     initial = walk.total
     finished = walk.run()
     scale = walk.tables.scale
     trajectory = tuple((seconds, nodes, Fraction(total, scale)) for seconds, nodes, total in walk.found)
-    return Found(walk.state(), Fraction(initial, scale), walk.nodes, finished, trajectory)
+    return TierSearchResult(walk.state(), Fraction(initial, scale), walk.nodes, finished, trajectory)
 
 
-class Walk:
+class TierWalk:
     """The kept state: the run before each step, what was placed at each, and the total cost."""
 
     def __init__(
-        self, tables: Tables, limits: Limits, segment: int, changes: int, skips: bool = True
+        self, tables: TierTables, limits: Limits, segment: int, changes: int, skips: bool = True
     ) -> None:
         self.tables, self.limits = tables, limits
         self.segment, self.changes, self.skips = segment, changes, skips
         self.began = perf_counter()
         self.nodes = 0
-        self.before: list[Run] = []
+        self.before: list[TierRun] = []
         self.placed: list[list[Event]] = [[] for _ in tables.births]
-        run = Run(tables)
+        run = TierRun(tables)
         for step in range(len(tables.births)):
             self.before.append(run)
             run = self._ran(run, step)
         self.total = run.cost
         self.found = [(perf_counter() - self.began, 0, self.total)]
 
-    def _ran(self, run: Run, step: int) -> Run:
+    def _ran(self, run: TierRun, step: int) -> TierRun:
         after = run.copy()
         after.events.clear()
         after.advance(step)
@@ -104,7 +104,7 @@ class Walk:
             if self.total <= enough:
                 return True
             stop = min(steps, start + self.segment)
-            best: tuple[int, Run] | None = None
+            best: tuple[int, TierRun] | None = None
             for run in self.combinations(self.before[start], start, stop):
                 if self._stopped():
                     break
@@ -118,7 +118,7 @@ class Walk:
                 return False
         return True
 
-    def combinations(self, run: Run, step: int, stop: int) -> Iterator[Run]:
+    def combinations(self, run: TierRun, step: int, stop: int) -> Iterator[TierRun]:
         """The states after ``stop - 1`` by all combinations of actions from ``step`` on."""
         for after in variants(run, step, self.changes, self.skips):
             if step + 1 == stop:
@@ -126,7 +126,7 @@ class Walk:
             elif after.cost < self.total:
                 yield from self.combinations(after, step + 1, stop)
 
-    def follow(self, run: Run, step: int) -> int | None:
+    def follow(self, run: TierRun, step: int) -> int | None:
         """The total cost when the rule goes on from ``run``; None as soon as it is no cheaper."""
         run = run.copy()
         run.events.clear()
@@ -144,7 +144,7 @@ class Walk:
             step += 1
         return None
 
-    def _keep(self, run: Run, start: int, stop: int) -> None:
+    def _keep(self, run: TierRun, start: int, stop: int) -> None:
         for step in range(start, stop):
             self.placed[step] = [event for event in run.events if event[0] == step]
         trail = list(run.events)
@@ -166,7 +166,7 @@ class Walk:
         self.total = self.total - saved if step < len(self.before) else run.cost
         self.found.append((perf_counter() - self.began, self.nodes, self.total))
 
-    def _replay(self, step: int, events: list[Event]) -> Run:
+    def _replay(self, step: int, events: list[Event]) -> TierRun:
         """The state after ``step`` with the given events, from the kept state before it."""
         run = self.before[step].copy()
         for at, block, tier, offset, under in events:
@@ -184,28 +184,28 @@ class Walk:
             return True
         return limits.seconds is not None and perf_counter() - self.began >= limits.seconds
 
-    def state(self) -> State:
+    def state(self) -> TierState:
         """The kept state, with places in the last tier."""
         return as_state(self.tables, [event for events in self.placed for event in events], self.total)
 
 
-def as_state(tables: Tables, events: list[Event], total: int) -> State:
+def as_state(tables: TierTables, events: list[Event], total: int) -> TierState:
     """The state that ``events`` make, at the cost ``total`` (times the tables' scale)."""
-    stays: list[list[Stay]] = [[] for _ in tables.size]
+    stays: list[list[TierStay]] = [[] for _ in tables.size]
     lowest: list[int | None] = [None] * len(tables.size)
     deep = last_tier(tables, events)
     for step, block, tier, offset, under in events:
         if stays[block]:
             before = stays[block][-1]
-            stays[block][-1] = Stay(before.tier, before.offset, before.start, step)
+            stays[block][-1] = TierStay(before.tier, before.offset, before.start, step)
         else:
             lowest[block] = under if under >= 0 else None
         place = deep[block] if tier == tables.last else offset
-        stays[block].append(Stay(tier, place, step, tables.stop[block]))
-    return State(Fraction(total, tables.scale), tuple(tuple(s) for s in stays), tuple(lowest))
+        stays[block].append(TierStay(tier, place, step, tables.stop[block]))
+    return TierState(Fraction(total, tables.scale), tuple(tuple(s) for s in stays), tuple(lowest))
 
 
-def last_tier(tables: Tables, events: list[Event]) -> dict[int, int]:
+def last_tier(tables: TierTables, events: list[Event]) -> dict[int, int]:
     """Offsets in the last tier by the same rule: a block that ever lies there keeps its place."""
     first: dict[int, int] = {}
     for step, block, tier, _, _ in events:

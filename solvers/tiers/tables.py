@@ -6,10 +6,10 @@ from fractions import Fraction
 from math import lcm
 
 from chipmodel.errors import DoesNotFit
-from solvers.tiers.problem import Block, Step, Task, Tier, TierProblem
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 
 
-class Tables:
+class TierTables:
     """All costs times ``scale``, so that they are integers; who is born, used and freed at each step.
 
     Raises DoesNotFit where an op's reserve and staging alone exceed the first tier.
@@ -37,8 +37,10 @@ class Tables:
         self._costs(tiers, blocks, steps)
         self._rooms(problem)
 
-    def _costs(self, tiers: tuple[Tier, ...], blocks: tuple[Block, ...], steps: tuple[Step, ...]) -> None:
-        def moved(task: Task) -> int:
+    def _costs(
+        self, tiers: tuple[Tier, ...], blocks: tuple[TierBlock, ...], steps: tuple[TierStep, ...]
+    ) -> None:
+        def moved(task: TierAccess) -> int:
             return self.size[task.block] if task.moved is None else task.moved
 
         whole = {(size, t): (t.leave(size), t.enter(size)) for size in set(self.size) for t in tiers}

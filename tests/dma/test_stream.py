@@ -18,12 +18,13 @@ from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma import stream as module
 from dma.residency.tiling import SETUP_BYTES
-from dma.schedule.build import PARTS_FOR_WEIGHTS
-from dma.stream import policies, stream
+from dma.schedule import build as module
+from dma.schedule.build import WEIGHT_FLOOR_DIVISORS
+from dma.stream import stream, streamer_named, streamers
 from solvers.core.bounds import contention
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
@@ -42,9 +43,14 @@ STREAMERS = (
 )
 
 
-def test_the_streamers_that_there_are() -> None:
-    assert tuple(policies()) == STREAMERS
-    assert all(name == policy.name and policy.title and policy.source for name, policy in policies().items())
+def test_the_table_of_streamers() -> None:
+    assert tuple(streamers()) == STREAMERS
+    for name, entry in streamers().items():
+        portfolio = streamer_named(name)
+        assert (entry.name, portfolio.name) == (name, name)
+        assert entry.kind == ("streamer" if len(portfolio.candidates) == 1 else "portfolio")
+        assert entry.title
+        assert entry.source
     with pytest.raises(BadInput) as refusal:
         stream(random_program(1), LUNA_LIKE, "pingpong", 1 << 20)
     assert refusal.value.what == "unknown streamer 'pingpong'"
@@ -157,9 +163,9 @@ def test_of_schedules_that_spill_the_one_that_moves_least_is_taken(monkeypatch: 
         if not (chosen.spilled or chosen.striped):
             continue
         costs: list[int] = []
-        for part in PARTS_FOR_WEIGHTS:
+        for part in WEIGHT_FLOOR_DIVISORS:
             with monkeypatch.context() as patch:
-                patch.setattr(module, "PARTS_FOR_WEIGHTS", (part,))
+                patch.setattr(module, "WEIGHT_FLOOR_DIVISORS", (part,))
                 costs.append(moved(stream(program, LUNA_LIKE, "sync", 400)))
         assert moved(chosen) == min(costs)
         different += max(costs) > min(costs)
@@ -191,10 +197,10 @@ def test_no_spill_is_kept_to() -> None:
 def test_too_many_steps_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     builder = ProgramBuilder("steps")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
-    monkeypatch.setattr(module, "MOST_STEPS", 15)
+    monkeypatch.setattr(module, "MAX_STEPS", 15)
     with pytest.raises(DoesNotFit, match="more than 15 steps"):
         stream(builder.build(), LUNA_LIKE, "sync", 8)
-    monkeypatch.setattr(module, "MOST_STEPS", 16)
+    monkeypatch.setattr(module, "MAX_STEPS", 16)
     assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
     with pytest.raises(DoesNotFit) as refusal:
         stream(builder.build(), LUNA_LIKE, "sync", 7)
@@ -354,7 +360,7 @@ def test_odd_programs_are_planned_right(batch: int) -> None:
         validate_program(program)
         chip, streamer = tiny_chip(odd.random), odd.random.choice(STREAMERS)
         try:
-            planned = plan(program, chip, odd.random.choice(("naive", "large-first")), streamer)
+            planned = plan(PlanRequest(program, chip, odd.random.choice(("naive", "large-first")), streamer))
         except DoesNotFit:
             continue
         seen["planned"] += 1

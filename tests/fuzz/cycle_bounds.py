@@ -23,7 +23,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import CHOICES, reuse
-from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support import tiny_chip
@@ -112,7 +113,7 @@ def random_runs(seed: int, streamers: Sequence[str] = STREAMERS) -> Iterator[Bou
     bounds: dict[tuple[tuple[str, str], ...], tuple[int, bool]] = {}
     for streamer in streamers:
         try:
-            planned = plan(program, chip, random.choice(PACKERS), streamer)
+            planned = plan(PlanRequest(program, chip, random.choice(PACKERS), streamer))
         except DoesNotFit:
             continue
         if planned.solved.peak > chip.shared_memory.bytes:
@@ -139,7 +140,7 @@ def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
     for name in CHIPS:
         chip = load_chip(name)
         memory = chip.shared_memory
-        size = smallest_capacity(program, chip, "large-first", "ping-pong") or 0
+        size = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
         for part in PARTS:
             bytes_ = size // part // memory.alignment * memory.alignment
             small = replace(chip, shared_memory=replace(memory, bytes=bytes_))
@@ -148,7 +149,7 @@ def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
 
 def _zoo_run(case: str, program: Program, chip: Chip, streamer: str) -> Iterator[BoundedRun]:
     try:
-        planned = plan(program, chip, "large-first", streamer)
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return
     if planned.solved.peak <= chip.shared_memory.bytes:

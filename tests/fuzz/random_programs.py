@@ -19,9 +19,10 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.random_commands import random_path
 from tests.support import tiny_chip
@@ -29,7 +30,7 @@ from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 20_000
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = (*policies(), "weight-pipeline:7", "prefetch-k:3")
+STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def check(seed: int, size: Size = FULL) -> Counter[str]:
     program, chip, packer, streamer, random = random_case(seed, size)
     where = f"seed {seed} ({packer}, {streamer})"
     try:
-        planned = plan(program, chip, packer, streamer)
+        planned = plan(PlanRequest(program, chip, packer, streamer))
     except DoesNotFit:
         return Counter(refused=1)
     seen = Counter(planned=1, striped=bool(planned.schedule.striped), spilled=bool(planned.schedule.spilled))

@@ -26,9 +26,10 @@ from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 from chipmodel.model.scopes import scopes
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support import tiny_chip
@@ -46,9 +47,9 @@ Combination = tuple[str, str, str]
 """Merger, packer, streamer."""
 
 
-def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
+def combinations(names: tuple[str, ...] = ()) -> list[Combination]:
     """Every merger with every streamer, and each of these pairs with every packer, packers in turn."""
-    pairs = list(product(mergers(), streamers or tuple(policies())))
+    pairs = list(product(mergers(), names or tuple(streamers())))
     return [
         (merge, PACKERS[(round_ + index) % len(PACKERS)], streamer)
         for round_ in range(len(PACKERS))
@@ -117,10 +118,10 @@ def check_one(seed: int, combination: Combination) -> Counter[str]:
     merge, packer, streamer = combination
     program, chip = random_tree(seed)
     try:
-        planned = plan(program, chip, packer, streamer, merge=merge)
+        planned = plan(PlanRequest(program, chip, packer, streamer, merge=merge))
     except DoesNotFit:
         return Counter(refused=1)
-    stretch = scopes(planned.schedule.body).stretch
+    stretch = scopes(planned.schedule.body).region
     crossing = (stretch[t.issue] != stretch[t.due] or t.again for t in planned.schedule.transfers)
     seen = Counter(planned=1, crossing=any(crossing))
     if planned.solved.peak <= chip.shared_memory.bytes:

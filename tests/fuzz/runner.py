@@ -30,6 +30,7 @@ NAMES = (
     "random-trees",
     "search-rules",
     "study-kills",
+    "tier-search",
     "two-simulators",
 )
 REPORT_SECONDS = 10.0

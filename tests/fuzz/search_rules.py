@@ -17,7 +17,7 @@ from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
-from solvers.search.model import Contradiction, model_of
+from solvers.search.model import ConstraintClash, search_model
 from tests.fuzz.fuzzer import Check, Fault
 from tests.solvers.brute_force import MOST, optimum, random_problem
 
@@ -55,8 +55,8 @@ def _expect(problem: Problem, outcome: Outcome, status: str) -> list[str]:
 
 def _complete(problem: Problem) -> bool:
     try:
-        return model_of(problem).complete
-    except Contradiction:
+        return search_model(problem).complete
+    except ConstraintClash:
         return True
 
 

@@ -13,7 +13,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.program import If, Loop, Node, Program
 from chipmodel.model.trace import Trace
-from dma.stream import policies
+from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz import random_trees
 from tests.fuzz.fuzzer import Fault
@@ -37,7 +37,7 @@ def test_every_combination_passes_on_random_trees(batch: int) -> None:
 
 def test_combinations_are_all_different_and_complete() -> None:
     turns = combinations()
-    assert len(turns) == len(set(turns)) == len(mergers()) * len(PACKERS) * len(policies())
+    assert len(turns) == len(set(turns)) == len(mergers()) * len(PACKERS) * len(streamers())
 
 
 def depth(body: tuple[Node, ...]) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.chip.chip import Figure
 from chipmodel.chip.chip_file import load_chip, preset_names
-from dma.stream import policies
+from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
@@ -52,13 +52,13 @@ def test_networks_by_name_with_what_their_programs_count(
 def test_planners_by_the_option_that_takes_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listed = list(packers().values()), list(mergers().values()), list(policies().values())
+    listed = list(packers().values()), list(mergers().values()), list(streamers().values())
     heading, _, *rows = printed(monkeypatch, capsys, lambda: print_planners(*listed))
     assert heading == ["option", "name", "what it does", "source"]
     assert [row[:2] for row in rows] == [
         *(["--packer", name] for name in packers()),
         *(["--merge", name] for name in mergers()),
-        *(["--streamer", name] for name in policies()),
+        *(["--streamer", name] for name in streamers()),
     ]
     assert all(len(row) == 4 for row in rows)
 

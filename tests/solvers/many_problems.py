@@ -12,24 +12,9 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.passes.liveness import liveness
 from dma.stream import stream
+from workloads.packing.random_problems import random_buffers
 from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
-
-
-def random_buffers(
-    seed: int, count: int, *, horizon: int, longest: int, parts: int = 1, alignments: tuple[int, ...] = (1,)
-) -> Problem:
-    """``count`` buffers of up to 99 bytes; lives of up to ``parts`` intervals, which may be empty."""
-    random = Random(seed)
-    buffers: list[Buffer] = []
-    for index in range(count):
-        live: list[Interval] = []
-        for _ in range(random.randint(1, parts)):
-            start = random.randint(-3, horizon)
-            live.append(Interval(start, start + random.randint(0 if parts > 1 else 1, longest)))
-        size = random.choice((0, 16, 32, random.randint(1, 99), random.randint(1, 99)))
-        buffers.append(Buffer(str(index), size, tuple(live), random.choice(alignments)))
-    return Problem(tuple(buffers))
 
 
 def any_problem(seed: int) -> Problem:

@@ -13,7 +13,8 @@ from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
-from tests.solvers.many_problems import any_problem, random_buffers, zoo_problems
+from tests.solvers.many_problems import any_problem, zoo_problems
+from workloads.packing.random_problems import random_buffers
 
 EXACT = ("exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]

@@ -12,8 +12,9 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Status
 from chipmodel.verify.offsets import check
 from solvers import registry
+from solvers.branches.mergers import MERGERS
 from solvers.core.bounds import contention
-from solvers.registry import Packer, packers, solve
+from solvers.registry import PACKERS, Planner, by_name, packers, solve
 
 
 def buffer(name: str, size: int, start: int, stop: int) -> Buffer:
@@ -37,8 +38,8 @@ def test_the_packers_in_the_order_of_the_paper() -> None:
     for name, packer in packers().items():
         assert packer.name == name
         assert packer.title
-        assert packer.source.startswith("S2 (control-flow paper)") == (name in PAPER)
-        assert (packer.search is None) == (name in HEURISTICS)
+        assert packer.source.startswith("Wang et al. 2025") == (name in PAPER)
+        assert packer.searches == (name not in HEURISTICS)
 
 
 def test_each_name_runs_its_own_packer() -> None:
@@ -114,13 +115,8 @@ def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
 
 
 def test_what_a_packer_says_is_measured_and_not_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
-    genuine = packers()
-
-    def pack(problem: Problem) -> object:
-        return genuine["naive"].pack(problem)
-
-    fake = Packer("fake", "", "", pack)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    monkeypatch.setattr(registry, "packers", lambda: {"fake": fake})
+    fake = Planner("fake", "heuristic", "solvers.heuristics.lowest_fit:naive", "", "")
+    monkeypatch.setattr(registry, "PACKERS", (fake,))
     solved = solve(Problem(CHAIN), "fake")
     assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))
 
@@ -141,6 +137,22 @@ def test_heuristics_keep_constraints_or_say_that_they_cannot() -> None:
 
 
 def test_listing_the_packers_imports_none_of_them() -> None:
-    code = "import sys, solvers.registry as r; r.packers(); print('solvers.core.first_fit' in sys.modules)"
+    modules = sorted(
+        {row.function.partition(":")[0] for row in PACKERS} | {"solvers.core.first_fit", "numpy"}
+    )
+    code = (
+        "import sys, solvers.registry as r, solvers.branches.mergers as m; r.packers(); m.mergers(); "
+        f"print([name for name in {sorted(modules)} if name in sys.modules])"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"
+    assert ran.stdout.strip() == "[]"
+
+
+def test_every_row_names_a_function() -> None:
+    for row in (*PACKERS, *MERGERS):
+        assert callable(row.load()), row.name
+
+
+def test_two_planners_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two planners are named 'naive'"):
+        by_name((*PACKERS, PACKERS[0]))

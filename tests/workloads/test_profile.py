@@ -9,7 +9,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.model.chances import chances_of
 from chipmodel.model.program import ops
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.paths import WORKLOADS
 from workloads.build.control_options import with_probabilities
 from workloads.load import load
@@ -36,7 +37,7 @@ def test_they_reach_arms_and_loops_and_the_simulation(tmp_path: Path) -> None:
     program = with_profile(load(source), read_profile(path))
     chip = load_chip("luna-arcs")
     for arm, least in (("face", 1_000_000), ("nothing", 0)):
-        trace = run(program, chip, "large-first", "sync", choices={"gate": arm}).trace
+        trace = run(PlanRequest(program, chip, "large-first", "sync"), {"gate": arm}).trace
         assert (trace.busy("npu") >= 1_000_000) == bool(least)
 
 

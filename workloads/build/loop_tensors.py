@@ -47,8 +47,7 @@ def pick(builder: ProgramBuilder, name: str, whole: Value, slices: int, shape: S
 
 
 def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]) -> None:
-    """Append copies to the carried tensors of their next values, ``following``, as if all happened at
-    once."""
+    """Append copies of ``following``, their next values, to the carried tensors, as if all at once."""
     found = dict(following)
     order = list(found)
     saved: dict[str, Value] = {}

@@ -1,4 +1,4 @@
-"""Where an op of a YAML workload is built: what it reads, and errors at the key that is wrong."""
+"""What builds an op of a YAML workload: its operands, and errors at the key that is wrong."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_file import Document
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Padding, Value
-from workloads.from_yaml.field_types import MAX_COUNT, Shaped
-
-Path = tuple[str | int, ...]
-Pair = int | tuple[int, int]
+from workloads.build.shapes import Padding, Pair, Value
+from workloads.from_yaml.field_types import MAX_COUNT, KeyPath, ShapedTensor
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Where an op is built: what it reads, what its outputs are called, and where it stands."""
+class BuildContext:
+    """An op's name, its operands, the names of its outputs, and its place in the file."""
 
     builder: ProgramBuilder
     document: Document
-    path: Path
+    path: KeyPath
     name: str
     inputs: tuple[Value, ...]
     outputs: tuple[str, ...]
@@ -43,7 +40,7 @@ class Site:
         return read_bytes(value, self.document, (*self.path, *key))
 
     def axis(self, axis: int, *key: str | int) -> int:
-        """``axis`` of the first input, counted from the front."""
+        """``axis`` of the first input, counted from 0. Raises ``BadInput`` where it has no such axis."""
         rank = len(self.x.shape)
         if not -rank <= axis < rank:
             what = f"axis {axis} of '{self.x.name}', which has shape {list(self.x.shape)}"
@@ -51,7 +48,7 @@ class Site:
         return axis % rank
 
     def rank(self, ranks: Sequence[int], layout: str) -> None:
-        """Refuse a first input of another number of axes."""
+        """Refuse a first input whose number of axes is not in ``ranks``."""
         if len(self.x.shape) not in ranks:
             what = f"'{self.x.name}' has shape {list(self.x.shape)}"
             self.refuse(what, f"this op takes {layout}; see 'reshape'", "in")
@@ -64,8 +61,8 @@ class Site:
             self.refuse(what, "put a 'cast' before it", "in")
 
 
-def read_bytes(value: int | str, document: Document, path: Path) -> int:
-    """A size that a file gives as bytes. Raises ``BadInput`` at ``path``."""
+def read_bytes(value: int | str, document: Document, path: KeyPath) -> int:
+    """``value``, such as 4096 or "4KiB", in bytes. Raises ``BadInput`` at ``path``."""
     from chipmodel.files.sizes import parse_bytes
 
     try:
@@ -81,58 +78,58 @@ def read_bytes(value: int | str, document: Document, path: Path) -> int:
 def declare(
     builder: ProgramBuilder,
     name: str,
-    spec: list[int] | int | str | Shaped,
+    spec: list[int] | int | str | ShapedTensor,
     document: Document,
-    path: Path,
+    path: KeyPath,
     *,
     is_input: bool,
 ) -> Value:
-    """A tensor from the way that the file gives its size."""
+    """Declare a tensor by its size as the file gives it."""
     if isinstance(spec, int | str):
         size = read_bytes(spec, document, path)
         return builder.raw_input(name, size) if is_input else builder.raw(name, size)
-    shape, dtype = (spec.shape, spec.dtype) if isinstance(spec, Shaped) else (spec, None)
+    shape, dtype = (spec.shape, spec.dtype) if isinstance(spec, ShapedTensor) else (spec, None)
     return (builder.input if is_input else builder.tensor)(name, shape, dtype)
 
 
 @singledispatch
-def build(op: object, site: Site) -> tuple[Value, ...]:
-    """Emit ``op``; its outputs, seen as the reader of the file sees them. Raises ``BadInput``."""
+def build_op(op: object, ctx: BuildContext) -> tuple[Value, ...]:
+    """Append ``op``; its outputs, in the shapes that the file's reader expects. Raises ``BadInput``."""
     raise TypeError(f"no such op: {op!r}")
 
 
 def rows_across(shape: Sequence[int], axis: int) -> int:
-    """Independent rows of work along ``axis``: all other axes but the last."""
+    """The number of independent rows of work along ``axis``: sizes of all other axes but the last."""
     return prod(s for i, s in enumerate(shape[:-1]) if i != axis)
 
 
-def pair(value: int | list[int], site: Site, key: str) -> Pair:
-    """The builder's form of a kernel, stride, ... Raises ``BadInput`` for too few or many numbers."""
+def pair(value: int | list[int], ctx: BuildContext, key: str) -> Pair:
+    """A kernel or stride as the builder takes it. Raises ``BadInput`` for too few or too many numbers."""
     if isinstance(value, int):
         return value
-    one_d = len(site.x.shape) == 3
+    one_d = len(ctx.x.shape) == 3
     if len(value) != (1 if one_d else 2):
         wanted = "one number or [height, width]"
         if one_d:
-            site.refuse(f"the {key} {value} of a 1-D input", "write one number", key)
-        site.refuse(f"the {key} {value} is no pair of numbers", f"write {wanted}", key)
+            ctx.refuse(f"the {key} {value} of a 1-D input", "write one number", key)
+        ctx.refuse(f"the {key} {value} is no pair of numbers", f"write {wanted}", key)
     return (value[0], 1) if one_d else (value[0], value[1])
 
 
-def padding(pad: int | Literal["same", "valid"] | list[int], site: Site) -> Padding:
-    """The builder's form of `pad`. Raises ``BadInput``."""
+def padding(pad: int | Literal["same", "valid"] | list[int], ctx: BuildContext) -> Padding:
+    """`pad` as the builder takes it. Raises ``BadInput``."""
     if not isinstance(pad, list):
         return pad
-    one_d = len(site.x.shape) == 3
+    one_d = len(ctx.x.shape) == 3
     if len(pad) == 2:
         return (pad[0], 0, pad[1], 0) if one_d else (pad[0], pad[1], pad[0], pad[1])
     if len(pad) == 4 and not one_d:
         return pad[0], pad[1], pad[2], pad[3]
-    return _refuse_padding(pad, site, one_d)
+    return _refuse_padding(pad, ctx, one_d)
 
 
-def _refuse_padding(pad: list[int], site: Site, one_d: bool) -> NoReturn:
+def _refuse_padding(pad: list[int], ctx: BuildContext, one_d: bool) -> NoReturn:
     wanted = "[before, after]" if one_d else "[vertical, horizontal] or [top, left, bottom, right]"
-    site.refuse(
+    ctx.refuse(
         f"the padding {pad} has {len(pad)} numbers", f"write one number, `same`, `valid` or {wanted}", "pad"
     )

@@ -1,4 +1,4 @@
-"""Layers and element-wise ops of a YAML workload -> the builder, their sizes checked."""
+"""Build the layers and element-wise ops of a YAML workload, with checks of their sizes."""
 
 from __future__ import annotations
 
@@ -8,231 +8,216 @@ from typing import Literal
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value, broadcast_shape
 from workloads.from_yaml import op_models as models
-from workloads.from_yaml.build_context import Site, build, padding, pair, rows_across
-from workloads.from_yaml.field_types import Windowed
+from workloads.from_yaml.build_context import BuildContext, build_op, padding, pair, rows_across
+from workloads.from_yaml.field_types import WindowedOp
 
 # -- convolution, pooling, matrices ----------------------------------------------------------------
 
 
-@build.register
-def _(op: models.Conv, site: Site) -> tuple[Value, ...]:
-    return _convolve(op, site, op.channels, op.dilation, op.groups)
+@build_op.register
+def _(op: models.ConvOp, ctx: BuildContext) -> tuple[Value, ...]:
+    return _convolve(op, ctx, op.channels, op.groups)
 
 
-@build.register
-def _(op: models.DepthwiseConv, site: Site) -> tuple[Value, ...]:
-    site.rank((3, 4), "[N, C, H, W] or [N, C, L]")
-    channels = site.x.shape[1]
-    return _convolve(op, site, channels * op.multiplier, op.dilation, channels)
+@build_op.register
+def _(op: models.DepthwiseConvOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
+    channels = ctx.x.shape[1]
+    return _convolve(op, ctx, channels * op.multiplier, channels)
 
 
-@build.register
-def _(op: models.TransposedConv, site: Site) -> tuple[Value, ...]:
-    return _convolve(op, site, op.channels, op.dilation, op.groups, transposed=True, output_pad=op.output_pad)
+@build_op.register
+def _(op: models.TransposedConvOp, ctx: BuildContext) -> tuple[Value, ...]:
+    return _convolve(op, ctx, op.channels, op.groups)
 
 
-def _convolve(
-    op: Windowed,
-    site: Site,
-    channels: int,
-    dilation: int | list[int],
-    groups: int,
-    *,
-    transposed: bool = False,
-    output_pad: int | list[int] = 0,
-) -> tuple[Value, ...]:
-    site.rank((3, 4), "[N, C, H, W] or [N, C, L]")
-    value = site.builder.conv(
-        site.name,
-        site.x,
+def _convolve(op: WindowedOp, ctx: BuildContext, channels: int, groups: int) -> tuple[Value, ...]:
+    ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
+    transposed = isinstance(op, models.TransposedConvOp)
+    output_pad = pair(op.output_pad, ctx, "output_pad") if isinstance(op, models.TransposedConvOp) else 0
+    value = ctx.builder.conv(
+        ctx.name,
+        ctx.x,
         channels,
-        pair(op.kernel, site, "kernel"),
-        stride=pair(op.stride, site, "stride"),
-        pad=padding(op.pad, site),
-        dilation=pair(dilation, site, "dilation"),
+        pair(op.kernel, ctx, "kernel"),
+        stride=pair(op.stride, ctx, "stride"),
+        pad=padding(op.pad, ctx),
+        dilation=pair(op.dilation, ctx, "dilation"),
         groups=groups,
         bias=op.bias,
         transposed=transposed,
-        output_pad=pair(output_pad, site, "output_pad"),
-        outputs=site.outputs,
+        output_pad=output_pad,
+        outputs=ctx.outputs,
         weight_dtype=op.weight_dtype,
     )
     return (value,)
 
 
-@build.register
-def _(op: models.Pool, site: Site) -> tuple[Value, ...]:
-    site.rank((3, 4), "[N, C, H, W] or [N, C, L]")
-    value = site.builder.pool(
-        site.name,
-        site.x,
-        pair(op.kernel, site, "kernel"),
-        stride=None if op.stride is None else pair(op.stride, site, "stride"),
-        pad=padding(op.pad, site),
+@build_op.register
+def _(op: models.PoolOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
+    value = ctx.builder.pool(
+        ctx.name,
+        ctx.x,
+        pair(op.kernel, ctx, "kernel"),
+        stride=None if op.stride is None else pair(op.stride, ctx, "stride"),
+        pad=padding(op.pad, ctx),
         kind=op.op,
         ceil=op.ceil,
-        outputs=site.outputs,
+        outputs=ctx.outputs,
     )
     return (value,)
 
 
-@build.register
-def _(op: models.GlobalPool, site: Site) -> tuple[Value, ...]:
-    site.rank((3, 4), "[N, C, H, W] or [N, C, L]")
+@build_op.register
+def _(op: models.GlobalPoolOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.rank((3, 4), "[N, C, H, W] or [N, C, L]")
     kind: Literal["max_pool", "average_pool"] = "max_pool" if "max" in op.op else "average_pool"
-    return (site.builder.pool(site.name, site.x, None, kind=kind, outputs=site.outputs),)
+    return (ctx.builder.pool(ctx.name, ctx.x, None, kind=kind, outputs=ctx.outputs),)
 
 
-@build.register
-def _(op: models.Dense, site: Site) -> tuple[Value, ...]:
-    value = site.builder.dense(
-        site.name,
-        site.x,
-        op.features,
-        bias=op.bias,
-        outputs=site.outputs,
-        weight_dtype=op.weight_dtype,
+@build_op.register
+def _(op: models.DenseOp, ctx: BuildContext) -> tuple[Value, ...]:
+    value = ctx.builder.dense(
+        ctx.name, ctx.x, op.features, bias=op.bias, outputs=ctx.outputs, weight_dtype=op.weight_dtype
     )
     return (value,)
 
 
-@build.register
-def _(op: models.Matmul, site: Site) -> tuple[Value, ...]:
-    site.same_dtypes()
-    left, right = site.inputs
+@build_op.register
+def _(op: models.MatmulOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.same_dtypes()
+    left, right = ctx.inputs
     if op.transpose_right:
         if len(right.shape) < 2:
             what = f"'{right.name}' has shape {list(right.shape)} and no axes to swap"
-            site.refuse(what, "drop it", "transpose_right")
+            ctx.refuse(what, "drop it", "transpose_right")
         right = Value(right.name, (*right.shape[:-2], right.shape[-1], right.shape[-2]), right.dtype)
-    return (site.builder.matmul(site.name, left, right, outputs=site.outputs),)
+    return (ctx.builder.matmul(ctx.name, left, right, outputs=ctx.outputs),)
 
 
-@build.register
-def _(op: models.Recurrent, site: Site) -> tuple[Value, ...]:
-    site.rank((3,), "[steps, batch, features]")
-    value = site.builder.recurrent(
-        site.name,
-        site.x,
+@build_op.register
+def _(op: models.RecurrentOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.rank((3,), "[steps, batch, features]")
+    value = ctx.builder.recurrent(
+        ctx.name,
+        ctx.x,
         op.hidden,
         op.op,
         directions=2 if op.bidirectional else 1,
-        outputs=site.outputs,
+        outputs=ctx.outputs,
         weight_dtype=op.weight_dtype,
     )
     steps, directions, batch, hidden = value.shape
-    return (site.builder.reshape(value, (steps, batch, directions * hidden)),)
+    return (ctx.builder.reshape(value, (steps, batch, directions * hidden)),)
 
 
-@build.register
-def _(op: models.Embedding, site: Site) -> tuple[Value, ...]:
-    dtype = op.dtype or site.builder.dtype
-    table = site.builder.weight(f"{site.name}.weight", op.rows * op.features, op.weight_dtype or dtype)
-    out = Value(site.name, (*site.x.shape, op.features), dtype)
+@build_op.register
+def _(op: models.EmbeddingOp, ctx: BuildContext) -> tuple[Value, ...]:
+    dtype = op.dtype or ctx.builder.dtype
+    table = ctx.builder.weight(f"{ctx.name}.weight", op.rows * op.features, op.weight_dtype or dtype)
+    out = Value(ctx.name, (*ctx.x.shape, op.features), dtype)
     # The NPU reads the indices and the rows that they name.
-    work = Vector(out.elements, site.x.bytes + out.bytes, out.bytes, site.x.elements)
-    return site.builder.emit(
+    work = Vector(out.elements, ctx.x.bytes + out.bytes, out.bytes, ctx.x.elements)
+    return ctx.builder.emit(
         "embedding",
-        site.name,
+        ctx.name,
         work,
-        [site.x],
+        [ctx.x],
         [out.shape],
         weights=[table],
-        outputs=site.outputs,
+        outputs=ctx.outputs,
         out_dtype=dtype,
         gathers=True,
     )
 
 
-__all__ = ["build"]
-
-
 # -- element-wise and along an axis ----------------------------------------------------------------
 
 
-@build.register
-def _(op: models.Unary, site: Site) -> tuple[Value, ...]:
-    return (site.builder.elementwise(op.op, site.name, [site.x], in_place=op.in_place, outputs=site.outputs),)
+@build_op.register
+def _(op: models.UnaryOp, ctx: BuildContext) -> tuple[Value, ...]:
+    return (ctx.builder.elementwise(op.op, ctx.name, [ctx.x], in_place=op.in_place, outputs=ctx.outputs),)
 
 
-@build.register
-def _(op: models.Binary, site: Site) -> tuple[Value, ...]:
+@build_op.register
+def _(op: models.BinaryOp, ctx: BuildContext) -> tuple[Value, ...]:
     weights: list[str] = []
-    if op.constant is None and len(site.inputs) < 2:
+    if op.constant is None and len(ctx.inputs) < 2:
         hint = "write in: [a, b], or give the shape of a 'constant' operand"
-        site.refuse(f"{op.op} takes two or more inputs, not {len(site.inputs)}", hint, "in")
-    site.same_dtypes()
-    place = site.document.place((*site.path, "in" if op.constant is None else "constant"))
-    shape = broadcast_shape(site.name, [v.shape for v in site.inputs], place)
+        ctx.refuse(f"{op.op} takes two or more inputs, not {len(ctx.inputs)}", hint, "in")
+    ctx.same_dtypes()
+    place = ctx.document.place((*ctx.path, "in" if op.constant is None else "constant"))
+    shape = broadcast_shape(ctx.name, [v.shape for v in ctx.inputs], place)
     if op.constant is not None:
-        if broadcast_shape(site.name, [shape, tuple(op.constant)], place) != shape:
+        if broadcast_shape(ctx.name, [shape, tuple(op.constant)], place) != shape:
             what = f"the constant {op.constant} is larger than the input {list(shape)}"
-            site.refuse(what, "its sizes must be those of the input, or 1", "constant")
-        weights.append(site.builder.weight(f"{site.name}.constant", prod(op.constant), site.x.dtype))
-    value = site.builder.elementwise(
-        op.op, site.name, site.inputs, weights=weights, in_place=op.in_place, outputs=site.outputs
+            ctx.refuse(what, "its sizes must be those of the input, or 1", "constant")
+        weights.append(ctx.builder.weight(f"{ctx.name}.constant", prod(op.constant), ctx.x.dtype))
+    value = ctx.builder.elementwise(
+        op.op, ctx.name, ctx.inputs, weights=weights, in_place=op.in_place, outputs=ctx.outputs
     )
     return (value,)
 
 
-@build.register
-def _(op: models.Normalisation, site: Site) -> tuple[Value, ...]:
-    elements, rows = _normalised(op, site)
-    dtype = op.weight_dtype or site.x.dtype
-    weight = site.builder.weight(f"{site.name}.weight", elements, dtype)
-    value = site.builder.vector(op.op, site.name, [site.x], rows=rows, weights=[weight], outputs=site.outputs)
+@build_op.register
+def _(op: models.NormalisationOp, ctx: BuildContext) -> tuple[Value, ...]:
+    elements, rows = _normalised(op, ctx)
+    dtype = op.weight_dtype or ctx.x.dtype
+    weight = ctx.builder.weight(f"{ctx.name}.weight", elements, dtype)
+    value = ctx.builder.vector(op.op, ctx.name, [ctx.x], rows=rows, weights=[weight], outputs=ctx.outputs)
     return (value,)
 
 
-def _normalised(op: models.Normalisation, site: Site) -> tuple[int, int]:
+def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int]:
     """(weight elements, independent rows)"""
-    shape = site.x.shape
+    shape = ctx.x.shape
     if op.op in ("layer_norm", "rms_norm"):
-        axis = site.axis(op.axis, "axis")
+        axis = ctx.axis(op.axis, "axis")
         return prod(shape[axis:]) * (2 if op.op == "layer_norm" else 1), prod(shape[:axis])
     if "axis" in op.model_fields_set:
-        site.refuse(f"{op.op} works on axis 1, the channels", "drop 'axis'", "axis")
-    site.rank(range(2, 9), "[N, C, ...]")
+        ctx.refuse(f"{op.op} works on axis 1, the channels", "drop 'axis'", "axis")
+    ctx.rank(range(2, 9), "[N, C, ...]")
     if op.op == "group_norm" and shape[1] % op.groups:
-        site.refuse(f"{op.groups} groups do not divide {shape[1]} channels", "take a divisor", "groups")
+        ctx.refuse(f"{op.groups} groups do not divide {shape[1]} channels", "take a divisor", "groups")
     if op.op == "batch_norm":
-        return 2 * shape[1], site.x.elements
+        return 2 * shape[1], ctx.x.elements
     return 2 * shape[1], shape[0] * (op.groups if op.op == "group_norm" else shape[1])
 
 
-@build.register
-def _(op: models.Prelu, site: Site) -> tuple[Value, ...]:
-    site.rank(range(2, 9), "[N, C, ...]")
-    weight = site.builder.weight(f"{site.name}.weight", site.x.shape[1], op.weight_dtype or site.x.dtype)
-    return (site.builder.elementwise("prelu", site.name, [site.x], weights=[weight], outputs=site.outputs),)
+@build_op.register
+def _(op: models.PreluOp, ctx: BuildContext) -> tuple[Value, ...]:
+    ctx.rank(range(2, 9), "[N, C, ...]")
+    weight = ctx.builder.weight(f"{ctx.name}.weight", ctx.x.shape[1], op.weight_dtype or ctx.x.dtype)
+    return (ctx.builder.elementwise("prelu", ctx.name, [ctx.x], weights=[weight], outputs=ctx.outputs),)
 
 
-@build.register
-def _(op: models.Along, site: Site) -> tuple[Value, ...]:
-    axis = site.axis(op.axis, "axis")
-    shape = site.x.shape
+@build_op.register
+def _(op: models.AlongAxisOp, ctx: BuildContext) -> tuple[Value, ...]:
+    axis = ctx.axis(op.axis, "axis")
+    shape = ctx.x.shape
     rows = rows_across(shape, axis)
     if op.op == "softmax":
-        return (site.builder.vector("softmax", site.name, [site.x], rows=rows, outputs=site.outputs),)
-    out = Value(site.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
-    return _convert("argmax", site, out, rows)
+        return (ctx.builder.vector("softmax", ctx.name, [ctx.x], rows=rows, outputs=ctx.outputs),)
+    out = Value(ctx.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
+    return _convert("argmax", ctx, out, rows)
 
 
-@build.register
-def _(op: models.Reduce, site: Site) -> tuple[Value, ...]:
-    axes = {site.axis(a, "axes", i) for i, a in enumerate(op.axes)}
-    sizes = [1 if i in axes else s for i, s in enumerate(site.x.shape) if op.keep or i not in axes]
-    return (site.builder.vector(op.op, site.name, [site.x], sizes or [1], outputs=site.outputs),)
+@build_op.register
+def _(op: models.ReduceOp, ctx: BuildContext) -> tuple[Value, ...]:
+    axes = {ctx.axis(a, "axes", i) for i, a in enumerate(op.axes)}
+    sizes = [1 if i in axes else s for i, s in enumerate(ctx.x.shape) if op.keep or i not in axes]
+    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs),)
 
 
-@build.register
-def _(op: models.Cast, site: Site) -> tuple[Value, ...]:
-    out = Value(site.name, site.x.shape, op.dtype)
-    return _convert("cast", site, out, out.elements)
+@build_op.register
+def _(op: models.CastOp, ctx: BuildContext) -> tuple[Value, ...]:
+    out = Value(ctx.name, ctx.x.shape, op.dtype)
+    return _convert("cast", ctx, out, out.elements)
 
 
-def _convert(kind: str, site: Site, out: Value, rows: int) -> tuple[Value, ...]:
-    work = Vector(site.x.elements, site.x.bytes, out.bytes, max(1, rows))
-    return site.builder.emit(
-        kind, site.name, work, [site.x], [out.shape], outputs=site.outputs, out_dtype=out.dtype
+def _convert(kind: str, ctx: BuildContext, out: Value, rows: int) -> tuple[Value, ...]:
+    work = Vector(ctx.x.elements, ctx.x.bytes, out.bytes, max(1, rows))
+    return ctx.builder.emit(
+        kind, ctx.name, work, [ctx.x], [out.shape], outputs=ctx.outputs, out_dtype=out.dtype
     )

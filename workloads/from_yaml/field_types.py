@@ -1,4 +1,4 @@
-"""What the values of a YAML workload may be, and what groups of ops have in common."""
+"""Types of the values in a YAML workload, and base classes with the keys that several ops share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 MAX_COUNT = 1 << 40
-"""No size, count or number of bytes may be larger: a tensor of more is a slip of the pen."""
+"""The largest size, count or number of bytes (assumed): a tensor of more is a typing error."""
+
+KeyPath = tuple[str | int, ...]
+"""The keys and indices that lead to a value in the file."""
 
 Dtype = Literal[
     "bool",
@@ -33,7 +36,7 @@ BYTES_PATTERN = r"^\s*[0-9]+(,[0-9]{3})*(\.[0-9]+)? *(([KkMmGg][Ii])?[Bb])?\s*$"
 
 
 def _form(value: Any) -> str:
-    """Which of the ways to write a value was taken: the tags of the unions below."""
+    """The way in which a value is written: the tags of the unions below."""
     if isinstance(value, list):
         return "(list)"
     if isinstance(value, dict):
@@ -74,24 +77,26 @@ Padding = Annotated[
 ]
 
 
-class Model(BaseModel):
-    """No unknown keys, no conversions: a text is never taken for a number, nor true for 1."""
+class StrictModel(BaseModel):
+    """Refuses unknown keys and converts nothing: a text is no number, and true is not 1."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Shaped(Model):
-    """A tensor in full."""
+class ShapedTensor(StrictModel):
+    """A tensor by shape and element type."""
 
-    shape: Shape = Field(description="The sizes in ONNX's order: [N, C, H, W], [N, C, L] or [..., features].")
-    dtype: Dtype | None = Field(None, description="The element type, if it is not the workload's.")
+    shape: Shape = Field(
+        description="The sizes of its axes in ONNX's order: [N, C, H, W], [N, C, L] or [..., features]."
+    )
+    dtype: Dtype | None = Field(None, description="Element type; by default the workload's.")
 
 
 TensorSpec = Annotated[
     Annotated[Shape, Tag("(list)")]
     | Annotated[Count, Tag("(number)")]
     | Annotated[str, Tag("(text)"), WithJsonSchema({"type": "string", "pattern": BYTES_PATTERN})]
-    | Annotated[Shaped, Tag("(mapping)")],
+    | Annotated[ShapedTensor, Tag("(mapping)")],
     Discriminator(_form),
 ]
 
@@ -101,69 +106,72 @@ NamesIn = Annotated[
 ]
 
 
-class Base(Model):
-    """What every op takes."""
+class NamedOp(StrictModel):
+    """The keys of every op."""
 
     name: Name | None = Field(
-        None, description="The op's name, and its output's unless `out` is given. Left out: kind and number."
+        None,
+        description="Name of the op, and of its output unless `out` is given; by default kind and number.",
     )
 
 
-class Costed(Base):
-    """What every op takes that runs on the NPU."""
+class NpuOp(NamedOp):
+    """The keys of every op that runs on the NPU."""
 
     cycles: Natural | None = Field(
-        None, description="NPU cycles of this op, in place of what the chip's model would say."
+        None, description="NPU cycles of this op, in place of those by the chip's model."
     )
     core: Natural | None = Field(
-        None, description="The core that runs this op on a chip of many; left out: the planner chooses."
+        None, description="The core that runs this op on a chip with several; by default the planner chooses."
     )
 
 
-class OneOutput(Costed):
+class OneOutputOp(NpuOp):
     """One output."""
 
-    out: Name | None = Field(None, description="What to call the output; left out: the op's name.")
+    out: Name | None = Field(None, description="Name of the output; by default the op's name.")
 
 
-class Single(OneOutput):
+class OneInputOp(OneOutputOp):
     """One input, one output."""
 
     in_: Name | None = Field(
-        None, alias="in", description="The tensor it reads; left out: the output of the op before."
+        None, alias="in", description="Tensor that it reads; by default the output of the op before."
     )
 
 
-class Weighted(Single):
-    """An op with weights of its own, which lie in Psram."""
+class WeightedOp(OneInputOp):
+    """An op with weights, which are stored in Psram."""
 
     weights: Bytes | None = Field(
         None,
-        description="Bytes of all of this op's weights together (12345 or 4KiB), for instance after "
-        "compression; left out: their natural size.",
+        description="Bytes of all weights of this op together (12345 or 4KiB), for instance after "
+        "compression; by default their number times their element type.",
     )
     weight_dtype: Dtype | None = Field(
-        None, description="The element type of the weights, if it is not the input's; the bias keeps its own."
+        None, description="Element type of the weights, except the bias; by default the input's."
     )
 
 
-class Activated(Weighted):
-    """A weighted op that may apply an activation as it writes its output."""
+class ActivatedOp(WeightedOp):
+    """An op with weights that may apply an activation function to its output."""
 
     bias: bool = Field(
         True, description="Whether each output channel has a bias (int32 in integer networks)."
     )
     activation: Activation | None = Field(
         None,
-        description="Applied as the output is written, at no cost; one that costs is an op of its own.",
+        description="Activation function, applied at no cost while the output is written; write it as an op "
+        "of its own where it takes time.",
     )
 
 
-class Windowed(Activated):
+class WindowedOp(ActivatedOp):
     """A convolution. The input is [N, C, H, W], or [N, C, L] for a 1-D one."""
 
     kernel: Extent = Field(description="One number, or [height, width].")
     stride: Extent = Field(1, description="One number, or [vertical, horizontal].")
+    dilation: Extent = Field(1, description="Distance between the kernel's taps.")
     pad: Padding = Field(
         0,
         description="One number for all sides, [vertical, horizontal], [top, left, bottom, right], `same` "
@@ -171,11 +179,11 @@ class Windowed(Activated):
     )
 
 
-class InPlace(OneOutput):
-    """An element-wise op, whose output may take its input's memory."""
+class InPlaceOp(OneOutputOp):
+    """An element-wise op, whose output may overwrite its input."""
 
     in_place: bool = Field(
         False,
-        description="Write the output over the (first) input, which nothing may read afterwards and which "
-        "must have the output's size.",
+        description="Whether the output overwrites the (first) input, which must have the same size and "
+        "which nothing may read afterwards.",
     )

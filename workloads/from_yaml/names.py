@@ -1,4 +1,4 @@
-"""Who defines which name of a YAML workload, where, and what is wrong with one that is not there."""
+"""The names of ops and tensors in a YAML workload: where each is defined, and errors about unknown ones."""
 
 from __future__ import annotations
 
@@ -11,40 +11,39 @@ from typing import Any, NoReturn
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import Document
-from workloads.from_yaml.field_types import NAME_PATTERN
-from workloads.from_yaml.op_models import Custom, SimpleOp, Split
-from workloads.from_yaml.schema import Arm, If, Loop, Workload
+from workloads.from_yaml.field_types import NAME_PATTERN, KeyPath
+from workloads.from_yaml.op_models import CustomOp, SimpleOp, SplitOp
+from workloads.from_yaml.schema import IfArm, IfOp, LoopOp, YamlWorkload
 
-Path = tuple[str | int, ...]
-AnyNode = SimpleOp | If | Loop
-LONGEST_NAME = 100
+AnyNode = SimpleOp | IfOp | LoopOp
+MAX_NAME_LENGTH = 100
 _NAME = re.compile(NAME_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """A tensor's name: the key that gives it, the list of ops that it belongs to, and its op."""
+class TensorDefinition:
+    """A tensor's name, the key that defines it (``path``), its list of ops (``block``), and its op."""
 
     name: str
-    path: Path
-    block: Path
+    path: KeyPath
+    block: KeyPath
     op: str = ""
     """Empty for an input of the workload."""
     uses: tuple[str, ...] = ()
-    order: int = 0
+    """Tensors that the op reads."""
 
 
 @dataclass
-class Names:
-    """All names of one workload. Raises ``BadInput`` where two things have one name."""
+class NameTable:
+    """All names of a workload. Raises ``BadInput`` for a name that is malformed or used twice."""
 
     document: Document
-    workload: Workload
-    ops: dict[Path, str] = field(default_factory=dict[Path, str])
-    """Every op's name, made up where it has none."""
-    tensors: dict[str, Definition] = field(default_factory=dict[str, Definition])
-    _arm_results: dict[tuple[Path, str], Definition] = field(
-        default_factory=dict[tuple[Path, str], Definition]
+    workload: YamlWorkload
+    ops: dict[KeyPath, str] = field(default_factory=dict[KeyPath, str])
+    """The name of each op, generated where the file gives none."""
+    tensors: dict[str, TensorDefinition] = field(default_factory=dict[str, TensorDefinition])
+    _arm_results: dict[tuple[KeyPath, str], TensorDefinition] = field(
+        default_factory=dict[tuple[KeyPath, str], TensorDefinition]
     )
 
     def __post_init__(self) -> None:
@@ -52,18 +51,18 @@ class Names:
             self.refuse(("name",), f"{shown(self.workload.name)} cannot be a name", "write it on one line")
         self._name_ops()
         for name in self.workload.inputs:
-            self._define(Definition(name, ("inputs", name), ("ops",)))
+            self._define(TensorDefinition(name, ("inputs", name), ("ops",)))
         self._define_block(self.workload.ops, ("ops",), frozenset())
 
     # -- ops -----------------------------------------------------------------------------------
 
     @property
-    def nodes(self) -> list[tuple[Path, AnyNode]]:
+    def nodes(self) -> list[tuple[KeyPath, AnyNode]]:
         """Every op at any depth, in the order of the file, with its path."""
         return list(walk(self.workload.ops, ("ops",)))
 
     def _name_ops(self) -> None:
-        taken: dict[str, Path] = {}
+        taken: dict[str, KeyPath] = {}
         nodes = self.nodes
         for path, op in nodes:
             if op.name is None:
@@ -82,49 +81,50 @@ class Names:
 
     # -- tensors -------------------------------------------------------------------------------
 
-    def _define_block(self, block: Sequence[AnyNode], path: Path, results: frozenset[str]) -> None:
+    def _define_block(self, block: Sequence[AnyNode], path: KeyPath, results: frozenset[str]) -> None:
         previous: tuple[str, ...] = ()
         for index, op in enumerate(block):
             here = (*path, index)
             match op:
-                case If():
+                case IfOp():
                     self._define_if(op, here, path, results)
-                    results |= going_on(op)
-                case Loop():
+                    results |= shared_outputs(op)
+                case LoopOp():
                     self._define_loop(op, here, path, results)
                 case _:
                     read = reads(op)
                     uses = previous if read is None else read
                     for name, key in self.outputs(op, here):
-                        self._define(Definition(name, key, path, self.ops[here], uses), results)
+                        self._define(TensorDefinition(name, key, path, self.ops[here], uses), results)
             previous = self._given(op, here)
 
-    def _define_if(self, op: If, here: Path, block: Path, results: frozenset[str]) -> None:
+    def _define_if(self, op: IfOp, here: KeyPath, block: KeyPath, results: frozenset[str]) -> None:
         condition = (op.condition,) if op.condition else ()
         for name, given in op.outputs.items():
             uses = (*condition, *(n for n in given.values() if n != name))
-            self._define(Definition(name, (*here, "outputs", name), block, self.ops[here], uses), results)
+            self._define(
+                TensorDefinition(name, (*here, "outputs", name), block, self.ops[here], uses), results
+            )
         for arm in op.arms:
             self._check(arm, (*here, "arms", arm))
             own = frozenset(name for name, given in op.outputs.items() if given.get(arm) == name)
             self._define_block(*arm_block(op, here, arm), own)
 
-    def _define_loop(self, op: Loop, here: Path, block: Path, results: frozenset[str]) -> None:
+    def _define_loop(self, op: LoopOp, here: KeyPath, block: KeyPath, results: frozenset[str]) -> None:
         for name, carry in op.carry.items():
             place = (*here, "carry", name)
-            self._define(Definition(name, place, block, self.ops[here], (carry.from_,)), results)
+            self._define(TensorDefinition(name, place, block, self.ops[here], (carry.from_,)), results)
         for name, piece in op.collect.items():
             place = (*here, "collect", name)
-            self._define(Definition(name, place, block, self.ops[here], (piece,)), results)
+            self._define(TensorDefinition(name, place, block, self.ops[here], (piece,)), results)
         for name, whole in op.each.items():
             place = (*here, "each", name)
-            self._define(Definition(name, place, (*here, "ops"), self.ops[here], (whole,)))
+            self._define(TensorDefinition(name, place, (*here, "ops"), self.ops[here], (whole,)))
         self._define_block(op.ops, (*here, "ops"), frozenset())
 
-    def _define(self, found: Definition, results: frozenset[str] = frozenset()) -> None:
-        """``results`` are names that an arm may define although its ``if`` does as well."""
+    def _define(self, found: TensorDefinition, results: frozenset[str] = frozenset()) -> None:
+        """Add a definition; ``results`` are names that an arm and its ``if`` may both define."""
         self._check(found.name, found.path)
-        found = Definition(found.name, found.path, found.block, found.op, found.uses, len(self.tensors))
         if found.name in results:
             key = (found.block, found.name)
             if key in self._arm_results:
@@ -135,41 +135,41 @@ class Names:
             self._refuse_twice("tensor", found.name, found.path, self.tensors[found.name].path)
         self.tensors[found.name] = found
 
-    def outputs(self, op: SimpleOp, path: Path) -> Iterator[tuple[str, Path]]:
-        """The names of an op's outputs, and the keys that give them."""
-        if isinstance(op, Custom):
+    def outputs(self, op: SimpleOp, path: KeyPath) -> Iterator[tuple[str, KeyPath]]:
+        """The name of each output of an op, with the key that defines it."""
+        if isinstance(op, CustomOp):
             yield from ((name, (*path, "out", name)) for name in op.out)
-        elif isinstance(op, Split):
+        elif isinstance(op, SplitOp):
             yield from ((name, (*path, "out", i)) for i, name in enumerate(op.out))
         elif op.out is not None:
             yield op.out, (*path, "out")
         else:
             yield self.ops[path], (*path, "name")
 
-    def _given(self, op: AnyNode, path: Path) -> tuple[str, ...]:
+    def _given(self, op: AnyNode, path: KeyPath) -> tuple[str, ...]:
         match op:
-            case If():
+            case IfOp():
                 return tuple(op.outputs)
-            case Loop():
+            case LoopOp():
                 return (*op.carry, *op.collect)
             case _:
                 return tuple(name for name, _ in self.outputs(op, path))
 
     # -- mistakes ------------------------------------------------------------------------------
 
-    def _check(self, name: str, path: Path) -> None:
-        if len(name) > LONGEST_NAME:
+    def _check(self, name: str, path: KeyPath) -> None:
+        if len(name) > MAX_NAME_LENGTH:
             what = f"a name of {len(name)} characters: {shown(name)}"
-            self.refuse(path, what, f"names have at most {LONGEST_NAME} characters")
+            self.refuse(path, what, f"names have at most {MAX_NAME_LENGTH} characters")
         if not _NAME.match(name):
             what = f"{shown(name)} cannot be a name"
             self.refuse(path, what, "use letters, digits and _ . : / - (the first a letter, digit or _)")
 
-    def refuse(self, path: Path, what: str, hint: str) -> NoReturn:
+    def refuse(self, path: KeyPath, what: str, hint: str) -> NoReturn:
         """Raise ``BadInput`` at ``path``."""
         raise BadInput(what, where=self.document.place(path), hint=hint)
 
-    def _refuse_twice(self, thing: str, name: str, path: Path, first: Path) -> NoReturn:
+    def _refuse_twice(self, thing: str, name: str, path: KeyPath, first: KeyPath) -> NoReturn:
         line = self.document.place(first).line
         what = f"the {thing} name '{name}' is used twice, first on line {line}"
         hint = "; both arms' results become one through the outputs of the 'if'" if "arms" in path else ""
@@ -177,9 +177,12 @@ class Names:
         self.refuse(path, what, hint if thing == "tensor" else "give each op a name of its own")
 
     def refuse_unknown(
-        self, name: str, path: Path, block: Path, visible: Sequence[str], reader: Sequence[str] = ()
+        self, name: str, path: KeyPath, block: KeyPath, visible: Sequence[str], reader: Sequence[str] = ()
     ) -> NoReturn:
-        """``name`` is read at ``path``, an op in ``block`` that defines ``reader``, and not visible there."""
+        """Raise ``BadInput`` for ``name``, which an op in ``block`` reads at ``path`` and cannot see.
+
+        ``reader`` are the outputs of that op.
+        """
         found = self.tensors.get(name)
         if found is None:
             self._refuse_undefined(name, path, visible)
@@ -191,24 +194,21 @@ class Names:
         cycle = self._cycle(name, reader)
         if cycle:
             what = f"the ops form a cycle: {' -> '.join(cycle)}"
-            hint = (
-                "let one of them read something earlier; "
-                "what goes from iteration to iteration is a loop's 'carry'"
-            )
+            hint = "let one of them read an earlier tensor; between iterations of a loop, use 'carry'"
             self.refuse(path, what, hint)
         what = f"'{name}' is read before it is defined, by '{found.op}' on line {line}"
         self.refuse(path, what, f"ops run in the order of the file: move '{found.op}' before this op")
 
-    def _refuse_undefined(self, name: str, path: Path, visible: Sequence[str]) -> NoReturn:
+    def _refuse_undefined(self, name: str, path: KeyPath, visible: Sequence[str]) -> NoReturn:
         gives = next(((p, op) for p, op in self.nodes if self.ops[p] == name), None)
         if gives is not None:
             outputs = ", ".join(f"'{n}'" for n in self._given(gives[1], gives[0])) or "none"
-            what = f"'{name}' is an op, and no tensor has this name; what it gives: {outputs}"
-            self.refuse(path, what, "name the tensor")
+            what = f"'{name}' is an op, and no tensor has this name; its outputs: {outputs}"
+            self.refuse(path, what, "name one of its outputs")
         where = suggest(name, visible, "tensors here are") or "there are none yet: add one to 'inputs'"
         self.refuse(path, f"unknown tensor {shown(name)}", where)
 
-    def _refuse_hidden(self, found: Definition, line: int, path: Path) -> NoReturn:
+    def _refuse_hidden(self, found: TensorDefinition, line: int, path: KeyPath) -> NoReturn:
         if found.block[:-1] in self.ops:
             owner = self.ops[found.block[:-1]]
             what = f"'{found.name}' (line {line}) exists only inside the loop '{owner}'"
@@ -222,27 +222,25 @@ class Names:
             hint = f"write {outputs} in '{owner}', and read RESULT"
         self.refuse(path, what, hint)
 
-    def _refuse_around_exits(self, found: Definition, line: int, path: Path) -> None:
-        """What the exits give is there behind the last op of their list, what is made behind an exit only
-        up to there."""
+    def _refuse_around_exits(self, found: TensorDefinition, line: int, path: KeyPath) -> None:
+        """Refuse reads that cross the end of a list with exits: inside the list, the outputs of the ``if``
+        with exits do not exist yet; outside, tensors made after an exit exist only where it was not taken."""
         depth = len(found.block)
-        leaving = [p for p, op in self.nodes if p[:-1] == found.block and isinstance(op, If) and exits(op)]
+        leaving = [p for p, op in self.nodes if p[:-1] == found.block and isinstance(op, IfOp) and exits(op)]
         inside = path[:depth] == found.block
         if inside and found.path[:-2] in leaving:
-            what = (
-                f"'{found.name}' is there only when all ops of this list are over: '{found.op}' (line {line})"
-            )
-            self.refuse(path, f"{what} exits", "read what the arm that goes on makes")
+            what = f"'{found.name}' exists only after the end of this list: '{found.op}' (line {line}) exits"
+            self.refuse(path, what, "read a tensor that the arm without exit makes")
         if not inside and leaving and leaving[0] < found.path[: depth + 1]:
             gate = self.ops[leaving[0]]
-            what = f"'{found.name}' (line {line}) is not there on every path: '{gate}' may exit before it"
+            what = f"'{found.name}' (line {line}) does not exist on every path: '{gate}' may exit before it"
             outputs = f"outputs: {{RESULT: {{ARM: TENSOR, OTHER: {found.name}}}}}"
             hint = f"write {outputs} in '{gate}', and read RESULT"
             self.refuse(path, what, hint)
 
     def _cycle(self, name: str, reader: Sequence[str]) -> list[str]:
-        """name -> ... -> name over tensors, each arrow from a tensor to what is made of it; or nothing."""
-        nx: Any = import_module("networkx")  # slow to import, and only an error needs it
+        """A cycle of tensors from ``name`` to itself, each read by the op that makes the next; or none."""
+        nx: Any = import_module("networkx")  # slow to import, needed only for this message
         graph = nx.DiGraph()
         for found in self.tensors.values():
             graph.add_edges_from((used, found.name) for used in found.uses)
@@ -254,36 +252,36 @@ class Names:
         return []
 
 
-def walk(block: Sequence[AnyNode], path: Path) -> Iterator[tuple[Path, AnyNode]]:
+def walk(block: Sequence[AnyNode], path: KeyPath) -> Iterator[tuple[KeyPath, AnyNode]]:
     """Every op of ``block`` at any depth, in the order of the file, with its path."""
     for index, op in enumerate(block):
         here = (*path, index)
         yield here, op
         match op:
-            case If():
+            case IfOp():
                 for arm in op.arms:
                     yield from walk(*arm_block(op, here, arm))
-            case Loop():
+            case LoopOp():
                 yield from walk(op.ops, (*here, "ops"))
             case _:
                 pass
 
 
-def arm_block(op: If, path: Path, arm: str) -> tuple[Sequence[AnyNode], Path]:
+def arm_block(op: IfOp, path: KeyPath, arm: str) -> tuple[Sequence[AnyNode], KeyPath]:
     """The ops of an arm of the ``if`` at ``path``, and the path of their list."""
     found = op.arms[arm]
-    if isinstance(found, Arm):
+    if isinstance(found, IfArm):
         return found.ops, (*path, "arms", arm, "ops")
     return found, (*path, "arms", arm)
 
 
-def exits(op: If) -> frozenset[str]:
-    """The arms after which the list of ops that the ``if`` stands in ends."""
-    return frozenset(name for name, arm in op.arms.items() if isinstance(arm, Arm) and arm.exit)
+def exits(op: IfOp) -> frozenset[str]:
+    """The arms that exit, after which the list of ops around the ``if`` ends."""
+    return frozenset(name for name, arm in op.arms.items() if isinstance(arm, IfArm) and arm.exit)
 
 
-def going_on(op: If) -> frozenset[str]:
-    """The results of an ``if`` with exits that the ops behind it may define by the same name."""
+def shared_outputs(op: IfOp) -> frozenset[str]:
+    """The outputs of an ``if`` with exits that ops after it may define under the same name."""
     leaving = exits(op)
     if not leaving:
         return frozenset()
@@ -296,20 +294,20 @@ def going_on(op: If) -> frozenset[str]:
 
 
 def written(op: AnyNode) -> tuple[str, ...]:
-    """The tensor names that an op's own keys give."""
+    """The tensor names in the keys of an op."""
     match op:
-        case If():
+        case IfOp():
             return tuple(op.outputs)
-        case Loop():
+        case LoopOp():
             return (*op.carry, *op.collect, *op.each)
-        case Custom() | Split():
+        case CustomOp() | SplitOp():
             return tuple(op.out)
         case _:
             return (op.out,) if op.out else ()
 
 
 def reads(op: SimpleOp) -> tuple[str, ...] | None:
-    """The names in ``in``; None where it is left out."""
+    """The names in `in`; None where it is left out."""
     if op.in_ is None:
         return None
     return (op.in_,) if isinstance(op.in_, str) else tuple(op.in_)

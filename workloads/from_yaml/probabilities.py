@@ -1,4 +1,4 @@
-"""How likely the arms and the numbers of iterations of a YAML workload are."""
+"""Probabilities of arms and of numbers of iterations in a YAML workload."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from fractions import Fraction
 
 from chipmodel.files.suggestions import shown
 from workloads.build.loop_tensors import MAX_ITERATION_COUNTS, equally_likely
-from workloads.from_yaml.names import Names, Path
-from workloads.from_yaml.schema import ITERATIONS, Arm, Bounds, If, Loop
+from workloads.from_yaml.field_types import KeyPath
+from workloads.from_yaml.names import NameTable
+from workloads.from_yaml.schema import ITERATIONS, IfArm, IfOp, IterationRange, LoopOp
 
 Chances = tuple[tuple[int, Fraction], ...]
 
 
-def probabilities_of(op: If, path: Path, names: Names) -> dict[str, Fraction]:
-    """Those that the arms of an ``if`` give. Raises ``BadInput`` where they cannot add up to 1."""
+def probabilities_of(op: IfOp, path: KeyPath, names: NameTable) -> dict[str, Fraction]:
+    """The probabilities that the arms of an ``if`` state. Raises BadInput where they cannot add up to 1."""
     found = {
         name: _exactly(arm.probability)
         for name, arm in op.arms.items()
-        if isinstance(arm, Arm) and arm.probability is not None
+        if isinstance(arm, IfArm) and arm.probability is not None
     }
     total = sum(found.values(), Fraction(0))
     if total > 1 or (len(found) == len(op.arms) and total != 1):
         what = f"the probabilities of the arms of '{names.ops[path]}' add up to {float(total):g}"
-        hint = "let them add up to 1; an arm without one has what the others leave"
+        hint = "let them add up to 1; an arm without a probability has what the others leave"
         names.refuse((*path, "arms"), what, hint)
     return found
 
 
-def iterations_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
-    """The largest number of iterations, and the chances of each where there are several. Raises
-    ``BadInput``."""
+def iterations_of(op: LoopOp, path: KeyPath, names: NameTable) -> tuple[int, Chances]:
+    """The largest number of iterations, and where there are several, each with its probability."""
     name, where = names.ops[path], (*path, "iterations")
     match op.iterations:
         case int():
             return op.iterations, ()
-        case Bounds():
-            least, most = op.iterations.least, op.iterations.most
+        case IterationRange():
+            least, most = op.iterations.min, op.iterations.max
             if least > most:
                 what = f"'{name}' makes at least {least} and at most {most} iterations"
-                names.refuse((*where, "least"), what, "write the smaller number as 'least'")
+                names.refuse((*where, "min"), what, "write the smaller number as 'min'")
             if most - least >= MAX_ITERATION_COUNTS:
                 what = f"'{name}' has {most - least + 1} different numbers of iterations"
                 hint = f"at most {MAX_ITERATION_COUNTS}: write a table of fewer, {{1: 0.5, 4: 0.5}}"
@@ -49,7 +49,7 @@ def iterations_of(op: Loop, path: Path, names: Names) -> tuple[int, Chances]:
             return _table(op.iterations, name, where, names)
 
 
-def _table(table: Mapping[str, float], name: str, where: Path, names: Names) -> tuple[int, Chances]:
+def _table(table: Mapping[str, float], name: str, where: KeyPath, names: NameTable) -> tuple[int, Chances]:
     for number in table:
         if not ITERATIONS.fullmatch(number):
             what = f"{shown(number)} is no number of iterations of '{name}'"
@@ -66,5 +66,5 @@ def _table(table: Mapping[str, float], name: str, where: Path, names: Names) -> 
 
 
 def _exactly(number: float) -> Fraction:
-    """The decimal that was written, not its nearest binary fraction."""
+    """The decimal as it is written, not the nearest binary fraction."""
     return Fraction(repr(number))

@@ -1,8 +1,7 @@
-"""A YAML workload file -> Program. The format is described key by key in ``workloads.from_yaml.schema``.
+"""Read a YAML workload file as a Program. ``workloads.from_yaml.schema`` describes the format key by key.
 
-Ops run in the order of the file. What one op gives may be read by every later op of its own list
-of ops and of the lists inside it. Out of an ``if`` come its ``outputs`` alone, out of a loop what it
-carries.
+Ops run in the order of the file. An op's outputs may be read by later ops of the same list and of the lists
+inside it. After an ``if`` only its ``outputs`` may be read, after a loop what it carries and collects.
 """
 
 from __future__ import annotations
@@ -20,67 +19,63 @@ from chipmodel.passes.validate import validate_program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.from_yaml.build_context import Site, declare
-from workloads.from_yaml.data_movement import build
-from workloads.from_yaml.field_types import MAX_COUNT, Costed, Dtype, Weighted
-from workloads.from_yaml.names import AnyNode, Names, Path, arm_block, exits, reads
-from workloads.from_yaml.op_models import Custom, SimpleOp
+from workloads.from_yaml import compute_ops, data_movement
+from workloads.from_yaml.build_context import BuildContext, build_op, declare
+from workloads.from_yaml.field_types import MAX_COUNT, Dtype, KeyPath, NpuOp, WeightedOp
+from workloads.from_yaml.names import AnyNode, NameTable, arm_block, exits, reads
+from workloads.from_yaml.op_models import CustomOp, SimpleOp
 from workloads.from_yaml.probabilities import iterations_of, probabilities_of
 from workloads.from_yaml.program_notes import notes_of
-from workloads.from_yaml.schema import Carry, If, Loop, Workload, schema
+from workloads.from_yaml.schema import IfOp, LoopCarry, LoopOp, YamlWorkload, schema
 
 __all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
+
+OP_MODULES = (compute_ops, data_movement)
+"""Imported for the ops that they register with ``build_op``."""
 
 _NO_SHAPES: Mapping[str, tuple[int, ...]] = {}
 
 
 def load_yaml_program(
-    path: FilePath | str,
-    *,
-    dtype: str | None = None,
-    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+    path: FilePath | str, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
 ) -> Program:
     """The program in the file ``path``, validated.
 
-    ``dtype`` replaces the workload's own, ``shapes`` those of the inputs that it names. Raises
-    ``BadInput`` with file, line and column for whatever is wrong in the file.
+    ``dtype`` replaces the workload's own, ``shapes`` those of inputs, by name. Raises ``BadInput`` with file,
+    line and column for any mistake in the file.
     """
     return parse_yaml_program(read_text(FilePath(path)), str(path), dtype=dtype, shapes=shapes)
 
 
 def parse_yaml_program(
-    text: str,
-    file: str,
-    *,
-    dtype: str | None = None,
-    shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES,
+    text: str, file: str, *, dtype: str | None = None, shapes: Mapping[str, tuple[int, ...]] = _NO_SHAPES
 ) -> Program:
-    """The same from ``text``; ``file`` is its name in messages."""
+    """The program in ``text``; ``file`` is its name in messages."""
     document = read_yaml(text, file)
-    workload = validate(Workload, document)
+    workload = validate(YamlWorkload, document)
     if dtype is not None and dtype not in get_args(Dtype):
         raise BadInput(f"unknown dtype '{dtype}'", hint=suggest(dtype, get_args(Dtype), "one of"))
     for name in shapes:
         if name not in workload.inputs:
             hint = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
-            raise BadInput(f"a shape is given for '{name}', no input", where=Place(file), hint=hint)
-    names = Names(document, workload)
+            raise BadInput(f"a shape is given for '{name}', which is no input", where=Place(file), hint=hint)
+    names = NameTable(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
-    program = _Loader(document, workload, names, builder).load(shapes)
+    program = _WorkloadLoader(document, workload, names, builder).load(shapes)
     validate_program(program)
     return program
 
 
 @dataclass
 class _Scope:
-    """The tensors that an op of one list may read; ``previous`` is what an op without `in` reads."""
+    """The tensors that the ops of one list may read; ``previous`` is read by an op without `in`."""
 
-    path: Path
+    path: KeyPath
     outer: _Scope | None = None
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     previous: Value | None = None
     no_previous: str = ""
-    """Why an op must say what it reads where there is no ``previous``."""
+    """The reason for an error message, where there is no ``previous``."""
 
     def find(self, name: str) -> Value | None:
         found = self.values.get(name)
@@ -91,18 +86,18 @@ class _Scope:
         if self.outer:
             yield from self.outer.visible()
 
-    def gives(self, given: Mapping[str, Value], what: str) -> None:
-        """An op gave these tensors."""
+    def add(self, given: Mapping[str, Value], op: str) -> None:
+        """Add the outputs of an op."""
         self.values |= given
         self.previous = next(iter(given.values())) if len(given) == 1 else None
-        self.no_previous = f"the op before, {what}, gives {len(given) or 'no'} tensors"
+        self.no_previous = f"the op before, '{op}', has {len(given) or 'no'} outputs"
 
 
 @dataclass(frozen=True, slots=True)
-class _Loader:
+class _WorkloadLoader:
     document: Document
-    workload: Workload
-    names: Names
+    workload: YamlWorkload
+    names: NameTable
     builder: ProgramBuilder
 
     def load(self, shapes: Mapping[str, tuple[int, ...]]) -> Program:
@@ -125,56 +120,58 @@ class _Loader:
     # -- lists of ops --------------------------------------------------------------------------
 
     def _block(self, block: Sequence[AnyNode], scope: _Scope, start: int = 0) -> dict[str, Value]:
-        """Build every op of ``block`` from ``start`` on; what the last one gives."""
+        """Build the ops of ``block`` from ``start`` on; the outputs of the last one."""
         given: dict[str, Value] = {}
         for index, op in enumerate(block[start:], start):
             path = (*scope.path, index)
             self.builder.place = self.document.place(path)
             match op:
-                case If() if exits(op):
-                    # What follows is built in the arm that goes on.
+                case IfOp() if exits(op):
+                    # The ops that follow are built in the arm that goes on.
                     given = self._if(op, path, scope, block)
-                    scope.gives(given, f"'{self.names.ops[path]}'")
+                    scope.add(given, self.names.ops[path])
                     return given
-                case If():
+                case IfOp():
                     given = self._if(op, path, scope)
-                case Loop():
+                case LoopOp():
                     given = self._loop(op, path, scope)
                 case _:
                     given = self._op(op, path, scope)
-            scope.gives(given, f"'{self.names.ops[path]}'")
+            scope.add(given, self.names.ops[path])
         return given
 
-    def _op(self, op: SimpleOp, path: Path, scope: _Scope) -> dict[str, Value]:
+    def _op(self, op: SimpleOp, path: KeyPath, scope: _Scope) -> dict[str, Value]:
         name = self.names.ops[path]
         outputs = tuple(n for n, _ in self.names.outputs(op, path))
         inputs = self._inputs(op, path, scope, outputs)
-        site = Site(self.builder, self.document, path, name, inputs, outputs)
-        values = build(op, site)
-        if isinstance(op, Costed):
+        context = BuildContext(self.builder, self.document, path, name, inputs, outputs)
+        values = build_op(op, context)
+        if isinstance(op, NpuOp):
             size = None
-            if isinstance(op, Weighted) and op.weights is not None:
-                size = site.bytes(op.weights, "weights")
+            if isinstance(op, WeightedOp) and op.weights is not None:
+                size = context.bytes(op.weights, "weights")
             self.builder.override(cycles=op.cycles, weight_bytes=size, core=op.core)
         for value in values:
             self._check_size(value, path)
         return dict(zip(outputs, values, strict=True))
 
-    def _inputs(self, op: SimpleOp, path: Path, scope: _Scope, outputs: Sequence[str]) -> tuple[Value, ...]:
+    def _inputs(
+        self, op: SimpleOp, path: KeyPath, scope: _Scope, outputs: Sequence[str]
+    ) -> tuple[Value, ...]:
         named = reads(op)
         if named is None:
             if scope.previous is None:
                 what = f"'{self.names.ops[path]}' does not say what it reads, and {scope.no_previous}"
                 self.names.refuse(path, what, "add 'in: TENSOR'")
             return (scope.previous,)
-        if not named and not isinstance(op, Custom):
+        if not named and not isinstance(op, CustomOp):
             self.names.refuse(
                 (*path, "in"), f"'{self.names.ops[path]}' reads nothing", "name a tensor in 'in'"
             )
         keys = [(*path, "in", i) for i in range(len(named))] if isinstance(op.in_, list) else [(*path, "in")]
         return tuple(self._find(n, k, scope, outputs) for n, k in zip(named, keys, strict=True))
 
-    def _find(self, name: str, path: Path, scope: _Scope, reader: Sequence[str] = ()) -> Value:
+    def _find(self, name: str, path: KeyPath, scope: _Scope, reader: Sequence[str] = ()) -> Value:
         value = scope.find(name)
         if value is None:
             self.names.refuse_unknown(name, path, scope.path, list(scope.visible()), reader)
@@ -183,9 +180,9 @@ class _Loader:
     # -- if ------------------------------------------------------------------------------------
 
     def _if(
-        self, op: If, path: Path, scope: _Scope, block: Sequence[AnyNode] | None = None
+        self, op: IfOp, path: KeyPath, scope: _Scope, block: Sequence[AnyNode] | None = None
     ) -> dict[str, Value]:
-        """``block`` is the list around an ``if`` with exits."""
+        """Build an ``if``; ``block`` is its list of ops where arms exit."""
         name, place = self.names.ops[path], self.builder.place
         going = self._going(op, path, block) if block is not None else None
         condition = None
@@ -209,20 +206,21 @@ class _Loader:
         self.builder.add_if(name, arms, condition, probabilities_of(op, path, self.names))
         return results
 
-    def _going(self, op: If, path: Path, block: Sequence[AnyNode]) -> str:
-        """The one arm that goes on to what follows the ``if`` in its list."""
+    def _going(self, op: IfOp, path: KeyPath, block: Sequence[AnyNode]) -> str:
+        """The one arm that does not exit, and goes on to the ops after the ``if``."""
         name, leaving = self.names.ops[path], exits(op)
         staying = [arm for arm in op.arms if arm not in leaving]
         if len(staying) != 1:
-            what = f"of the arms of '{name}' {len(staying)} go on: {', '.join(staying) or 'none'}"
-            hint = "let one go on; in it another 'if' may decide further" if staying else "let one go on"
+            listed = ", ".join(staying) or "none"
+            what = f"'{name}' has {len(staying)} arms without exit, and needs one: {listed}"
+            hint = "let one arm go on; it may hold another 'if'" if staying else "let one arm go on"
             self.names.refuse((*path, "arms"), what, hint)
         if path[-1] == len(block) - 1:
             where = (*path, "arms", next(iter(op.arms.keys() & leaving)), "exit")
-            self.names.refuse(where, f"nothing follows '{name}' that an exit could leave out", "drop 'exit'")
+            self.names.refuse(where, f"no op follows '{name}' that an exit could skip", "drop 'exit'")
         return staying[0]
 
-    def _check_arms(self, op: If, path: Path, name: str) -> None:
+    def _check_arms(self, op: IfOp, path: KeyPath, name: str) -> None:
         for output, given in op.outputs.items():
             where = (*path, "outputs", output)
             for arm in given:
@@ -232,17 +230,16 @@ class _Loader:
             for arm in op.arms:
                 if arm in given:
                     continue
-                what = f"'{name}' gives '{output}', but nothing for it in the arm '{arm}'"
-                if not arm_block(op, path, arm)[0]:
-                    what = f"'{name}' gives '{output}', but the arm '{arm}' is empty and has nothing to give"
+                fault = "gives no tensor for it" if arm_block(op, path, arm)[0] else "is empty"
+                what = f"'{name}' has the output '{output}', but the arm '{arm}' {fault}"
                 self.names.refuse(
                     where, what, f"add '{arm}: TENSOR'; a tensor from before the 'if' is copied"
                 )
 
     def _give(
-        self, op: If, path: Path, arm: str, inner: _Scope, body: list[Node], results: dict[str, Value]
+        self, op: IfOp, path: KeyPath, arm: str, inner: _Scope, body: list[Node], results: dict[str, Value]
     ) -> None:
-        """Let the arm that was just built define the outputs of its ``if``."""
+        """Let an arm, after it is built, define the outputs of its ``if``."""
         for output, given in op.outputs.items():
             where = (*path, "outputs", output, arm)
             value = self._find(given[arm], where, inner)
@@ -262,7 +259,7 @@ class _Loader:
 
     # -- loop ----------------------------------------------------------------------------------
 
-    def _loop(self, op: Loop, path: Path, scope: _Scope) -> dict[str, Value]:
+    def _loop(self, op: LoopOp, path: KeyPath, scope: _Scope) -> dict[str, Value]:
         name, place = self.names.ops[path], self.builder.place
         carried: dict[str, Value] = {}
         for tensor, carry in op.carry.items():
@@ -272,7 +269,7 @@ class _Loader:
             )
         iterations, chances = iterations_of(op, path, self.names)
         inner = _Scope((*path, "ops"), scope, dict(carried))
-        inner.no_previous = "no op of the loop stands before it"
+        inner.no_previous = "it is the first op of the loop"
         wholes: dict[str, Value] = {}
         with self.builder.block() as body:
             for tensor, whole in op.each.items():
@@ -289,7 +286,7 @@ class _Loader:
         self.builder.add_loop(name, iterations, body, (*carried, *kept), chances)
         return carried | wholes
 
-    def _each(self, tensor: str, whole: str, path: Path, scope: _Scope, iterations: int) -> Value:
+    def _each(self, tensor: str, whole: str, path: KeyPath, scope: _Scope, iterations: int) -> Value:
         where = (*path, "each", tensor)
         value = self._find(whole, where, scope)
         if value.shape[0] < iterations:
@@ -300,11 +297,11 @@ class _Loader:
             self.names.refuse(where, what, "take slices of whole bytes")
         return pick(self.builder, tensor, value, value.shape[0], value.shape[1:] or (1,))
 
-    def _collect(self, tensor: str, piece: str, path: Path, inner: _Scope, iterations: int) -> Value:
+    def _collect(self, tensor: str, piece: str, path: KeyPath, inner: _Scope, iterations: int) -> Value:
         name, where = self.names.ops[path], (*path, "collect", tensor)
         value = self._find(piece, where, inner)
         if not iterations:
-            what = f"'{name}' makes no iteration, and '{tensor}' would be empty"
+            what = f"'{name}' makes no iteration, so '{tensor}' would be empty"
             self.names.refuse(where, what, "drop it, or let the loop run")
         whole = Value(tensor, (iterations, *value.shape), value.dtype)
         self._check_size(whole, where)
@@ -318,28 +315,28 @@ class _Loader:
         return whole
 
     def _next_iteration(
-        self, carries: Mapping[str, Carry], path: Path, inner: _Scope, carried: Mapping[str, Value]
+        self, carries: Mapping[str, LoopCarry], path: KeyPath, inner: _Scope, carried: Mapping[str, Value]
     ) -> None:
-        """Copy what the iteration made to what the next one reads, as if all at once."""
+        """Copy the carried tensors' next values to where the next iteration reads them."""
         found: dict[str, Value] = {}
         for tensor, carry in carries.items():
             where = (*path, "carry", tensor, "next")
             value = found[tensor] = self._find(carry.next, where, inner)
             old = carried[tensor]
             if value.name == tensor:
-                hint = "name what the iteration makes of it; what never changes need not be carried"
+                hint = "name the tensor with its next value; a tensor that never changes need not be carried"
                 self.names.refuse(where, f"'{tensor}' is carried to itself", hint)
             if (value.shape, value.dtype) != (old.shape, old.dtype):
-                what = f"'{carry.next}' is {_described(value)}, and '{tensor}' {_described(old)}"
+                what = f"'{carry.next}' is {_described(value)}, and '{tensor}' is {_described(old)}"
                 self.names.refuse(where, what, "both must have the same shape and dtype")
         hand_over(self.builder, self.names.ops[path], found)
 
-    # -- the whole -----------------------------------------------------------------------------
+    # -- outputs and sizes ---------------------------------------------------------------------
 
     def _outputs(self, top: _Scope, last: Mapping[str, Value]) -> None:
         listed = self.workload.outputs
         if listed is None and not last:
-            what = "the workload does not say its outputs, and its last op gives no tensor"
+            what = "the workload lists no outputs, and its last op has none"
             self.names.refuse(("ops", len(self.workload.ops) - 1), what, "add 'outputs: [TENSOR]'")
         for index, name in enumerate(listed if listed is not None else last):
             path = ("outputs", index) if listed is not None else ("ops", len(self.workload.ops) - 1)
@@ -348,10 +345,10 @@ class _Loader:
                 self.names.refuse(path, f"the output '{name}' is listed twice", "remove one of the two")
             if value.name in self.workload.inputs:
                 what = f"the output '{name}' is the input '{value.name}' unchanged"
-                self.names.refuse(path, what, "give something that an op makes")
+                self.names.refuse(path, what, "name a tensor that an op makes")
             self.builder.output(value)
 
-    def _check_size(self, value: Value, path: Path) -> None:
+    def _check_size(self, value: Value, path: KeyPath) -> None:
         if value.bytes > MAX_COUNT:
             what = f"'{value.name}' is {_described(value)}: more than 2^40 bytes"
             self.names.refuse(path, what, "check its sizes")

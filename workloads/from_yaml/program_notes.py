@@ -1,18 +1,18 @@
-"""What the reader of a YAML workload should know of the program that it became."""
+"""Notes on the program that a YAML workload became."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from chipmodel.model.program import If, Loop, Node, Program
-from workloads.from_yaml.field_types import Activated
-from workloads.from_yaml.names import Names
+from workloads.from_yaml.field_types import ActivatedOp
+from workloads.from_yaml.names import NameTable
 
 
-def notes_of(program: Program, names: Names) -> Iterator[str]:
-    """What was assumed, and which tensors nothing reads."""
-    if any(isinstance(op, Activated) and op.activation for _, op in names.nodes):
-        yield "activations written as `activation:` are applied as the output is written, at no cost"
+def notes_of(program: Program, names: NameTable) -> Iterator[str]:
+    """Assumptions, and tensors that nothing reads."""
+    if any(isinstance(op, ActivatedOp) and op.activation for _, op in names.nodes):
+        yield "activation functions given as `activation:` are applied at no cost while the output is written"
     read = set(program.outputs)
     for node in _nodes(program.body):
         match node:

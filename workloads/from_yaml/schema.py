@@ -1,8 +1,7 @@
-"""The YAML workload format as pydantic models: what every key is called, takes and means.
+"""The YAML workload format as pydantic models: names, types and meanings of its keys.
 
-These models check types, ranges and unknown keys; names, shapes and lifetimes are checked where
-the program is built (``workloads.from_yaml.program``). ``schema`` gives the same as a JSON Schema, for
-editors.
+These models check types, ranges and unknown keys; names, shapes and lifetimes are checked where the program
+is built (``workloads.from_yaml.program``). ``schema`` gives the format as a JSON Schema, for editors.
 """
 
 from __future__ import annotations
@@ -12,89 +11,98 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
-from workloads.from_yaml.field_types import Base, Dtype, Model, Name, Natural, Probability, TensorSpec, Title
+from workloads.from_yaml.field_types import (
+    Dtype,
+    Name,
+    NamedOp,
+    Natural,
+    Probability,
+    StrictModel,
+    TensorSpec,
+    Title,
+)
 from workloads.from_yaml.op_models import SimpleOp
 
 
-class Arm(Model):
-    """An arm of an `if` of which more is said than its ops."""
+class IfArm(StrictModel):
+    """One alternative of an `if`, with more than its ops."""
 
     ops: list[AnyOp] = Field(default_factory=list["AnyOp"], description="The arm's ops; [] for none.")
     probability: Probability | None = Field(
         None,
-        description="How likely the arm is taken, from 0 to 1; left out: an equal share of what the others "
-        "leave.",
+        description="Probability that the arm is taken, from 0 to 1; by default an equal share of what the "
+        "other arms leave.",
     )
     exit: bool = Field(
         False,
-        description="Whether the list of ops that the `if` stands in ends here, as at an early exit: what "
-        "follows the `if` does not run. All arms but one may exit.",
+        description="Whether the arm is an early exit: the ops that follow the `if` in its list do not run. "
+        "All arms but one may exit.",
     )
 
 
-class If(Base):
-    """Exactly one arm runs. An op of an arm may read every tensor from before the `if`."""
+class IfOp(NamedOp):
+    """A branch: exactly one arm runs. The ops of an arm may read all tensors from before the `if`."""
 
     op: Literal["if"]
     condition: Name | None = Field(
-        None, description="The tensor that decides; left out: something outside the network decides."
+        None,
+        description="Tensor that decides which arm runs; by default that is decided outside the network.",
     )
     arms: Annotated[dict[Name, AnyArm], Field(min_length=2)] = Field(
-        description="Each arm's name and ops, or {ops, probability, exit}; [] for an arm that does nothing."
+        description="Name and ops of each arm, or {ops, probability, exit}; [] for an arm without ops."
     )
     outputs: dict[Name, dict[Name, Name]] = Field(
         default_factory=dict[str, dict[str, str]],
-        description="What may be read after the `if`: {result: {arm: tensor, other_arm: tensor}}. An arm's "
-        "own tensor becomes the result at no cost; a tensor from before the `if` is copied into it. Where "
-        "arms exit, the one that goes on may give what the ops behind the `if` make, and the result is there "
-        "when they are over.",
+        description="Tensors that may be read after the `if`: {result: {arm: tensor, other_arm: tensor}}. "
+        "A tensor that the arm makes becomes the result at no cost; one from before the `if` is copied. "
+        "Where arms exit, the arm that goes on may name a tensor that the ops after the `if` make; the "
+        "result then exists at the end of the list.",
     )
 
 
-class Carry(Model):
-    """A tensor that each iteration of a loop reads and the next one finds changed."""
+class LoopCarry(StrictModel):
+    """A tensor that a loop updates from iteration to iteration."""
 
     from_: Name = Field(
-        alias="from", description="The tensor with the first iteration's value; copied before the loop."
+        alias="from", description="Tensor with the value for the first iteration; copied before the loop."
     )
     next: Name = Field(
-        description="The tensor with the next iteration's value; copied at the end of each iteration."
+        description="Tensor with the value for the next iteration; copied at the end of each iteration."
     )
 
 
-class Bounds(Model):
-    """Any number of iterations in a range, all equally likely."""
+class IterationRange(StrictModel):
+    """A range of numbers of iterations, all equally likely."""
 
-    most: Natural = Field(description="The largest number of iterations.")
-    least: Natural = Field(0, description="The smallest number of iterations.")
+    max: Natural = Field(description="The largest number of iterations.")
+    min: Natural = Field(0, description="The smallest number of iterations.")
 
 
-class Loop(Base):
-    """The ops run `iterations` times. Only what is carried or collected may be read afterwards."""
+class LoopOp(NamedOp):
+    """A loop. Only the tensors in `carry` and `collect` may be read after it."""
 
     op: Literal["loop"]
     iterations: Iterations = Field(
-        description="How often the ops run: a number; {most, least} where any number in between is equally "
+        description="How often the ops run: a number; {min, max} for any number in this range, all equally "
         "likely; or {iterations: probability, ...}."
     )
-    carry: dict[Name, Carry] = Field(
-        default_factory=dict[str, Carry],
-        description="Tensors that go from iteration to iteration: {h: {from: h0, next: h_new}}. "
-        "`h` is what the ops "
-        "read; after the loop it holds the last value.",
+    carry: dict[Name, LoopCarry] = Field(
+        default_factory=dict[str, LoopCarry],
+        description="Tensors that are updated from iteration to iteration: {h: {from: h0, next: h_new}}. "
+        "The ops read `h`; after the loop it holds the last value.",
     )
     each: dict[Name, Name] = Field(
         default_factory=dict[str, str],
-        description="Tensors of which each iteration reads a slice of its own "
-        "along the first axis: {x_t: x}.",
+        description="Tensors that each iteration reads one slice of, along the first axis: {slice: tensor}.",
     )
     collect: dict[Name, Name] = Field(
         default_factory=dict[str, str],
-        description="What the iterations make, stacked along a new first axis: {y: y_t}. "
-        "`y` may be read after "
-        "the loop.",
+        description="Tensors that the iterations make, stacked along a new first axis: {result: slice}. The "
+        "result may be read after the loop.",
     )
-    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(description="What one iteration does, in order.")
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(
+        description="The ops of one iteration, in execution order."
+    )
 
 
 def _form_of_arm(value: Any) -> str:
@@ -104,18 +112,18 @@ def _form_of_arm(value: Any) -> str:
 def _form_of_iterations(value: Any) -> str:
     if not isinstance(value, dict):
         return "(number)"
-    return "(bounds)" if {"most", "least"} & value.keys() else "(table)"
+    return "(range)" if {"min", "max"} & value.keys() else "(table)"
 
 
 AnyArm = Annotated[
-    Annotated[list["AnyOp"], Tag("(list)")] | Annotated[Arm, Tag("(mapping)")], Discriminator(_form_of_arm)
+    Annotated[list["AnyOp"], Tag("(list)")] | Annotated[IfArm, Tag("(mapping)")], Discriminator(_form_of_arm)
 ]
 
 # The numbers of iterations are checked by the loader, whose message says what is wrong with one.
 ITERATIONS = re.compile("^(0|[1-9][0-9]{0,11})$")
 Iterations = Annotated[
     Annotated[Natural, Tag("(number)")]
-    | Annotated[Bounds, Tag("(bounds)")]
+    | Annotated[IterationRange, Tag("(range)")]
     | Annotated[
         dict[Annotated[str, WithJsonSchema({"type": "string", "pattern": ITERATIONS.pattern})], Probability],
         Field(min_length=1),
@@ -124,36 +132,34 @@ Iterations = Annotated[
     Discriminator(_form_of_iterations),
 ]
 
-AnyOp = Annotated[SimpleOp | If | Loop, Field(discriminator="op")]
+AnyOp = Annotated[SimpleOp | IfOp | LoopOp, Field(discriminator="op")]
 
 
-class Workload(Model):
-    """A workload: what the network reads, what it does in which order, what it gives."""
+class YamlWorkload(StrictModel):
+    """A workload: the inputs, ops and outputs of a network."""
 
     name: Title = Field(description="The workload's name.")
     dtype: Dtype = Field(
-        "int8", description="The element type of every tensor and weight that does not say its own."
+        "int8", description="Element type of all tensors and weights that do not state their own."
     )
     inputs: dict[Name, TensorSpec] = Field(
-        description="Each input's name and size: a shape, {shape, dtype}, or plain bytes (4096, 4KiB)."
+        description="Name and size of each input: a shape, {shape, dtype}, or bytes (4096, 4KiB)."
     )
-    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(
-        description="The ops, in the order in which they run."
-    )
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(description="The ops, in execution order.")
     outputs: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        None, description="The tensors that the network gives; left out: what the last op gives."
+        None, description="Tensors that the network outputs; by default those of the last op."
     )
 
 
-Arm.model_rebuild()
-If.model_rebuild()
-Loop.model_rebuild()
-Workload.model_rebuild()
+IfArm.model_rebuild()
+IfOp.model_rebuild()
+LoopOp.model_rebuild()
+YamlWorkload.model_rebuild()
 
 
 def schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of the format, for editors and other tools."""
-    described = Workload.model_json_schema()
+    described = YamlWorkload.model_json_schema()
     _close(described)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -163,7 +169,7 @@ def schema() -> dict[str, object]:
 
 
 def _close(form: object) -> None:
-    """Forbid the keys that are no names wherever names are keys; pydantic leaves them open."""
+    """Forbid keys that cannot be names, where pydantic allows any key."""
     if isinstance(form, list):
         for item in cast("list[object]", form):
             _close(item)

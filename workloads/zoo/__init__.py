@@ -1,8 +1,8 @@
-"""Published networks, built layer by layer as their reference implementations are.
+"""Published networks, built layer by layer as in their reference implementations.
 
-BatchNorm is folded into the convolution or dense layer before it (one bias a channel), activations
-are fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1.
-Importing this package loads the catalogue alone; a network's family file is loaded when it is built.
+BatchNorm is folded into the convolution or dense layer before it (one bias per channel), activations are
+fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1. Importing this
+package loads only the catalogue; the module with a network's layers is loaded when it is built.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
-from workloads.zoo.network import Figure, Network, Option, Setting
+from workloads.zoo.network import Network, NetworkOption, OptionValue, PublishedFigure
 
-__all__ = ["Figure", "Network", "Option", "Setting", "build", "networks", "parse_zoo_url"]
+__all__ = ["Network", "NetworkOption", "OptionValue", "PublishedFigure", "build", "networks", "parse_zoo_url"]
 
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
@@ -32,10 +32,9 @@ def networks() -> tuple[Network, ...]:
 
 
 def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None = None) -> Program:
-    """The program of a built-in network; ``dtype`` is that of activations and weights, int8 by default.
+    """The program of a built-in network; ``dtype``, by default int8, is that of activations and weights.
 
-    Raises BadInput for an unknown network, an unknown option, a value out of its range or a dtype
-    that does not exist.
+    Raises BadInput for an unknown network, option or dtype, and for a value outside its range.
     """
     network = _BY_NAME.get(name)
     if network is None:
@@ -53,9 +52,9 @@ def build(name: str, options: Mapping[str, str] = _NO_OPTIONS, dtype: str | None
 
 
 def parse_zoo_url(url: str) -> tuple[str, dict[str, str]]:
-    """``zoo:NAME?key=value&key=value`` as the name and the options, neither checked for existence.
+    """Split ``zoo:NAME?key=value&key=value`` into name and options, without a check that they exist.
 
-    Raises BadInput for anything else, and for an option given twice.
+    Raises BadInput for text of another form, and for an option given twice.
     """
     if not url.startswith(SCHEME):
         raise _bad_url(url, f"does not start with {SCHEME!r}")

@@ -1,13 +1,12 @@
 """BlazeFace for front cameras (Bazarevsky et al. 2019, arXiv:1907.05047).
 
-Two networks go by the name. ``paper`` has the paper's 5x5 depthwise convolutions, single and double
-BlazeBlocks, with channels as in github.com/tkat0/PyTorch_BlazeFace (but a 5x5 stem, not 3x3).
-``mediapipe`` is the network that was released as
-face_detection_front.tflite: 3x3 depthwise convolutions and single BlazeBlocks only
-(github.com/hollance/BlazeFace-PyTorch, whose README tells the two apart). Both have the heads of
-the release: 2 anchors a pixel at stride 8 and 6 at stride 16, 896 at 128x128; each with one score
-and 16 coordinates. Anchor decoding and suppression run on the host. Layouts are as in the TFLite
-file, where a pixel's channels lie together: the reshapes of the heads are views.
+Two networks have this name. ``paper`` has the paper's 5x5 depthwise convolutions, single and double
+BlazeBlocks, with channels as in github.com/tkat0/PyTorch_BlazeFace (but a 5x5 stem, not 3x3). ``mediapipe``
+is the network released as face_detection_front.tflite: 3x3 depthwise convolutions and single BlazeBlocks only
+(github.com/hollance/BlazeFace-PyTorch, whose README compares the two). Both have the heads of the release: 2
+anchors per pixel at stride 8 and 6 at stride 16, 896 at 128x128; each with one score and 16 coordinates.
+Anchor decoding and suppression run on the host. As in the TFLite file, the channels of a pixel are adjacent
+in memory, so the reshapes of the heads are views.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from workloads.build.shapes import Value
 from workloads.zoo.layers import add, image, pad_channels
 
 ANCHORS = {8: 2, 16: 6}
-"""Anchors a pixel, by stride."""
+"""Anchors per pixel, by stride."""
 
 COORDINATES = 16
 """A box (4) and six key points (x and y)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlazeBlock:
     """One BlazeBlock; ``middle`` is the bottleneck of a double one, 0 for a single one."""
 
     channels: int
@@ -35,33 +34,40 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Extractor:
-    """The blocks up to stride 8 and from there to stride 16, behind a 5x5 convolution of stride 2."""
+class FeatureExtractor:
+    """The blocks up to stride 8 and from there to stride 16, after a 5x5 convolution of stride 2."""
 
     kernel: int
-    stride8: tuple[Block, ...]
-    stride16: tuple[Block, ...]
+    stride8: tuple[BlazeBlock, ...]
+    stride16: tuple[BlazeBlock, ...]
 
 
 EXTRACTORS = {
-    "paper": Extractor(
+    "paper": FeatureExtractor(
         kernel=5,
         stride8=(
-            *(Block(24),) * 2,
-            Block(48, 2),
-            *(Block(48),) * 2,
-            Block(96, 2, 24),
-            *(Block(96, 1, 24),) * 2,
+            *(BlazeBlock(24),) * 2,
+            BlazeBlock(48, 2),
+            *(BlazeBlock(48),) * 2,
+            BlazeBlock(96, 2, 24),
+            *(BlazeBlock(96, 1, 24),) * 2,
         ),
-        stride16=(Block(96, 2, 24), *(Block(96, 1, 24),) * 2),
+        stride16=(BlazeBlock(96, 2, 24), *(BlazeBlock(96, 1, 24),) * 2),
     ),
-    "mediapipe": Extractor(
+    "mediapipe": FeatureExtractor(
         kernel=3,
         stride8=(
-            *(Block(24), Block(28), Block(32, 2), Block(36), Block(42), Block(48, 2)),
-            *(Block(56), Block(64), Block(72), Block(80), Block(88)),
+            *(
+                BlazeBlock(24),
+                BlazeBlock(28),
+                BlazeBlock(32, 2),
+                BlazeBlock(36),
+                BlazeBlock(42),
+                BlazeBlock(48, 2),
+            ),
+            *(BlazeBlock(56), BlazeBlock(64), BlazeBlock(72), BlazeBlock(80), BlazeBlock(88)),
         ),
-        stride16=(Block(96, 2), *(Block(96),) * 4),
+        stride16=(BlazeBlock(96, 2), *(BlazeBlock(96),) * 4),
     ),
 }
 """By the ``variant`` option."""
@@ -82,7 +88,7 @@ def blazeface(net: ProgramBuilder, *, size: int, variant: str) -> None:
     _head(net, "regressors", features, COORDINATES)
 
 
-def _blaze_block(net: ProgramBuilder, name: str, x: Value, block: Block, kernel: int) -> Value:
+def _blaze_block(net: ProgramBuilder, name: str, x: Value, block: BlazeBlock, kernel: int) -> Value:
     y = net.conv(
         f"{name}.depthwise1", x, x.shape[1], kernel, stride=block.stride, pad="same", groups=x.shape[1]
     )

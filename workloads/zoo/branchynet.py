@@ -2,9 +2,9 @@
 
 B-AlexNet for CIFAR-10 and B-LeNet for MNIST, layer by layer as in the authors' code
 (github.com/kunglab/branchynet, networks/alex_cifar10.py and lenet_mnist.py), whose pooling rounds up.
-A branch's classifier gives probabilities; where their entropy is below a threshold the run ends there
-(the paper's Figure 2). Each exit is an ``if``: ``exit`` gives the branch's answer, ``continue`` holds the
-rest of the network with its own exits. The chances are the Exit (%) column of the paper's Table I.
+A side branch's classifier gives probabilities; where their entropy is below a threshold the run ends there
+(the paper's Figure 2). Each exit is an ``if``: its arm ``exit`` outputs the branch's result, ``continue``
+holds the rest of the network with its own exits. Probabilities: the paper's Table I, column Exit (%).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ Layers = Callable[[ProgramBuilder, str, Value], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """A stretch of the main branch and the side branch behind it, None for the last stage."""
+class BranchyStage:
+    """A segment of the main branch, and the side branch after it: None for the last stage."""
 
     main: Layers
     side: Layers | None
     leaving: Fraction = Fraction(1)
-    """The share of all inputs that leaves here."""
+    """The share of all inputs that exit here."""
 
 
 def branchynet(net: ProgramBuilder, *, variant: str, classes: int) -> None:
-    """Output: ``output`` (1, classes), the probabilities of whichever exit was taken."""
+    """Output: ``output`` (1, classes), the probabilities from the exit that was taken."""
     size, channels, stages = VARIANTS[variant]
     _from_stage(net, stages, 0, image(net, size, channels), Fraction(1), classes)
     net.output(Value("output", (1, classes), net.dtype))
 
 
 def _from_stage(
-    net: ProgramBuilder, stages: tuple[Stage, ...], index: int, x: Value, left: Fraction, classes: int
+    net: ProgramBuilder, stages: tuple[BranchyStage, ...], index: int, x: Value, left: Fraction, classes: int
 ) -> None:
-    """Stage ``index`` and all behind it; ``left`` is the share of the inputs that comes so far."""
+    """Build stage ``index`` and those after it; ``left`` is the share of the inputs that reach it."""
     stage, name = stages[index], f"exit{index + 1}"
     x = stage.main(net, "", x)
     if stage.side is None:
@@ -68,7 +68,7 @@ def _scores(net: ProgramBuilder, name: str, x: Value, classes: int) -> Value:
 
 
 def _entropy(net: ProgramBuilder, name: str, guess: Value) -> Value:
-    """The sum of p log p over the classes, which the exit compares with its threshold."""
+    """The sum of p log p over the classes, to be compared with the exit's threshold."""
     logs = net.elementwise("log", f"{name}.log", [guess])
     products = net.elementwise("mul", f"{name}.products", [guess, logs])
     return net.vector("reduce_sum", f"{name}.entropy", [products], (1, 1), rows=1)
@@ -127,17 +127,17 @@ def _percent(text: str) -> Fraction:
     return Fraction(text) / 100
 
 
-VARIANTS: dict[str, tuple[int, int, tuple[Stage, ...]]] = {
+VARIANTS: dict[str, tuple[int, int, tuple[BranchyStage, ...]]] = {
     "alexnet": (
         32,
         3,
         (
-            Stage(_alex1, _alex1_side, _percent("65.6")),
-            Stage(_alex2, _alex2_side, _percent("25.2")),
-            Stage(_alex3, None),
+            BranchyStage(_alex1, _alex1_side, _percent("65.6")),
+            BranchyStage(_alex2, _alex2_side, _percent("25.2")),
+            BranchyStage(_alex3, None),
         ),
     ),
-    "lenet": (28, 1, (Stage(_lenet1, _lenet1_side, _percent("94.3")), Stage(_lenet2, None))),
+    "lenet": (28, 1, (BranchyStage(_lenet1, _lenet1_side, _percent("94.3")), BranchyStage(_lenet2, None))),
 }
 """Side and channels of the image, and the stages. Table I: B-AlexNet 65.6, 25.2 and 9.2 %, B-LeNet 94.3 and
-5.63 % (what the last exit takes is what is left)."""
+5.63 %; here the last exit has the remainder."""

@@ -1,10 +1,10 @@
-"""The built-in networks: where each was published, what it takes, and the figures printed for it."""
+"""The built-in networks: their publications, options, and published MACs and parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workloads.zoo.network import Figure, Network, Option, of_family
+from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
 
 MLPERF_TINY = "MLPerf Tiny v1 reference model (Banbury et al. 2021, arXiv:2106.07597)"
 TORCHVISION = "torchvision's weights meta data"
@@ -15,15 +15,15 @@ TFLITE_FILE = "bytes of the int8 TFLite file, its graph and quantisation tables 
 KERAS_COUNT = "multiply-accumulates counted here by layer: not a published figure"
 
 
-def _image(default: int, minimum: int) -> Option:
-    return Option(default, "the height and width of the image in pixels", minimum, 8192)
+def _image(default: int, minimum: int) -> NetworkOption:
+    return NetworkOption(default, "the height and width of the image in pixels", minimum, 8192)
 
 
-def _classes(default: int) -> Option:
-    return Option(default, "how many classes there are to tell apart", 1, 1_000_000)
+def _classes(default: int) -> NetworkOption:
+    return NetworkOption(default, "the number of classes", 1, 1_000_000)
 
 
-def _imagenet(minimum: int) -> Mapping[str, Option]:
+def _imagenet(minimum: int) -> Mapping[str, NetworkOption]:
     """The options of torchvision's networks; ``minimum`` is the ``min_size`` of its meta data."""
     return {"input": _image(224, minimum), "classes": _classes(1000)}
 
@@ -37,12 +37,12 @@ CATALOGUE: tuple[Network, ...] = (
         source=f"{MLPERF_TINY}, after Zhang et al. 2017, arXiv:1711.07128",
         build=of_family("mlperf_tiny", "ds_cnn"),
         options={
-            "input": Option(49, "the number of MFCC frames, one every 20 ms", 10, 100_000),
-            "coefficients": Option(10, "the number of MFCC coefficients a frame", 4, 1024),
+            "input": NetworkOption(49, "the number of MFCC frames, one every 20 ms", 10, 100_000),
+            "coefficients": NetworkOption(10, "the number of MFCC coefficients per frame", 4, 1024),
             "classes": _classes(12),
         },
-        macs=Figure("2.66 M", KERAS_COUNT),
-        parameters=Figure("52.5 kB", TFLITE_FILE),
+        macs=PublishedFigure("2.66 M", KERAS_COUNT),
+        parameters=PublishedFigure("52.5 kB", TFLITE_FILE),
     ),
     Network(
         name="mobilenetv1_025",
@@ -52,10 +52,10 @@ CATALOGUE: tuple[Network, ...] = (
         options={
             "input": _image(96, 1),
             "classes": _classes(2),
-            "width": Option(0.25, _WIDTH, 0.05, 8),
+            "width": NetworkOption(0.25, _WIDTH, 0.05, 8),
         },
-        macs=Figure("7.49 M", KERAS_COUNT),
-        parameters=Figure("325 kB", TFLITE_FILE),
+        macs=PublishedFigure("7.49 M", KERAS_COUNT),
+        parameters=PublishedFigure("325 kB", TFLITE_FILE),
     ),
     Network(
         name="resnet8",
@@ -63,8 +63,8 @@ CATALOGUE: tuple[Network, ...] = (
         source=f"{MLPERF_TINY}, after He et al. 2015, arXiv:1512.03385",
         build=of_family("mlperf_tiny", "resnet8"),
         options={"input": _image(32, 1), "classes": _classes(10)},
-        macs=Figure("12.5 M", KERAS_COUNT),
-        parameters=Figure("96 kB", TFLITE_FILE),
+        macs=PublishedFigure("12.5 M", KERAS_COUNT),
+        parameters=PublishedFigure("96 kB", TFLITE_FILE),
     ),
     Network(
         name="autoencoder",
@@ -72,21 +72,21 @@ CATALOGUE: tuple[Network, ...] = (
         source=f"{MLPERF_TINY}, after the baseline of DCASE 2020 task 2",
         build=of_family("mlperf_tiny", "autoencoder"),
         options={
-            "input": Option(640, "the number of features: 128 mel bands of 5 frames", 1, 1_000_000),
-            "width": Option(128, "the size of the hidden layers", 1, 65_536),
-            "bottleneck": Option(8, "the size of the layer in the middle", 1, 65_536),
+            "input": NetworkOption(640, "the number of features: 128 mel bands of 5 frames", 1, 1_000_000),
+            "width": NetworkOption(128, "the size of the hidden layers", 1, 65_536),
+            "bottleneck": NetworkOption(8, "the size of the layer in the middle", 1, 65_536),
         },
-        macs=Figure("0.264 M", KERAS_COUNT),
-        parameters=Figure("270 kB", TFLITE_FILE),
+        macs=PublishedFigure("0.264 M", KERAS_COUNT),
+        parameters=PublishedFigure("270 kB", TFLITE_FILE),
     ),
     Network(
         name="mobilenetv2",
         title="MobileNet v2 1.0 at 224 x 224",
         source="Sandler et al. 2018, arXiv:1801.04381, as in torchvision",
         build=of_family("mobilenet", "mobilenetv2"),
-        options={**_imagenet(1), "width": Option(1.0, _WIDTH, 0.05, 8)},
-        macs=Figure("300 M", "multiply-adds (Sandler et al., Table 4)"),
-        parameters=Figure("3504872", WITH_BATCH_NORM),
+        options={**_imagenet(1), "width": NetworkOption(1.0, _WIDTH, 0.05, 8)},
+        macs=PublishedFigure("300 M", "multiply-adds (Sandler et al., Table 4)"),
+        parameters=PublishedFigure("3504872", WITH_BATCH_NORM),
     ),
     Network(
         name="resnet18",
@@ -94,8 +94,8 @@ CATALOGUE: tuple[Network, ...] = (
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
         build=of_family("resnet", "resnet18"),
         options=_imagenet(1),
-        macs=Figure("1.814 G", CONV_AND_DENSE),
-        parameters=Figure("11689512", WITH_BATCH_NORM),
+        macs=PublishedFigure("1.814 G", CONV_AND_DENSE),
+        parameters=PublishedFigure("11689512", WITH_BATCH_NORM),
     ),
     Network(
         name="resnet50",
@@ -103,8 +103,8 @@ CATALOGUE: tuple[Network, ...] = (
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
         build=of_family("resnet", "resnet50"),
         options=_imagenet(1),
-        macs=Figure("4.089 G", CONV_AND_DENSE),
-        parameters=Figure("25557032", WITH_BATCH_NORM),
+        macs=PublishedFigure("4.089 G", CONV_AND_DENSE),
+        parameters=PublishedFigure("25557032", WITH_BATCH_NORM),
     ),
     Network(
         name="vgg16",
@@ -112,8 +112,8 @@ CATALOGUE: tuple[Network, ...] = (
         source="Simonyan and Zisserman 2014, arXiv:1409.1556, as in torchvision",
         build=of_family("plain", "vgg16"),
         options=_imagenet(32),
-        macs=Figure("15.47 G", CONV_AND_DENSE),
-        parameters=Figure("138357544", WITHOUT_BATCH_NORM),
+        macs=PublishedFigure("15.47 G", CONV_AND_DENSE),
+        parameters=PublishedFigure("138357544", WITHOUT_BATCH_NORM),
     ),
     Network(
         name="alexnet",
@@ -121,8 +121,8 @@ CATALOGUE: tuple[Network, ...] = (
         source="Krizhevsky 2014, arXiv:1404.5997, as in torchvision; not the network of 2012",
         build=of_family("plain", "alexnet"),
         options=_imagenet(63),
-        macs=Figure("0.714 G", CONV_AND_DENSE),
-        parameters=Figure("61100840", WITHOUT_BATCH_NORM),
+        macs=PublishedFigure("0.714 G", CONV_AND_DENSE),
+        parameters=PublishedFigure("61100840", WITHOUT_BATCH_NORM),
     ),
     Network(
         name="googlenet",
@@ -131,12 +131,12 @@ CATALOGUE: tuple[Network, ...] = (
         build=of_family("googlenet", "googlenet"),
         options={
             **_imagenet(15),
-            "kernel": Option(
+            "kernel": NetworkOption(
                 3, "the kernel of the 5x5 branches: 3 as in torchvision, 5 as in the paper", choices=(3, 5)
             ),
         },
-        macs=Figure("1.498 G", CONV_AND_DENSE),
-        parameters=Figure("6624904", WITH_BATCH_NORM),
+        macs=PublishedFigure("1.498 G", CONV_AND_DENSE),
+        parameters=PublishedFigure("6624904", WITH_BATCH_NORM),
     ),
     Network(
         name="shufflenetv1",
@@ -145,11 +145,11 @@ CATALOGUE: tuple[Network, ...] = (
         build=of_family("shufflenet", "shufflenetv1"),
         options={
             **_imagenet(1),
-            "width": Option(1.0, _WIDTH, choices=(0.5, 1.0, 1.5, 2.0)),
-            "groups": Option(3, "the groups of the pointwise convolutions", choices=(3, 8)),
+            "width": NetworkOption(1.0, _WIDTH, choices=(0.5, 1.0, 1.5, 2.0)),
+            "groups": NetworkOption(3, "the groups of the pointwise convolutions", choices=(3, 8)),
         },
-        macs=Figure("138 M", "multiply-adds (README of the reference code, FLOPs)"),
-        parameters=Figure(
+        macs=PublishedFigure("138 M", "multiply-adds (README of the reference code, FLOPs)"),
+        parameters=PublishedFigure(
             "1.9 M", "weights, and scale and shift of BatchNorm (README of the reference code)"
         ),
     ),
@@ -161,13 +161,15 @@ CATALOGUE: tuple[Network, ...] = (
         build=of_family("blazeface", "blazeface"),
         options={
             "input": _image(128, 16),
-            "variant": Option(
+            "variant": NetworkOption(
                 "paper",
                 "paper for 5x5 single and double blocks, mediapipe for the released 3x3 network",
                 choices=("paper", "mediapipe"),
             ),
         },
-        macs=Figure("34.1 M", "multiply-accumulates counted here by layer: not a published figure"),
-        parameters=Figure("71176", "weights and biases counted here by layer: not a published figure"),
+        macs=PublishedFigure("34.1 M", "multiply-accumulates counted here by layer: not a published figure"),
+        parameters=PublishedFigure(
+            "71176", "weights and biases counted here by layer: not a published figure"
+        ),
     ),
 )

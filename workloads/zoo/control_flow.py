@@ -1,8 +1,9 @@
-"""What the networks with control flow share: arms, recurrent steps within a loop, lengths of sentences."""
+"""Parts that networks with control flow share: arms, recurrent cells in a loop, lengths of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.model.program import Node
@@ -13,6 +14,15 @@ from workloads.build.shapes import Value, bias_dtype
 GATES = {"gru": 3, "lstm": 4}
 
 
+@dataclass(frozen=True, slots=True)
+class RecurrentCell:
+    """A GRU or LSTM with ``hidden`` units and the names of its weights, which its steps share."""
+
+    kind: str
+    hidden: int
+    weights: tuple[str, ...]
+
+
 def choose(
     net: ProgramBuilder,
     name: str,
@@ -20,7 +30,7 @@ def choose(
     arms: Mapping[str, Callable[[], object]],
     probabilities: Mapping[str, Fraction],
 ) -> None:
-    """An ``if`` whose arms are filled by calling what ``arms`` gives for their names."""
+    """Append an ``if``; ``arms`` maps the name of each arm to a function that appends its ops."""
     bodies: list[tuple[str, list[Node]]] = []
     for arm, fill in arms.items():
         with net.block() as body:
@@ -30,36 +40,32 @@ def choose(
 
 
 def copy_to(net: ProgramBuilder, name: str, value: Value, tensor: str) -> Value:
-    """``value`` as ``tensor``: what an arm that makes nothing of its own gives."""
+    """Append a copy of ``value`` to ``tensor``, for an arm without ops or a loop's first value."""
     return net.elementwise("copy", name, [value], outputs=[tensor])
 
 
-def step_weights(net: ProgramBuilder, name: str, kind: str, inputs: int, hidden: int) -> list[str]:
-    """The weights of a GRU or an LSTM with one bias a gate row, as Keras 2.0 and the papers count them."""
+def recurrent_cell(net: ProgramBuilder, name: str, kind: str, inputs: int, hidden: int) -> RecurrentCell:
+    """Declare the weights of a GRU or LSTM, with one bias per gate row as in Keras 2.0 and the papers."""
     rows = GATES[kind] * hidden
     matrix = net.weight(f"{name}.weight", rows * (inputs + hidden))
-    return [matrix, net.weight(f"{name}.bias", rows, bias_dtype(net.dtype))]
+    return RecurrentCell(kind, hidden, (matrix, net.weight(f"{name}.bias", rows, bias_dtype(net.dtype))))
 
 
 def step(
-    net: ProgramBuilder,
-    name: str,
-    kind: str,
-    x: Value,
-    state: Sequence[Value],
-    hidden: int,
-    weights: list[str],
+    net: ProgramBuilder, name: str, cell: RecurrentCell, x: Value, state: Sequence[Value]
 ) -> tuple[Value, ...]:
-    """One step of a recurrent layer on ``x`` (1, inputs), one op as ONNX's; ``state`` is none, (h) or
-    (h, c) from the step before. Gives the new state: ``name`` and, of an LSTM, ``name.cell``."""
-    work = Recurrent(1, x.shape[-1], hidden, GATES[kind])
-    names = [name, f"{name}.cell"][: 2 if kind == "lstm" else 1]
-    shapes = [(1, hidden)] * len(names)
-    return net.emit(kind, name, work, [x, *state], shapes, weights=weights, outputs=names)
+    """Append one step of ``cell`` on ``x`` (1, inputs) as one op; the new state.
+
+    ``state`` is (), (h) or, of an LSTM, (h, c). The new state is named ``name`` and ``name.cell``.
+    """
+    work = Recurrent(1, x.shape[-1], cell.hidden, GATES[cell.kind])
+    names = [name, f"{name}.cell"][: 2 if cell.kind == "lstm" else 1]
+    shapes = [(1, cell.hidden)] * len(names)
+    return net.emit(cell.kind, name, work, [x, *state], shapes, weights=cell.weights, outputs=names)
 
 
 def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int) -> Value:
-    """The row of the embedding ``table`` that ``token`` names: no other row leaves Psram."""
+    """The row of the embedding ``table`` at the index ``token``; only that row is read from Psram."""
     row = Value(name, (1, width), net.dtype)
     work = Vector(width, token.bytes, row.bytes)
     return net.emit(
@@ -74,8 +80,8 @@ def most_likely(net: ProgramBuilder, name: str, scores: Value) -> Value:
 
 
 def lengths(most: int) -> tuple[tuple[int, Fraction], ...]:
-    """How long a sentence becomes, assumed: one in two has half of ``most`` words, one in four three
-    quarters of it, and one in four all; shares of equal lengths are added up."""
+    """Lengths of a sentence with their probabilities (assumed): half of ``most`` words with probability 1/2,
+    three quarters with 1/4, all with 1/4. Empty where these are equal."""
     chances: dict[int, Fraction] = {}
     for quarters, share in ((2, Fraction(1, 2)), (3, Fraction(1, 4)), (4, Fraction(1, 4))):
         words = -(-most * quarters // 4)

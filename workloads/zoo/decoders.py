@@ -1,15 +1,15 @@
-"""Encoders with a decoder loop: a word an iteration, the state carried, the same weights on every iteration.
+"""Encoders with a decoder loop: each iteration makes one word, with the same weights and a carried state.
 
 ``lstm_decoder`` is Show and Tell (Vinyals, Toshev, Bengio, Erhan 2015, arXiv:1411.4555): GoogLeNet without
-its classifier, its 1024 features embedded as the LSTM's first input, then one word an iteration. 512 units
+its classifier, its 1024 features embedded as the LSTM's first input, then one word per iteration. 512 units
 and embeddings are the paper's; 12,000 words are those of its release (im2txt, configuration.py).
 
 ``gru_decoder`` is the RNN Encoder-Decoder (Cho et al. 2014, arXiv:1406.1078): 1000 gated units, embeddings of
 100, 15,000 words, and a maxout layer of 500 units before an output matrix of rank 100 (section 4.1 and
-appendix A). GRUs count one bias a gate row, which the paper leaves out.
+appendix A). GRUs have one bias per gate row, which the paper omits.
 
-Both decode greedily, one path instead of a beam. How long sentences become is not published: ``lengths`` in
-``control`` is assumed, and the note of each network says so.
+Both decode greedily, without a beam search. The lengths of sentences are not published: ``lengths`` in
+``control_flow`` is assumed, and a note in each program says so.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from dataclasses import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
-from workloads.zoo.control_flow import copy_to, lengths, look_up, most_likely, step, step_weights
+from workloads.zoo.control_flow import copy_to, lengths, look_up, most_likely, recurrent_cell, step
 from workloads.zoo.googlenet import features
 
-ASSUMED = "the lengths of sentences, and so the iterations' probabilities, are assumed"
+ASSUMED_LENGTHS = "the lengths of sentences, and so the probabilities of iterations, are assumed"
 GRU_EMBEDDING, GRU_MAXOUT = 100, 500
+"""Sizes of the embedding and of the maxout layer (Cho et al. 2014, appendix A)."""
 
 
 def lstm_decoder(net: ProgramBuilder, *, size: int, units: int, words: int, steps: int) -> None:
     """Inputs: ``input``, an image, and ``start``, the first word. Output: ``sentence``, indices of words."""
-    net.notes.append(ASSUMED)
+    net.notes.append(ASSUMED_LENGTHS)
     seen = net.pool("avgpool", features(net, size, 5), None, kind="average_pool")
     embedded = net.dense("image_embedding", net.flatten(seen), units)
-    weights = step_weights(net, "lstm", "lstm", units, units)
+    cell = recurrent_cell(net, "lstm", "lstm", units, units)
     table = net.weight("words", words * units)
-    first = step(net, "lstm.image", "lstm", embedded, (), units, weights)
+    first = step(net, "lstm.image", cell, embedded, ())
     h, c = (copy_to(net, f"{n}.first", v, n) for n, v in zip(("state", "cell"), first, strict=True))
     sentence, word = _sentence(net, steps)
     with net.block() as body:
         x = look_up(net, "word_embedding", word, table, units)
-        new_h, new_c = step(net, "lstm", "lstm", x, (h, c), units, weights)
+        new_h, new_c = step(net, "lstm", cell, x, (h, c))
         found = most_likely(net, "best", net.dense("logits", new_h, words))
         collect(net, "sentence.collect", found, sentence, steps)
         hand_over(net, "decode", {"state": new_h, "cell": new_c, "word": found})
@@ -48,17 +49,17 @@ def lstm_decoder(net: ProgramBuilder, *, size: int, units: int, words: int, step
 
 def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> None:
     """Inputs: ``source``, indices of words, and ``start``. Output: ``sentence``, indices of words."""
-    net.notes.append(ASSUMED)
+    net.notes.append(ASSUMED_LENGTHS)
     source = net.input("source", (steps, 1), "int32")
-    context = _encode(net, source, _Sizes(units, words, steps))
+    context = _encode(net, source, _DecoderSizes(units, words, steps))
     state = net.dense("state.first", context, units, outputs=["state"])
     sentence, word = _sentence(net, steps)
     table = net.weight("target_words", words * GRU_EMBEDDING)
-    weights = step_weights(net, "gru", "gru", GRU_EMBEDDING + units, units)
+    cell = recurrent_cell(net, "gru", "gru", GRU_EMBEDDING + units, units)
     with net.block() as body:
         y = look_up(net, "word_embedding", word, table, GRU_EMBEDDING)
         x = net.vector("concat", "decoder_input", [y, context], (1, GRU_EMBEDDING + units), rows=1)
-        new = step(net, "gru", "gru", x, [state], units, weights)[0]
+        new = step(net, "gru", cell, x, [state])[0]
         both = net.vector("concat", "deep_output_input", [new, x], (1, GRU_EMBEDDING + 2 * units), rows=1)
         deep = net.dense("deep_output", both, 2 * GRU_MAXOUT)
         most = net.vector("maxout", "maxout", [deep], (1, GRU_MAXOUT), rows=1)
@@ -71,29 +72,29 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class _DecoderSizes:
     units: int
     words: int
     steps: int
 
 
-def _encode(net: ProgramBuilder, source: Value, sizes: _Sizes) -> Value:
-    """The summary of the source: one GRU step a word, then a dense layer."""
+def _encode(net: ProgramBuilder, source: Value, sizes: _DecoderSizes) -> Value:
+    """The summary of the source sentence: one GRU step per word, then a dense layer."""
     table = net.weight("source_words", sizes.words * GRU_EMBEDDING)
-    weights = step_weights(net, "encoder_gru", "gru", GRU_EMBEDDING, sizes.units)
+    cell = recurrent_cell(net, "encoder_gru", "gru", GRU_EMBEDDING, sizes.units)
     zero = net.input("encoder_state.before", (1, sizes.units))
     state = copy_to(net, "encoder_state.first", zero, "encoder_state")
     with net.block() as body:
         token = pick(net, "source_word", source, sizes.steps, (1,))
         x = look_up(net, "source_embedding", token, table, GRU_EMBEDDING)
-        new = step(net, "encoder_gru", "gru", x, [state], sizes.units, weights)[0]
+        new = step(net, "encoder_gru", cell, x, [state])[0]
         hand_over(net, "encode", {"encoder_state": new})
     net.add_loop("encode", sizes.steps, body, ["encoder_state"], lengths(sizes.steps))
     return net.dense("context", state, sizes.units)
 
 
 def _sentence(net: ProgramBuilder, steps: int) -> tuple[Value, Value]:
-    """Room for the words that are found, and the one that is read first."""
+    """Allocate the sentence that the loop fills, and set the word that its first iteration reads."""
     start = net.input("start", (1,), "int32")
-    room = allocate(net, "sentence.room", "sentence", (steps, 1), "int32")
-    return room, copy_to(net, "word.first", start, "word")
+    sentence = allocate(net, "sentence.room", "sentence", (steps, 1), "int32")
+    return sentence, copy_to(net, "word.first", start, "word")

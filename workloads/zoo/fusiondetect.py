@@ -1,16 +1,18 @@
-"""A detector of faces and of bodies behind one stem: the shape of S2's FusionDetect.
+"""A detector of faces and of bodies after a common stem, shaped like FusionDetect in Wang et al. 2025.
 
-S2 (Wang et al., *Memory optimization method for control flow computation graph*, 2025) cut its FaceDetect and
-BodyDetect and joined them as the two branches of one network. None of the three is public. Known of them
-are bytes: FusionDetect's tensors are 26,502,400 B in all, its peak with merged branches is 460,800 B.
+Wang et al. (*Memory optimization method for control flow computation graph*, 2025) cut their FaceDetect and
+BodyDetect and joined them as the two branches of one network. None of the three is public; only bytes are
+known: FusionDetect's tensors are 26,502,400 B in all, its peak with merged branches is 460,800 B.
 
 Built here: the stem and the face branch are FaceBoxes (Zhang et al. 2017, arXiv:1708.05234; layers as in
 github.com/zisianw/FaceBoxes.PyTorch) at 320 x 320. The image, 307,200 B, and the 24 maps of its stem,
 153,600 B, make 460,800 B. The body branch is a stack of depthwise separable blocks (MobileNet, Howard et al.
 2017) with residual additions that stays at stride 4, with maps of 153,600 B too: input, inner map and output
 of a block are 460,800 B again, and 54 blocks bring all tensors to the published sum within 1 %.
-Size, stem, number of blocks and how often each branch runs are thus assumed; heads are FaceBoxes' in both.
+So size, stem, number of blocks and the probabilities of the branches are assumed; both have FaceBoxes' heads.
 Decoding and suppression of the 2,134 anchors run on the host.
+
+Source: Wang et al. 2025 (docs/references.md).
 """
 
 from __future__ import annotations
@@ -23,14 +25,16 @@ from workloads.zoo.control_flow import choose
 from workloads.zoo.layers import add, concat, image
 
 ANCHORS = (21, 1, 1)
-"""Anchors a pixel at strides 32, 64 and 128 (FaceBoxes, anchor densification)."""
+"""Anchors per pixel at strides 32, 64 and 128 (FaceBoxes, anchor densification)."""
 
 BODY_CHANNELS = 24
-HALF = Fraction(1, 2)
+"""Channels of the body branch: its maps then have the 153,600 B of the stem's (assumed, see above)."""
+EACH_BRANCH = Fraction(1, 2)
+"""The probability of each branch (assumed)."""
 
 
 def fusiondetect(net: ProgramBuilder, *, size: int, blocks: int) -> None:
-    """Outputs: ``boxes`` (1, anchors, 4) and ``scores`` (1, anchors, 2), of the branch that ran."""
+    """Outputs: ``boxes`` (1, anchors, 4) and ``scores`` (1, anchors, 2) from the branch that ran."""
     x = stem(net, image(net, size))
     pooled = net.flatten(net.pool("look.pool", x, None, kind="average_pool"))
     seen = net.dense("look", pooled, 1)
@@ -39,13 +43,13 @@ def fusiondetect(net: ProgramBuilder, *, size: int, blocks: int) -> None:
         "branch",
         seen,
         {"face": lambda: face(net, "face.", x), "body": lambda: body(net, "body.", x, blocks)},
-        {"face": HALF, "body": HALF},
+        {"face": EACH_BRANCH, "body": EACH_BRANCH},
     )
     outputs(net, size)
 
 
 def outputs(net: ProgramBuilder, size: int) -> None:
-    """Declare what the heads give."""
+    """Declare the outputs of the heads."""
     anchors, side = 0, -(-size // 32)
     for per_pixel in ANCHORS:
         anchors, side = anchors + per_pixel * side * side, -(-side // 2)
@@ -59,7 +63,7 @@ def stem(net: ProgramBuilder, x: Value, channels: int = 24) -> Value:
 
 
 def face(net: ProgramBuilder, name: str, x: Value, channels: int = 64) -> None:
-    """What FaceBoxes has behind its stem."""
+    """The layers of FaceBoxes after its stem."""
     x = net.pool(f"{name}pool1", x, 3, stride=2, pad=1)
     x = _crelu(net, f"{name}conv2", net.conv(f"{name}conv2", x, channels, 5, stride=2, pad=2))
     x = net.pool(f"{name}pool2", x, 3, stride=2, pad=1)
@@ -85,7 +89,7 @@ def _separable(net: ProgramBuilder, name: str, x: Value, channels: int, stride: 
 
 
 def _crelu(net: ProgramBuilder, name: str, x: Value) -> Value:
-    """x and -x along the channels; the ReLU is fused."""
+    """x and -x joined along the channels; the ReLU is fused."""
     batch, channels, height, width = x.shape
     return net.vector("crelu", f"{name}.crelu", [x], (batch, 2 * channels, height, width), rows=height)
 

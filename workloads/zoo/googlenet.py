@@ -29,13 +29,13 @@ STAGES: tuple[dict[str, Widths], ...] = (
         "5b": (384, 192, 384, 48, 128, 128),
     },
 )
-"""Szegedy et al., Table 1; a max-pooling lies between two stages."""
+"""Szegedy et al., Table 1; there is a max-pooling between two stages."""
 
 
 def googlenet(net: ProgramBuilder, *, size: int, classes: int, kernel: int) -> None:
-    """``kernel`` is that of the branch which the paper draws as 5x5."""
+    """Output: logits (1, classes). ``kernel`` is that of the branch that is 5x5 in the paper."""
     if kernel == 3:
-        net.notes.append("the 5x5 branches are 3x3 as in torchvision; kernel=5 builds the paper's")
+        net.notes.append("the 5x5 branches are 3x3, as in torchvision; kernel=5 builds those of the paper")
     net.output(classifier(net, "fc", features(net, size, kernel), classes))
 
 

@@ -1,4 +1,4 @@
-"""Layers that several families share and the builder does not have: all of them move data only."""
+"""Layers that several networks use and the builder does not have; most only move data."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def softmax(net: ProgramBuilder, x: Value) -> Value:
 
 
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
-    """A residual addition of two images of one size; it can be cut by image rows."""
+    """A residual addition of two images of equal size; it can be split by image rows."""
     return net.vector("add", name, [a, b], rows=a.shape[2])
 
 
 def concat(net: ProgramBuilder, name: str, parts: Sequence[Value]) -> Value:
-    """Images joined along their channels; it can be cut by image rows."""
+    """Images joined along their channels; the op can be split by image rows."""
     batch, _, height, width = parts[0].shape
     channels = sum(part.shape[1] for part in parts)
     return net.vector("concat", name, parts, (batch, channels, height, width), rows=height)
 
 
 def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:
-    """``x`` with zero channels appended up to ``channels``; nothing where it has them already."""
+    """``x`` padded with zero channels up to ``channels``; ``x`` itself where it has as many."""
     batch, known, height, width = x.shape
     if known == channels:
         return x
@@ -45,15 +45,15 @@ def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Val
 
 
 def shuffle_channels(net: ProgramBuilder, name: str, x: Value) -> Value:
-    """The transpose (groups, channels a group) -> (channels a group, groups) within every pixel."""
+    """The transpose (groups, channels per group) -> (channels per group, groups) within each pixel."""
     return net.vector("transpose", name, [x], rows=x.shape[2])
 
 
 def adaptive_pool(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
-    """Average pooling to ``size x size`` whatever the input, as PyTorch's AdaptiveAvgPool2d.
+    """Average pooling to ``size x size``, as PyTorch's AdaptiveAvgPool2d.
 
-    At ``size`` it is the identity and no op. Above, one window for all outputs stands for PyTorch's
-    windows, which differ by one pixel in places. Below, pixels are repeated.
+    An input of that size is returned as it is. For a larger one all windows have the same size, where
+    PyTorch's differ by up to one pixel. For a smaller one pixels are repeated.
     """
     batch, channels, height, _ = x.shape
     if height == size:

@@ -1,4 +1,4 @@
-"""What the catalogue says of a built-in network, and how the values of its options are read."""
+"""Entries of the catalogue of built-in networks, and their options."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import cut, shown, suggest
 from workloads.build.builder import ProgramBuilder
 
-Setting = int | float | str
+OptionValue = int | float | str
 """The value of an option, of the same type as its default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class NetworkOption:
     """One ``key=value`` of a zoo URL; ``choices``, where given, replace the range."""
 
-    default: Setting
+    default: OptionValue
     description: str
     minimum: int | float = 1
     maximum: int | float | None = None
-    choices: tuple[Setting, ...] = ()
+    choices: tuple[OptionValue, ...] = ()
 
     @property
     def domain(self) -> str:
-        """The accepted values in words."""
+        """The accepted values, for messages."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         kind = "a whole number" if isinstance(self.default, int) else "a number"
         upper = f"from {self.minimum} to {self.maximum}"
         return f"{kind} {upper if self.maximum is not None else f'of at least {self.minimum}'}"
 
-    def read(self, text: str) -> Setting | None:
-        """The value that ``text`` writes, None where it is none of the accepted ones."""
+    def read(self, text: str) -> OptionValue | None:
+        """The value of ``text``, None where it is not accepted."""
         value = _read_as(self.default, text)
         if value is None or (self.choices and value not in self.choices):
             return None
@@ -45,20 +45,20 @@ class Option:
         return None if above or value < self.minimum else value
 
 
-def _read_as(default: Setting, text: str) -> Setting | None:
+def _read_as(default: OptionValue, text: str) -> OptionValue | None:
     if isinstance(default, str):
         return text
     try:
         value = int(text) if isinstance(default, int) else float(text)
     except ValueError:
         return None
-    # Python reads 1_000 and nan as numbers; a user who writes them means something else.
+    # Python reads 1_000 and nan as numbers; here they are mistakes.
     return value if "_" not in text and isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure as its source prints it, and what that source counts."""
+class PublishedFigure:
+    """A number as its source prints it, and what that source counts."""
 
     printed: str
     counts: str
@@ -66,22 +66,22 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One entry of the catalogue. ``macs`` and ``parameters`` are the figures of the default options.
+    """One entry of the catalogue. ``macs`` and ``parameters`` are published figures for the default options.
 
-    The program's own ``parameters`` count one bias a channel where BatchNorm was folded; what the
-    published figures count instead is said in ``counts``.
+    The program's own ``parameters`` count one bias per channel where BatchNorm was folded; a figure's
+    ``counts`` say what it counts.
     """
 
     name: str
     title: str
     source: str
     build: Callable[..., None]
-    options: Mapping[str, Option]
-    macs: Figure
-    parameters: Figure
+    options: Mapping[str, NetworkOption]
+    macs: PublishedFigure
+    parameters: PublishedFigure
 
-    def read_options(self, texts: Mapping[str, str]) -> dict[str, Setting]:
-        """All options, those not in ``texts`` at their defaults. Raises BadInput."""
+    def read_options(self, texts: Mapping[str, str]) -> dict[str, OptionValue]:
+        """The values of all options, by default for those not in ``texts``. Raises BadInput."""
         for key in texts:
             if key not in self.options:
                 raise self._unknown(key)
@@ -90,7 +90,7 @@ class Network:
             for key, option in self.options.items()
         }
 
-    def _read(self, key: str, text: str) -> Setting:
+    def _read(self, key: str, text: str) -> OptionValue:
         option = self.options[key]
         value = option.read(text)
         if value is None:
@@ -107,12 +107,12 @@ class Network:
 
 
 def of_family(family: str, function: str) -> Callable[..., None]:
-    """The builder ``function`` of ``workloads/zoo/<family>.py``, imported when it is first called.
+    """The builder ``function`` of ``workloads/zoo/<family>.py``, which is imported when it is first called.
 
-    It is called with a ProgramBuilder and every option by keyword, ``input`` as ``size``.
+    It is called with a ProgramBuilder and each option as a keyword, ``input`` as ``size``.
     """
 
-    def build(net: ProgramBuilder, **values: Setting) -> None:
+    def build(net: ProgramBuilder, **values: OptionValue) -> None:
         module = import_module(f"workloads.zoo.{family}")
         if "input" in values:
             values["size"] = values.pop("input")

@@ -1,4 +1,4 @@
-"""Chains of convolutions and three wide dense layers: AlexNet and VGG, as torchvision builds them.
+"""AlexNet and VGG, chains of convolutions before three wide dense layers, as torchvision builds them.
 
 Both end in logits. An adaptive pooling before the dense layers keeps their weights the same for
 every input size; at 224 it is the identity.

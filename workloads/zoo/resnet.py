@@ -8,7 +8,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.layers import add, classifier, image
 
-Block = Callable[[ProgramBuilder, str, Value, int, int], Value]
+BlockBuilder = Callable[[ProgramBuilder, str, Value, int, int], Value]
 """(net, name, x, planes, stride) -> output."""
 
 
@@ -22,7 +22,7 @@ def resnet50(net: ProgramBuilder, *, size: int, classes: int) -> None:
     _resnet(net, size, classes, _bottleneck, (3, 4, 6, 3))
 
 
-def _resnet(net: ProgramBuilder, size: int, classes: int, block: Block, depths: Sequence[int]) -> None:
+def _resnet(net: ProgramBuilder, size: int, classes: int, block: BlockBuilder, depths: Sequence[int]) -> None:
     x = net.conv("conv1", image(net, size), 64, 7, stride=2, pad=3)
     x = net.pool("maxpool", x, 3, stride=2, pad=1)
     for stage, depth in enumerate(depths):

@@ -6,8 +6,8 @@ changes; before each block but the first, a gate looks at the block's input: ave
 features, one step of an LSTM of 10 units that all gates share, one number. Block ``layer1.1`` has the
 gate ``layer1.1.gate`` with the arms ``run`` and ``skip``; ``skip`` only hands the input on.
 
-The paper prints the computation of the whole network: SkipNet-110 with recurrent gates saves 50 % on
-CIFAR-10 (section 4.1). That every block runs in one of two images, at any depth, is assumed from it.
+The paper states the computation of the whole network: SkipNet-110 with recurrent gates saves 50 % on CIFAR-10
+(section 4.1). From that it is assumed that each block, at any depth, runs with probability 1/2.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from fractions import Fraction
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype
-from workloads.zoo.control_flow import choose, copy_to, step, step_weights
+from workloads.zoo.control_flow import choose, copy_to, recurrent_cell, step
 from workloads.zoo.layers import add, classifier, image
 
 GATE_UNITS = 10
-"""Features that a gate sees and units of its LSTM (cifar/models.py, embed_dim and hidden_dim)."""
+"""Features that a gate reads, and units of its LSTM (cifar/models.py, embed_dim and hidden_dim)."""
 
-RUNNING = Fraction(1, 2)
-"""How often a block runs (section 4.1; equally for all blocks: assumed)."""
+RUN_PROBABILITY = Fraction(1, 2)
+"""The probability that a block runs (section 4.1; the same for all blocks: assumed)."""
 
 
 def skipnet(net: ProgramBuilder, *, depth: int, classes: int) -> None:
     """Output: logits (1, classes)."""
     x = net.conv("conv1", image(net, 32), 16, 3, pad=1)
-    gates = _Gates(net)
+    gates = _SharedGates(net)
     for layer, planes in enumerate((16, 32, 64), start=1):
         for i in range((depth - 2) // 6):
             name, stride = f"layer{layer}.{i}", 2 if layer > 1 and i == 0 else 1
@@ -40,27 +40,27 @@ def skipnet(net: ProgramBuilder, *, depth: int, classes: int) -> None:
     net.output(classifier(net, "fc", x, classes))
 
 
-class _Gates:
-    """The gates with the LSTM that they share, and its state behind the last of them."""
+class _SharedGates:
+    """The gates: the weights that all of them share, and the LSTM's state after the last one."""
 
     def __init__(self, net: ProgramBuilder) -> None:
         self.net = net
-        self.weights = step_weights(net, "gate.lstm", "lstm", GATE_UNITS, GATE_UNITS)
+        self.cell = recurrent_cell(net, "gate.lstm", "lstm", GATE_UNITS, GATE_UNITS)
         bias = net.weight("gate.fc.bias", 1, bias_dtype(net.dtype))
         self.project = [net.weight("gate.fc.weight", GATE_UNITS), bias]
         self.state: tuple[Value, ...] = ()
 
     def before(self, name: str, x: Value) -> Value:
-        """The number that decides about block ``name`` with input ``x``."""
+        """The number that decides whether block ``name`` with input ``x`` runs."""
         net = self.net
         pooled = net.flatten(net.pool(f"{name}.gate.pool", x, None, kind="average_pool"))
         seen = net.dense(f"{name}.gate.features", pooled, GATE_UNITS)
-        self.state = step(net, f"{name}.gate.lstm", "lstm", seen, self.state, GATE_UNITS, self.weights)
+        self.state = step(net, f"{name}.gate.lstm", self.cell, seen, self.state)
         return net.dense(f"{name}.gate.fc", self.state[0], 1, weights=self.project)
 
 
-def _gated(net: ProgramBuilder, name: str, x: Value, planes: int, stride: int, gates: _Gates) -> Value:
-    """A block with its gate. Where the size changes, the 1x1 convolution runs in any case."""
+def _gated(net: ProgramBuilder, name: str, x: Value, planes: int, stride: int, gates: _SharedGates) -> Value:
+    """A block with its gate; where the size changes, the 1x1 convolution runs in any case."""
     score = gates.before(name, x)
     kept = x if stride == 1 else net.conv(f"{name}.downsample", x, planes, 1, stride=stride)
     joined = f"{name}.out"
@@ -72,7 +72,13 @@ def _gated(net: ProgramBuilder, name: str, x: Value, planes: int, stride: int, g
     def skip() -> None:
         copy_to(net, f"{name}.skip", kept, joined)
 
-    choose(net, f"{name}.gate", score, {"run": run, "skip": skip}, {"run": RUNNING, "skip": 1 - RUNNING})
+    choose(
+        net,
+        f"{name}.gate",
+        score,
+        {"run": run, "skip": skip},
+        {"run": RUN_PROBABILITY, "skip": 1 - RUN_PROBABILITY},
+    )
     return Value(joined, kept.shape, kept.dtype)
 
 

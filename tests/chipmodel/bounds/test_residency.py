@@ -11,8 +11,9 @@ from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan
-from solvers.residency.problem import Item, Overlay, ResidencyProblem
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from solvers.residency.problem import InPlaceItems, ResidencyItem, ResidencyProblem
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import with_memory
 from workloads.build.builder import ProgramBuilder
@@ -24,7 +25,7 @@ def asked(program: Program, chip: Chip, **path: str) -> ResidencyProblem:
     return problem
 
 
-def named(problem: ResidencyProblem) -> dict[str, Item]:
+def named(problem: ResidencyProblem) -> dict[str, ResidencyItem]:
     return {item.name: item for item in problem.items}
 
 
@@ -84,7 +85,7 @@ def test_what_is_made_in_place_shares_its_bytes() -> None:
     over = next(op.overwrites for op in ops(program.body) if op.name == "d")
     assert over is not None
     assert over in ("a", "c")
-    assert problem.overlays == (Overlay(3, (index[over],), index["d"]),)
+    assert problem.overlays == (InPlaceItems(3, (index[over],), index["d"]),)
     assert named(problem)[over].absorbed == 3
     assert not asked(skipping(), with_memory(PLAIN, 4000)).overlays
 
@@ -112,7 +113,7 @@ def test_a_tensor_that_cannot_stay_comes_back() -> None:
         bound = time_bound(program, chip, {}, True)
         assert bound.cycles >= last
         last = bound.cycles
-        planned = plan(program, chip, "large-first", "exact:50")
+        planned = plan(PlanRequest(program, chip, "large-first", "exact:50"))
         assert planned.solved.peak <= chip.shared_memory.bytes
         assert simulate(planned.commands, chip).cycles >= bound.cycles
 

@@ -17,7 +17,9 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.single_core import plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from dma.residency.tiling import Tiling
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
@@ -177,7 +179,7 @@ def test_rows_that_strides_jump_over_need_not_be_loaded(streamer: str, size: int
     free = Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)))
     assert lower_bound_cycles(program, replace(PLAIN, dma=free), {}) == 8 * 4 * 16 + 4 * 4 * 1 + 4 * 4 * 4
     chip = with_memory(fast_dma(replace(LUNA_LIKE, psram=PLAIN.psram)), size)
-    result = run(program, chip, "large-first", streamer)
+    result = run(PlanRequest(program, chip, "large-first", streamer))
     assert result.lower_bound_cycles <= result.trace.cycles
 
 
@@ -192,7 +194,7 @@ def test_no_plan_of_a_random_program_is_below_its_bound(streamer: str) -> None:
         chip = fast_dma(chip) if seed % 2 else chip
         packer = random.choice(("naive", "sequential", "large-first", "short-first"))
         try:
-            trace = simulate(plan(program, chip, packer, streamer).commands, chip)
+            trace = simulate(plan(PlanRequest(program, chip, packer, streamer)).commands, chip)
         except DoesNotFit:
             continue
         planned += 1

@@ -145,9 +145,9 @@ def test_the_later_override_counts_and_decimals_and_ratios_are_exact() -> None:
         ("clock_mhz=3", "unknown field", "did you mean 'psram.clock_mhz'?"),
         ("PSRAM.BYTES=3", "unknown field", "did you mean 'psram.bytes'?"),
         ("psram=3", "holds several fields", "psram.bytes_per_clock"),
-        ("psram.clock_mhz", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
-        ("psram.clock_mhz=", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
-        ("=100", "no FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("psram.clock_mhz=", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
+        ("=100", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
         ("psram.clock_mhz=0", "psram.clock_mhz is 0", "between 0.001 MHz"),
         ("psram.clock_mhz=-80", "psram.clock_mhz is -80", "between 0.001 MHz"),
         ("psram.clock_mhz=fast", "must be a number of MHz, not 'fast'", "30.891"),
@@ -176,7 +176,7 @@ def test_unknown_chip() -> None:
     assert "did you mean 'luna-arcs'?" in error.hint
     assert all(name in error.hint for name in PRESETS)
     assert "no such file" in refused("no/such/chip.yaml").what
-    assert "no chip is called" in refused("").what
+    assert "no chip is named" in refused("").what
 
 
 def test_a_users_chip_gives_what_differs_from_its_base(tmp_path: Path) -> None:
@@ -239,7 +239,13 @@ def test_a_whole_chip_of_plain_numbers(tmp_path: Path) -> None:
         ("core_mhz: {mark: given}\n", 2, 1, "core_mhz has no 'value'", "add 'value: ...'"),
         ("core_mhz: {value: 3}\n", 2, 1, "core_mhz has no 'mark'", "published, derived, assumed, given"),
         ("core_mhz: {value: 3, mark: sure}\n", 2, 22, "has the mark 'sure'", "published"),
-        ("core_mhz: {value: 3, mark: derived}\n", 2, 1, "is derived but has no 'source'", "who says so"),
+        (
+            "core_mhz: {value: 3, mark: derived}\n",
+            2,
+            1,
+            "is derived but has no 'source'",
+            "a publication or a reason",
+        ),
         ("core_mhz: {value: 3, unit: MHz}\n", 2, 22, "unknown key 'unit'", "value, mark, source"),
         ("core_mhz: {value: {a: 1}, mark: given}\n", 2, 12, "not a mapping", "write one number"),
         ("core_mhz: 1\ncore_mhz: 2\n", 3, 1, "given twice, first on line 2", "remove one"),

@@ -1,3 +1,5 @@
+"""Which banks an access uses, and which unit is served on a bank conflict."""
+
 from __future__ import annotations
 
 import pytest
@@ -27,13 +29,13 @@ def test_words_go_to_the_banks_in_turn(address: int, width: int, banks: set[int]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 20), st.integers(1, 9))
-def test_a_mask_is_the_banks_of_every_byte(address: int, width: int, unit: int, count: int) -> None:
+def test_a_mask_holds_the_bank_of_every_byte(address: int, width: int, unit: int, count: int) -> None:
     banks = BankMap(unit, count, 1, "npu first", False)
     every = {byte // unit % count for byte in range(address, address + width)}
     assert banks.mask(address, width) == sum(1 << bank for bank in every)
 
 
-def test_blocks_are_one_stretch_of_addresses_each() -> None:
+def test_with_blocks_each_bank_has_one_range_of_addresses() -> None:
     memory = SharedMemory(1000, 4, Banks(4, 8, "blocks"))
     banks = bank_map(memory)
     assert banks
@@ -54,7 +56,7 @@ A, B, BOTH = 1, 2, 3
         (1, A, A, 0, False, (False, True)),
         (1, A, A, A, False, (False, False)),
         (1, A, A, B, False, (False, True)),
-        # Who is not served takes nothing: the other one may go.
+        # A unit that is not served takes no bank: the other one may be served.
         (1, A, BOTH, B, False, (False, True)),
         (2, 0, A, A, False, (True, True)),
         (2, A, A, A, False, (True, False)),
@@ -63,7 +65,7 @@ A, B, BOTH = 1, 2, 3
         (3, A, A, A, False, (True, True)),
     ],
 )
-def test_who_is_served(
+def test_which_units_are_served(
     ports: int, cpu: int, npu: int, dma: int, dma_first: bool, served: tuple[bool, bool]
 ) -> None:
     banks = BankMap(16, 8, ports, "npu first", False)

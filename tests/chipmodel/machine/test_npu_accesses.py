@@ -1,3 +1,5 @@
+"""The accesses of an op to SharedMemory, by hand."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -5,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.machine.npu_accesses import Stream, streams
+from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part, Phase
@@ -19,41 +21,44 @@ OP = Compute("op", "op", 0, ONE, ONE, 40, (X, W), (Y,))
 NPU = replace(LUNA_LIKE.npu, read_bytes_per_cycle=Fraction(8), write_bytes_per_cycle=Fraction(16))
 
 
-def test_without_phases_all_operands_move_throughout() -> None:
-    assert streams(OP, NPU) == (
-        Stream(start=0, stride=10, count=4, width=8, address=116, span=32),
-        Stream(start=0, stride=13, count=3, width=8, address=1000, span=24),
-        Stream(start=0, stride=20, count=2, width=16, address=2000, span=32),
+def test_without_phases_all_operands_are_accessed_throughout() -> None:
+    assert access_streams(OP, NPU) == (
+        AccessStream(start=0, stride=10, count=4, width=8, address=116, span=32),
+        AccessStream(start=0, stride=13, count=3, width=8, address=1000, span=24),
+        AccessStream(start=0, stride=20, count=2, width=16, address=2000, span=32),
     )
 
 
-def test_each_phase_moves_its_own_operands() -> None:
+def test_each_phase_accesses_its_own_operands() -> None:
     phases = (Phase("configure", 3), Phase("inputs", 4), Phase("weights", 6), Phase("outputs", 27))
-    assert streams(replace(OP, phases=phases), NPU) == (
-        Stream(start=3, stride=1, count=4, width=8, address=116, span=32),
-        Stream(start=7, stride=1, count=6, width=8, address=1000, span=24),
-        Stream(start=13, stride=13, count=2, width=16, address=2000, span=32),
+    assert access_streams(replace(OP, phases=phases), NPU) == (
+        AccessStream(start=3, stride=1, count=4, width=8, address=116, span=32),
+        AccessStream(start=7, stride=1, count=6, width=8, address=1000, span=24),
+        AccessStream(start=13, stride=13, count=2, width=16, address=2000, span=32),
     )
 
 
-def test_the_right_side_of_a_product_of_tensors_is_loaded_as_weights_are() -> None:
+def test_the_right_operand_of_a_product_of_tensors_is_loaded_in_the_weights_phase() -> None:
     right = Located(Part("z"), 500, 80)
     product = replace(OP, reads=(X, right), writes=(), phases=(Phase("inputs", 4), Phase("weights", 10)))
-    assert [(s.start, s.address, s.count) for s in streams(product, NPU)] == [(0, 116, 4), (4, 500, 10)]
+    assert [(s.start, s.address, s.count) for s in access_streams(product, NPU)] == [
+        (0, 116, 4),
+        (4, 500, 10),
+    ]
 
 
 def test_a_load_that_lasts_longer_than_its_operand_begins_again() -> None:
-    (stream,) = streams(replace(OP, reads=(X,), writes=(), phases=(Phase("inputs", 9),)), NPU)
-    assert [stream.at(cycle) for cycle in range(10)] == [
+    (stream,) = access_streams(replace(OP, reads=(X,), writes=(), phases=(Phase("inputs", 9),)), NPU)
+    assert [stream.address_in(cycle) for cycle in range(10)] == [
         *(116, 124, 132, 140),
         *(116, 124, 132, 140),
         *(116, None),
     ]
 
 
-def test_accesses_fall_on_every_strideth_cycle() -> None:
-    stream = Stream(start=5, stride=3, count=3, width=4, address=10, span=12)
-    assert [stream.at(c) for c in range(4, 15)] == [
+def test_accesses_are_one_stride_apart() -> None:
+    stream = AccessStream(start=5, stride=3, count=3, width=4, address=10, span=12)
+    assert [stream.address_in(c) for c in range(4, 15)] == [
         None,
         10,
         None,
@@ -71,12 +76,12 @@ def test_accesses_fall_on_every_strideth_cycle() -> None:
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 3])
-def test_a_port_too_narrow_for_the_cycles_is_taken_as_wider(cycles: int) -> None:
-    (stream,) = streams(Compute("op", "op", 0, ONE, ONE, cycles, (Y,), ()), NPU)
+def test_accesses_are_wider_where_the_port_is_too_narrow_for_the_cycles(cycles: int) -> None:
+    (stream,) = access_streams(Compute("op", "op", 0, ONE, ONE, cycles, (Y,), ()), NPU)
     assert stream.count * stream.width >= 32
     assert stream.count == cycles
 
 
-def test_an_operand_of_no_bytes_moves_nothing() -> None:
+def test_an_operand_of_no_bytes_is_not_accessed() -> None:
     empty = Located(Part("x"), 0, 8, Interval(4, 4))
-    assert streams(Compute("op", "op", 0, ONE, ONE, 5, (empty,), ()), NPU) == ()
+    assert access_streams(Compute("op", "op", 0, ONE, ONE, 5, (empty,), ()), NPU) == ()

@@ -1,4 +1,4 @@
-"""The event-driven machine, cycle by cycle as added up by hand."""
+"""The event-driven simulator against traces computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaSta
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.support import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
@@ -47,7 +48,7 @@ def compute(label: str, cycles: int, position: int = 0) -> Compute:
 def test_every_event_of_a_short_run_by_hand() -> None:
     commands = (
         start("a", 20),  # 30 cycles: [0, 30)
-        start("x", 5, weights=False),  # 15 cycles, queued behind: [30, 45)
+        start("x", 5, weights=False),  # 15 cycles, after a: [30, 45)
         wait("a"),
         compute("first", 12, 7),  # [30, 42)
         wait("x"),
@@ -76,13 +77,13 @@ def test_every_event_of_a_short_run_by_hand() -> None:
     assert list(trace.events) == sorted(trace.events, key=lambda e: (e.start, e.unit))
 
 
-def test_the_npu_is_finished_while_the_last_store_runs_unawaited() -> None:
+def test_the_npu_is_finished_while_a_last_store_is_still_in_flight() -> None:
     trace = simulate((compute("a", 2), start("y", 1, "store")), PLAIN)
     assert trace.cycles == 2 + 6
     assert trace.of("npu")[-1] == Event("npu", 2, 8, "finished", "", "", "wait")
 
 
-def test_a_transfer_that_has_ended_is_not_waited_for() -> None:
+def test_a_wait_for_a_transfer_that_has_ended_takes_no_time() -> None:
     trace = simulate((start("a", 1), compute("long", 11), wait("a"), wait("a"), compute("b", 1)), PLAIN)
     assert trace.cycles == 12
     assert not trace.stalls("npu")
@@ -104,7 +105,7 @@ GATE = Branch("gate", (BranchArm("left", (compute("l", 5),)), BranchArm("right",
 
 
 def test_loops_and_branches_follow_the_path() -> None:
-    # An iteration: w takes 12, of which 4 beside the compute; t takes 10 more.
+    # An iteration: w takes 12, 4 of them while the NPU computes; t takes 10 more.
     commands: tuple[Command, ...] = (LOOP, GATE)
     assert simulate(commands, PLAIN).cycles == 3 * 22 + 5
     for iterations, arm, cycles in (("0", "right", 0), ("1", "left", 27), ("5", "right", 110)):
@@ -120,7 +121,7 @@ def test_a_whole_network_by_hand() -> None:
     builder = ProgramBuilder("hand")
     x = builder.input("x", (1, 16))
     builder.output(builder.elementwise("relu", "r", [builder.dense("d", x, 8)]))
-    result = run(builder.build(), PLAIN, "large-first", "sync")
+    result = run(PlanRequest(builder.build(), PLAIN, "large-first", "sync"))
     loads, stores = (10 + 16) + (10 + 160), 5 + 8
     assert result.trace.busy("dma") == loads + stores
     assert result.trace.busy("npu") == 16 * 8 + 8
@@ -139,17 +140,17 @@ BANKED = replace(
 )
 
 
-def beside(offset: int) -> Trace:
-    """A load of 20 bytes to ``offset``, beside an op that reads a byte of [0, 64) in every cycle."""
+def load_during_op(offset: int) -> Trace:
+    """A load of 20 bytes to ``offset`` while an op reads a byte of [0, 64) in every cycle."""
     place = Located(Part("w", weights=True), offset, 20)
     reads = (Located(Part("x"), 0, 64),)
     op = Compute("op", "op", 0, ONE, ONE, 64, reads, (), (Phase("inputs", 64),))
     return simulate((DmaStart("t", "load", 20, place, "op"), op, DmaWait("t", "op")), BANKED)
 
 
-def test_an_offset_changes_the_time_and_the_trace_says_who_met() -> None:
-    # Bank 0 holds [0, 128): after its set-up of 10 cycles the load asks for it in vain until cycle 64.
-    same, other = beside(64), beside(128)
+def test_an_offset_may_cause_bank_conflicts_and_the_trace_says_with_what() -> None:
+    # Bank 0 holds [0, 128): after its set-up of 10 cycles the load waits for it until cycle 64.
+    same, other = load_during_op(64), load_during_op(128)
     assert (same.cycles, other.cycles) == (64 + 20, 64)
     assert same.of("dma")[0].waits == (Wait("bank", "op", 54),)
     assert same.held("dma") == {("t", "bank", "op"): 54}
@@ -157,12 +158,12 @@ def test_an_offset_changes_the_time_and_the_trace_says_who_met() -> None:
 
 
 @pytest.mark.parametrize(("arbitration", "npu", "dma"), [("dma first", 20, 0), ("round robin", 20, 20)])
-def test_who_loses_is_the_arbiters_choice(
+def test_the_arbitration_decides_which_unit_waits(
     arbitration: Literal["dma first", "round robin"], npu: int, dma: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     banks = Banks(2, 8, "blocks", arbitration=arbitration)
     monkeypatch.setitem(globals(), "BANKED", replace(BANKED, shared_memory=SharedMemory(256, 1, banks)))
-    trace = beside(64)
+    trace = load_during_op(64)
     assert (trace.stalls("npu")["bank"], trace.stalls("dma")["bank"]) == (npu, dma)
 
 
@@ -171,7 +172,7 @@ def elsewhere(load: DmaStart) -> DmaStart:
     return replace(load, at=replace(load.at, offset=40))
 
 
-def test_set_ups_of_two_channels_lie_beside_each_other() -> None:
+def test_set_ups_in_two_channels_overlap_in_time() -> None:
     waits = (wait("a"), wait("b"))
     commands = (start("a", 20), start("b", 20, weights=False), *waits)
     apart = (start("a", 20), elsewhere(start("b", 20, weights=False)), *waits)

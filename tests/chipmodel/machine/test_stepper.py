@@ -1,4 +1,4 @@
-"""The cycle-by-cycle machine: by hand, and equal to the event-driven one on any stream of commands."""
+"""The cycle-by-cycle simulator: by hand, and equal to the event-driven one on any stream of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support import tiny_chip
 
 
 def test_by_hand() -> None:
-    # a: [0, 12), y behind it: [12, 18). The NPU computes [0, 3) and waits for a, then is finished.
+    # a: [0, 12), then y: [12, 18). The NPU computes [0, 3) and waits for a, then is finished.
     commands = (start("a", 2), compute("c", 3), start("y", 1, "store", weights=False), wait("a"))
     trace = step_through(commands, PLAIN)
     assert trace.cycles == 18
@@ -30,7 +30,7 @@ def test_by_hand() -> None:
     )
 
 
-def test_an_idle_engine_waits_for_somebody_until_its_last_transfer() -> None:
+def test_a_channel_is_idle_before_its_last_transfer_and_finished_after_it() -> None:
     commands = (compute("c", 2), start("x", 1, weights=False), wait("x"), compute("d", 4))
     trace = step_through(commands, PLAIN)
     assert [(e.start, e.stop, e.cause) for e in trace.of("dma")] == [
@@ -47,8 +47,8 @@ def test_the_same_step_twice_is_two_events() -> None:
     assert [(e.start, e.stop) for e in trace.of("npu")] == [(0, 3), (3, 6)]
 
 
-class _Streams:
-    """Random commands, in which only what was started is waited for."""
+class _RandomCommands:
+    """Random commands, in which only transfers that were started are waited for."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -80,9 +80,9 @@ class _Streams:
 
 @settings(max_examples=300)
 @given(st.integers(0, 1 << 32))
-def test_both_machines_agree_event_for_event(seed: int) -> None:
+def test_both_simulators_give_the_same_trace(seed: int) -> None:
     random = Random(seed)
-    commands, chip = _Streams(random).block(2, []), tiny_chip(random)
+    commands, chip = _RandomCommands(random).block(2, []), tiny_chip(random)
     choices = {
         c.name: str(random.randint(0, 3)) if isinstance(c, Repeat) else random.choice(c.arms).name
         for c in commands

@@ -52,25 +52,25 @@ def test_by_hand(machine: Machine) -> None:
 
 
 @both
-def test_of_two_that_ask_at_once_the_lower_number_is_served_first(machine: Machine) -> None:
+def test_of_two_cores_the_lower_number_is_served_first(machine: Machine) -> None:
     trace = machine(((start("a", 1),), (start("b", 1),)), PLAIN)
     assert [(e.name, e.core, e.start) for e in trace.of("dma")] == [("a", 0, 0), ("b", 1, 11)]
 
 
 @both
-def test_a_name_means_the_own_transfer(machine: Machine) -> None:
+def test_a_wait_is_for_the_transfer_of_the_same_core(machine: Machine) -> None:
     trace = machine(((start("a", 1), wait("a")), (start("a", 9), wait("a"))), PLAIN)
     assert [e.stop for e in trace.of("npu") if e.cause == "weights"] == [11, 30]
 
 
 @both
-def test_a_release_may_let_a_core_with_a_lower_number_go_on_in_the_same_cycle(machine: Machine) -> None:
+def test_after_a_release_a_core_with_a_lower_number_continues_in_the_same_cycle(machine: Machine) -> None:
     trace = machine(((Acquire("y", 1, "c"), compute("c", 2)), (Release("y", "d"),)), PLAIN)
     assert trace.cycles == 2
 
 
 @both
-def test_a_tensor_is_there_only_when_every_store_of_it_has_ended(machine: Machine) -> None:
+def test_an_acquire_waits_until_every_store_of_the_tensor_has_ended(machine: Machine) -> None:
     stores = (start("y", 1, "store", weights=False), Release("y", "c"))
     trace = machine((stores, (Acquire("y", 0, "d"), compute("d", 1))), PLAIN)
     assert trace.cycles == 7
@@ -107,17 +107,17 @@ def test_traces_are_equal_event_for_event(batch: int) -> None:
         if trace:
             seen += stalls(trace)
             seen["core"] += trace.stalls("npu")["core"]
-            seen["met on another core"] += sum(
+            seen["bank on another core"] += sum(
                 w.cycles for e in trace.events if e.core for w in e.waits if w.cause == "bank"
             )
     assert seen["done"] > BATCH // 2
     assert seen["deadlock"]
     assert seen["bank"] > 100
-    assert seen["met on another core"]
+    assert seen["bank on another core"]
     assert seen["core"] > 100
 
 
-def test_one_core_is_the_machine_that_it_was() -> None:
+def test_one_core_is_simulated_as_by_simulate() -> None:
     for seed in range(50):
         random = Random(seed)
         chip = tiny_chip(random)
@@ -128,18 +128,18 @@ def test_one_core_is_the_machine_that_it_was() -> None:
 
 
 def test_the_cpu_accesses_the_memory_of_core_0_alone() -> None:
-    met: Counter[int] = Counter()
+    conflicts: Counter[int] = Counter()
     for seed in range(60):
         random = Random(seed)
         chip = replace(tiny_chip(random), cpu=Cpu(2, 0, 4))
         streams = random_streams(random, chip.shared_memory.bytes, 2)
         trace = run(simulate_cores, streams, chip, random_path(tuple(c for s in streams for c in s), random))
         for event in trace.events if trace else ():
-            met[event.core] += sum(
+            conflicts[event.core] += sum(
                 wait.cycles for wait in event.waits if wait.by == "CPU" and wait.cause == "bank"
             )
-    assert met[0] > 100
-    assert met[1] == 0
+    assert conflicts[0] > 100
+    assert conflicts[1] == 0
 
 
 def test_transfers_of_two_cores_clash_only_in_psram() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.commands import (
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
     Branch,
     BranchArm,
     Command,
@@ -39,7 +39,7 @@ def test_without_choices_the_first_arm_and_the_loops_own_iterations() -> None:
 
 
 def test_choices_are_taken_also_below_an_arm_that_is_not_taken() -> None:
-    choices = {"gate": "nothing", "inner": "0", "outer": str(MOST_ITERATIONS)}
+    choices = {"gate": "nothing", "inner": "0", "outer": str(MAX_ITERATIONS)}
     assert resolve_path(COMMANDS, choices) == choices
 
 
@@ -52,7 +52,7 @@ def test_iterations_are_written_in_one_way() -> None:
 
 
 @pytest.mark.parametrize(
-    "iterations", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MOST_ITERATIONS + 1), "9" * 5000]
+    "iterations", ["", "-1", "+1", "1.5", "x", "\u00b2", "\u0661", str(MAX_ITERATIONS + 1), "9" * 5000]
 )
 def test_what_is_no_number_of_iterations_is_refused(iterations: str) -> None:
     with pytest.raises(BadInput) as refusal:

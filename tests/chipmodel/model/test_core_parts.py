@@ -19,7 +19,8 @@ from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core
 from chipmodel.pipeline.plan_export import plan_of
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.cores import verify_cores
@@ -152,7 +153,7 @@ def test_the_workload_has_its_way() -> None:
 def test_a_core_that_is_not_there_is_refused_at_its_place() -> None:
     program = load(str(EXAMPLE))
     with pytest.raises(BadInput, match=r"two_cores\.yaml:\d+:\d+: op 'a1' is for core 1, .* one core"):
-        run(program, LUNA_LIKE, "large-first", "sync")
+        run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
 
 
 @pytest.mark.parametrize("cores", [{"inner": 0, "next": 1}, {"start": 1, "inner": 0}])
@@ -172,7 +173,7 @@ def test_branches_go_to_cores_of_their_own_where_that_is_faster() -> None:
     builder.output(builder.elementwise("add", "all", stems))
     program = builder.build()
     quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
-    result = run(program, quick, "large-first", "ping-pong")
+    result = run(PlanRequest(program, quick, "large-first", "ping-pong"))
     assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
     assert result.one_core_cycles is not None
     assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles
@@ -184,7 +185,7 @@ def test_a_chain_stays_on_one_core() -> None:
     for index in range(5):
         x = builder.conv(f"c{index}", x, 8, 3, pad=1)
     builder.output(x)
-    result = run(builder.build(), FOUR, "large-first", "ping-pong")
+    result = run(PlanRequest(builder.build(), FOUR, "large-first", "ping-pong"))
     assert result.trace.cycles == result.one_core_cycles
     assert [len(p.part.program.body) for p in result.cores] == [5, 0, 0, 0]
 
@@ -218,7 +219,7 @@ def test_more_cores_never_raise_the_bound(cores: int) -> None:
 
 
 def planned(program: Program, chip: Chip = TWO, **core_of: int) -> Streams:
-    plans = plan_cores(program, chip, core_of, "large-first", "ping-pong")
+    plans = plan_cores(PlanRequest(program, chip, "large-first", "ping-pong"), core_of)
     streams = tuple(p.commands for p in plans)
     assert verify_cores(program, streams, chip) == ()
     simulate_cores(streams, chip)
@@ -307,7 +308,7 @@ def test_who_reads_an_older_value_on_another_core_is_found() -> None:
 def test_a_plan_file_of_several_cores() -> None:
     program = load(str(EXAMPLE))
     program = replace(program, notes=())
-    result = run(program, TWO, "large-first", "ping-pong")
+    result = run(PlanRequest(program, TWO, "large-first", "ping-pong"))
     plan = plan_of(result, "two_cores.yaml", "test-chip", ("cores=2",))
     text = write_plan(plan)
     again = read_plan(text, "plan.json")
@@ -323,7 +324,7 @@ def test_a_plan_file_of_several_cores() -> None:
 
 def test_the_example_is_faster_on_two_cores() -> None:
     program = load(str(EXAMPLE))
-    result = run(program, TWO, "large-first", "ping-pong")
+    result = run(PlanRequest(program, TWO, "large-first", "ping-pong"))
     assert result.one_core_cycles is not None
     assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles * 2 // 3
     assert result.cores[1].part.exports or result.cores[0].part.exports

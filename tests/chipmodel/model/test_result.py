@@ -10,7 +10,8 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -19,7 +20,7 @@ from workloads.build.random_programs import TreeShape, random_program
 def small() -> Result:
     builder = ProgramBuilder("small")
     builder.output(builder.dense("d", builder.input("x", (1, 64)), 64))
-    return run(builder.build(), LUNA_LIKE, "large-first", "ping-pong")
+    return run(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "ping-pong"))
 
 
 def test_capacity_and_fit() -> None:
@@ -58,7 +59,7 @@ def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None
         random = Random(seed)
         program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
         try:
-            result = run(program, with_memory(chip, 2000), "large-first", streamer)
+            result = run(PlanRequest(program, with_memory(chip, 2000), "large-first", streamer))
         except DoesNotFit:
             continue
         busy = {

@@ -118,8 +118,8 @@ CONSTANTS = [
     ("matmul", matmul, "matmul_configuration", 2254),
     ("matmul", matmul, "matmul_rows_setup", 15),
     ("vector", vector, "softmax_element", 6),
-    ("vector", vector, "softmax_stretch", 2304),
-    ("vector", vector, "softmax_stretch_setup", 1158),
+    ("vector", vector, "softmax_block", 2304),
+    ("vector", vector, "softmax_block_setup", 1158),
     ("vector", vector, "softmax_configuration", 785),
     ("vector", vector, "vector_kinds", tuple(replace(k, configuration=500) for k in LUNA_ARCS.vector_kinds)),
 ]

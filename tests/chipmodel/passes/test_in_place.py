@@ -19,7 +19,9 @@ from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, places_in_concat, reuse
 from chipmodel.passes.lower import lower
-from chipmodel.pipeline.single_core import plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from chipmodel.verify.offsets import check
 from solvers.registry import packers
@@ -50,7 +52,7 @@ def inception(extra_reader: bool = False) -> Program:
 
 
 def planned_peak(program: Program, chip: Chip = CHIP) -> int:
-    return plan(program, chip, "exact", "sync").solved.peak
+    return plan(PlanRequest(program, chip, "exact", "sync")).solved.peak
 
 
 def test_an_elementwise_op_takes_an_operand_that_dies() -> None:
@@ -105,8 +107,8 @@ def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
 def test_a_concat_whose_parts_lie_in_place_costs_nothing_and_needs_them_once() -> None:
     program = inception()
     x, a, b, whole = 256, 256, 768, 1024
-    apart = plan(reuse(program, "none"), CHIP, "exact", "sync")
-    together = plan(reuse(program, "concat"), CHIP, "exact", "sync")
+    apart = plan(PlanRequest(reuse(program, "none"), CHIP, "exact", "sync"))
+    together = plan(PlanRequest(reuse(program, "concat"), CHIP, "exact", "sync"))
     assert apart.solved.peak >= a + b + whole
     assert x + whole <= together.solved.peak < a + b + whole
     assert "a" not in together.schedule.buffers
@@ -121,7 +123,7 @@ def test_a_part_that_is_read_later_is_copied() -> None:
     program = reuse(inception(extra_reader=True), "concat")
     concat = op_named(program, "both")
     assert concat.absorbs == ("b",)
-    planned = plan(program, CHIP, "exact", "sync")
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     assert verify(program, planned.commands, CHIP) == ()
     left = left_to_move(program, concat, frozenset({"b"}))
     assert left is not None
@@ -140,7 +142,7 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
         so_far = net.vector("concat", f"cat{layer}", [so_far, new], (1, channels, 8, 8), rows=1)
     net.output(net.conv("head", so_far, 2, 1))
     program = reuse(net.build(), "concat")
-    planned = plan(program, CHIP, "exact", "sync")
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     assert verify(program, planned.commands, CHIP) == ()
     steps = {c.op: c for c in walk(planned.commands) if isinstance(c, Compute)}
     assert all(steps[f"cat{layer}"].cycles == 0 for layer in range(4))
@@ -151,7 +153,7 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
 def test_where_memory_is_tight_the_parts_go_their_own_ways() -> None:
     program = reuse(inception(), "all")
     tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
-    result = run(program, tight, "exact", "sync")
+    result = run(PlanRequest(program, tight, "exact", "sync"))
     commands = lower(result.schedule, result.solved.plan)
     assert result.fits
     assert verify(program, commands, tight) == ()
@@ -161,7 +163,7 @@ def test_where_memory_is_tight_the_parts_go_their_own_ways() -> None:
 def test_a_step_that_claims_parts_in_place_which_are_not_is_caught() -> None:
     """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
     program = inception()
-    planned = plan(program, CHIP, "exact", "sync")
+    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     lazy = tuple(
         replace(c, cycles=0, phases=()) if isinstance(c, Compute) and c.op == "both" else c
         for c in planned.commands
@@ -227,7 +229,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
     program = reuse(concats(seed), choice)
     chip = with_memory(PLAIN, size)
     try:
-        result = run(program, chip, "large-first", streamer)
+        result = run(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         assume(False)
         raise
@@ -243,14 +245,14 @@ def test_every_plan_is_correct_and_both_machines_agree(
 @given(st.integers(0, 10**6), st.sampled_from(CHOICES))
 def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
     program = reuse(random_program(seed, TreeShape(depth=2)), choice)
-    planned = plan(program, CHIP, "large-first", "ping-pong")
+    planned = plan(PlanRequest(program, CHIP, "large-first", "ping-pong"))
     assert verify(program, planned.commands, CHIP) == ()
 
 
 @pytest.mark.parametrize("packer", sorted(packers()))
 def test_every_packer_gets_it_through_the_problem(packer: str) -> None:
     program = inception()
-    before = plan(reuse(program, "none"), CHIP, packer, "sync")
-    after = plan(reuse(program, "all"), CHIP, packer, "sync")
+    before = plan(PlanRequest(reuse(program, "none"), CHIP, packer, "sync"))
+    after = plan(PlanRequest(reuse(program, "all"), CHIP, packer, "sync"))
     assert verify(reuse(program, "all"), after.commands, CHIP) == ()
     assert after.solved.peak < before.solved.peak

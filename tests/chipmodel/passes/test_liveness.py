@@ -65,7 +65,7 @@ def test_scopes_by_hand() -> None:
     control = scopes(TREE)
     assert control.loops == (Interval(2, 4), Interval(6, 7), Interval(5, 8))
     assert control.top == (True, False, False, False, True, False, False, False, True)
-    regions = control.stretch
+    regions = control.region
     assert regions[2] == regions[3]
     assert len({regions[p] for p in (0, 1, 2, 4, 5, 6, 7, 8)}) == 8
 
@@ -74,7 +74,7 @@ def test_what_follows_an_if_or_a_loop_is_a_stretch_of_its_own() -> None:
     arms = (StepArm("a", (step(0),)), StepArm("b", (step(1),)))
     for node in (StepIf("if", arms), StepLoop("loop", 2, (step(0), step(1)))):
         control = scopes((node, step(2)))
-        assert control.stretch[2] not in control.stretch[:2]
+        assert control.region[2] not in control.region[:2]
 
 
 def test_a_leaf_may_have_many_positions_or_none() -> None:

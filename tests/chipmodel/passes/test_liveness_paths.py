@@ -207,7 +207,7 @@ def test_a_transfer_is_in_flight_where_some_path_has_it(seed: int) -> None:
     cannot follow ``issue`` in one iteration, the end of the innermost loop around both."""
     body, every, random = random_paths(seed)
     control = scopes(body)
-    count = len(control.stretch)
+    count = len(control.region)
     if not count:
         return
     issue, due = random.randrange(count), random.randrange(count)

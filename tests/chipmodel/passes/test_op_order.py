@@ -75,5 +75,5 @@ def test_an_order_that_the_graph_does_not_allow(names: tuple[str, ...], what: st
 
 def test_an_op_does_not_leave_its_arm() -> None:
     tree = program(op("a", "x", "a"), If("if", (Arm("yes", (op("c", "a", "c"),)),)), op("y", "a", "y"))
-    with pytest.raises(BadInput, match="has 'y' where 'c' comes"):
+    with pytest.raises(BadInput, match="has 'y' before 'c'"):
         in_order(tree, ("a", "if", "y", "c"))

@@ -22,7 +22,9 @@ from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.steady_state import LOOP, steady, unrolled
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.fuzz.cycle_bounds import random_case
@@ -114,7 +116,7 @@ def test_what_cannot_be_repeated_is_refused() -> None:
     with pytest.raises(BadInput, match="'inferences' already"):
         steady(steady(chain(), 2), 2)
     with pytest.raises(BadInput, match="has 4"):
-        run(steady(chain(), 2), replace(LUNA_LIKE, cores=4), "large-first", "ping-pong")
+        run(PlanRequest(steady(chain(), 2), replace(LUNA_LIKE, cores=4), "large-first", "ping-pong"))
 
 
 def test_the_inferences_unrolled() -> None:
@@ -132,7 +134,7 @@ def test_the_inferences_unrolled() -> None:
 
 def check(program: Program, chip: Chip, streamer: str) -> Planned:
     """The plan, after the verifier and both machines, and not below the bound of the unrolled run."""
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert verify(program, planned.commands, chip) == ()
     trace = simulate(planned.commands, chip)
     assert trace == step_through(planned.commands, chip)
@@ -151,7 +153,7 @@ def test_where_everything_fits_no_inference_but_the_first_loads_weights() -> Non
     load_input, store = ceil(656 + 8 * 24.7128 * 1.25), ceil(615 + 8 * 19.7616 * 1.25)
     compute, half = 3 * 2048, ceil(615 + 4 * 19.7616 * 1.25)
     for streamer, waits in (("resident-knapsack", load_input + store), ("exact", half)):
-        result = run(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer)
+        result = run(PlanRequest(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer))
         found = steady_of(result)
         assert found is not None
         assert found.resident_bytes == result.program.weight_bytes
@@ -164,7 +166,7 @@ def test_where_everything_fits_no_inference_but_the_first_loads_weights() -> Non
 def test_stacks_take_no_memory_but_a_slice() -> None:
     """Twenty inputs and outputs of 64 B: whatever is there, they lie in Psram and pass slice by slice."""
     for streamer in ("sync", "exact:5"):
-        planned = plan(steady(chain(), 20), LUNA_LIKE, "large-first", streamer)
+        planned = plan(PlanRequest(steady(chain(), 20), LUNA_LIKE, "large-first", streamer))
         assert max(b.bytes for b in planned.schedule.buffers.values() if b.kind != "weights") == 64
         assert not planned.schedule.spilled
         assert not planned.schedule.striped
@@ -182,7 +184,7 @@ def test_a_slice_of_which_strides_skip_rows_counts_those_that_are_read() -> None
 def test_half_of_the_weights_fit() -> None:
     """Four layers of 4,352 B each in 14 KiB: two stay, and two pass through the rest."""
     chip = with_memory(LUNA_LIKE, 14 * 1024)
-    result = run(steady(chain(4), 6), chip, "large-first", "exact")
+    result = run(PlanRequest(steady(chain(4), 6), chip, "large-first", "exact"))
     found = steady_of(result)
     assert found is not None
     assert 2 * 4352 <= found.resident_bytes < 14 * 1024
@@ -203,7 +205,7 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
     validate_program(program)
     assert any(isinstance(node, If | Loop) for node in body_of(program))
     chip = load_chip("luna-arcs")
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert verify(program, planned.commands, chip) == ()
     for seed in range(3):
         path = resolve_path(planned.commands, random_path(planned.commands, Random(seed)))
@@ -222,7 +224,7 @@ def test_random_programs_in_steady_state(first: int) -> None:
         validate_program(program)
         for streamer in ("ping-pong", "resident-knapsack", "exact:5"):
             try:
-                planned = plan(program, chip, "large-first", streamer)
+                planned = plan(PlanRequest(program, chip, "large-first", streamer))
             except DoesNotFit:
                 continue
             if planned.solved.peak > chip.shared_memory.bytes:
@@ -241,7 +243,7 @@ def test_random_programs_in_steady_state(first: int) -> None:
 def test_exact_is_the_quickest_on_the_networks_of_mlperf_tiny(name: str, on: str) -> None:
     program, chip = reuse(steady(build(name), 3), "all"), with_memory(load_chip(on), 128 * 1024)
     cycles = {
-        streamer: simulate(plan(program, chip, "large-first", streamer).commands, chip).cycles
+        streamer: simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
         for streamer in ("ping-pong", "resident-knapsack", "exact:50")
     }
     assert min(cycles, key=lambda streamer: cycles[streamer]) == "exact:50"
@@ -252,7 +254,8 @@ def test_more_memory_is_no_slower() -> None:
     program = steady(chain(5), 4)
     cycles = [
         simulate(
-            plan(program, with_memory(LUNA_LIKE, size), "large-first", "exact:50").commands, LUNA_LIKE
+            plan(PlanRequest(program, with_memory(LUNA_LIKE, size), "large-first", "exact:50")).commands,
+            LUNA_LIKE,
         ).cycles
         for size in (3 * 1024, 6 * 1024, 9 * 1024, 14 * 1024, 32 * 1024)
     ]

@@ -129,7 +129,7 @@ BROKEN = {
         2,
         "defines already",
     ),
-    "overwrites what it does not read": (program(op("o1", "x", "a", over="y")), 1, "none of its inputs"),
+    "overwrites what it does not read": (program(op("o1", "x", "a", over="y")), 1, "not one of its inputs"),
     "overwrites another size": (program(op("o1", "x", "small", over="x")), 1, "(4 bytes) over 'x' (8 bytes)"),
     "an output overwritten": (
         program(op("o1", "x", "a"), op("o2", "a", "b", over="a"), outputs=("a",)),
@@ -253,7 +253,7 @@ def test_broken(broken: Program, line: int, part: str) -> None:
 
 @pytest.mark.parametrize("wrong", [replace(program(), inputs=("zz",)), replace(program(), outputs=("zz",))])
 def test_inputs_and_outputs_must_be_tensors(wrong: Program) -> None:
-    with pytest.raises(BadInput, match="'zz' is no tensor"):
+    with pytest.raises(BadInput, match="'zz' is not a tensor"):
         validate_program(wrong)
 
 

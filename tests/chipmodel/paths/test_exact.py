@@ -21,7 +21,8 @@ from chipmodel.model.schedule import Direction, Part
 from chipmodel.paths.exact import Budget, Spent, TooManyStates, Walker, Ways
 from chipmodel.paths.taken import Again, Decided, Then, decisions
 from chipmodel.paths.tree import Block, count_paths, weighed
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import every_path, random_chances, unrolled
 from tests.random_commands import random_commands
@@ -164,7 +165,9 @@ def test_random_programs_up_to_four_deep() -> None:
         )
         chip = tiny_chip(random)
         try:
-            commands = plan(program, chip, "large-first", random.choice(("sync", "ping-pong"))).commands
+            commands = plan(
+                PlanRequest(program, chip, "large-first", random.choice(("sync", "ping-pong")))
+            ).commands
         except DoesNotFit:
             continue
         tree = weighed(commands, chances_of(program), {})

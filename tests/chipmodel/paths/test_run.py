@@ -12,10 +12,11 @@ from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
-from chipmodel.model.path_costs import COUNTED, Paths
+from chipmodel.model.path_costs import MAX_COUNT, Paths
 from chipmodel.paths.run import Effort, weigh_paths, with_paths
 from chipmodel.paths.tree import weighed
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.every_path import every_path, unrolled
 from workloads.load import load
@@ -97,7 +98,7 @@ def test_no_paths_without_a_decision() -> None:
 
 
 def test_paths_are_counted_up_to_a_limit() -> None:
-    assert weigh((Repeat("l", 1000, (GATE,)),)).count == COUNTED
+    assert weigh((Repeat("l", 1000, (GATE,)),)).count == MAX_COUNT
 
 
 @pytest.mark.parametrize(("effort", "method"), [(Effort(), "exact"), (Effort(samples=60), "sampled")])
@@ -129,13 +130,13 @@ def test_several_cores_are_simulated_path_by_path(effort: Effort, method: str) -
 def test_a_workload_from_file_to_answer() -> None:
     chip = load_chip("luna-arcs")
     program = load("workloads/gated_vision.yaml")
-    result = with_paths(run(program, chip, "large-first", "ping-pong"))
+    result = with_paths(run(PlanRequest(program, chip, "large-first", "ping-pong")))
     paths = result.paths
     assert paths is not None
     assert paths.worst.choices == {"gate": "face"}
     assert paths.worst.cycles == result.trace.cycles
     assert paths.worst.lower_bound == result.lower_bound_cycles
-    best = run(program, chip, "large-first", "ping-pong", choices=paths.best.choices)
+    best = run(PlanRequest(program, chip, "large-first", "ping-pong"), paths.best.choices)
     assert best.trace.cycles == paths.best.cycles
     assert paths.best.cycles < paths.expected < paths.worst.cycles
 
@@ -145,9 +146,9 @@ def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
     program, chip = load("workloads/gated_vision.yaml"), load_chip(chip_name)
 
     def cycles(arm: str) -> int:
-        return run(program, chip, "large-first", "ping-pong", choices={"gate": arm}).trace.cycles
+        return run(PlanRequest(program, chip, "large-first", "ping-pong"), {"gate": arm}).trace.cycles
 
-    paths = with_paths(run(program, chip, "large-first", "ping-pong")).paths
+    paths = with_paths(run(PlanRequest(program, chip, "large-first", "ping-pong"))).paths
     assert paths is not None
     assert paths.method == "exact"
     assert (paths.worst.cycles, paths.best.cycles) == (cycles("face"), cycles("nothing"))

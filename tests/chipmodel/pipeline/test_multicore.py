@@ -22,6 +22,7 @@ from chipmodel.model.result import CorePlan
 from chipmodel.model.trace import Trace
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
 from tests.random_commands import random_path
 from tests.support import tiny_chip
@@ -78,7 +79,9 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
         for part in split(program, core_of, chip.cores):
             validate_program(part.program)
         try:
-            plans = plan_cores(program, chip, core_of, random.choice(PACKERS), random.choice(STREAMERS))
+            plans = plan_cores(
+                PlanRequest(program, chip, random.choice(PACKERS), random.choice(STREAMERS)), core_of
+            )
         except DoesNotFit:
             seen["refused"] += 1
             continue

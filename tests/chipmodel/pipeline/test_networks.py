@@ -12,7 +12,8 @@ from chipmodel.bounds.time_bound import lower_bound_cycles
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.paths import LIGHT_MODELS
 from workloads.load import load
@@ -35,7 +36,7 @@ def test_all_nine_models_are_there() -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=[Path(s).stem for s in SOURCES])
 def test_network_fits_and_its_plan_is_correct(source: str, chip_name: str) -> None:
     network, chip = program(source), load_chip(chip_name)
-    planned = plan(network, chip, "large-first", "ping-pong")
+    planned = plan(PlanRequest(network, chip, "large-first", "ping-pong"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert verify(network, planned.commands, chip) == ()
     trace = simulate(planned.commands, chip)

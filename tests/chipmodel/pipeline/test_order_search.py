@@ -15,9 +15,10 @@ from chipmodel.passes.in_place import CHOICES, InPlace, reuse
 from chipmodel.passes.op_order import dependencies, in_order, names_in_order
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.order_search import OrderName, live_bytes, ordered
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.support import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -122,7 +123,7 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> 
         assert (found.least_bytes is None) == (name != "least-peak" or _branches(program))
         marked, chip = reuse(found.program, "all"), tiny_chip(random)
         try:
-            made = plan(marked, chip, "large-first", random.choice(tuple(policies())))
+            made = plan(PlanRequest(marked, chip, "large-first", random.choice(tuple(streamers()))))
         except DoesNotFit:
             continue
         if made.solved.peak <= chip.shared_memory.bytes:

@@ -12,7 +12,8 @@ from chipmodel.model.plan import Problem
 from chipmodel.model.program import If, Node, Program, ops
 from chipmodel.model.schedule import Schedule, StepIf, steps
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from dma.stream import stream
 from solvers.registry import solve
 from tests.support import LUNA_LIKE, with_memory
@@ -108,7 +109,7 @@ def layers(count: int, size: int, compute: int) -> Program:
 
 def saved(program: Program, streamer: str, memory: int = 4 << 20) -> float:
     """The share of sync's cycles that ``streamer`` saves; negative where it is slower."""
-    result = run(program, with_memory(LUNA_LIKE, memory), "large-first", streamer)
+    result = run(PlanRequest(program, with_memory(LUNA_LIKE, memory), "large-first", streamer))
     return (result.sync_cycles - result.trace.cycles) / result.sync_cycles
 
 

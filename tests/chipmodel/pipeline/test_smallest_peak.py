@@ -11,7 +11,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.study.answer import WorkerCache, answer
 from chipmodel.study.workload import load_workload
@@ -24,15 +25,16 @@ from workloads.load import load
 LIMITS = Limits(nodes=20_000, threads=1)
 
 
-def planned(packer: str, name: str = "zoo:shufflenetv1", merge: str = "conflict") -> Planned:
+def asked(packer: str, merge: str = "conflict") -> PlanRequest:
     chip = load_chip("stm32n6", ["shared_memory.bytes=3MiB"])
-    program = reuse(load(name), "all")
-    return plan(program, chip, packer, "ping-pong", merge=merge, limits=LIMITS)
+    program = reuse(load("zoo:shufflenetv1"), "all")
+    return PlanRequest(program, chip, packer, "ping-pong", merge=merge, limits=LIMITS)
 
 
 def test_a_plan_that_merely_fits_gets_the_smallest_peak_on_the_same_schedule() -> None:
-    first = planned("cp-sat")
-    found = with_smallest_peak(first, "cp-sat", "conflict", LIMITS)
+    request = asked("cp-sat")
+    first = plan(request)
+    found = with_smallest_peak(first, request, LIMITS)
     assert first.solved.peak > first.solved.lower_bound
     assert found.solved.peak == found.solved.lower_bound == first.solved.lower_bound
     assert (first.solved.status, found.solved.status) == ("feasible", "optimal")
@@ -44,18 +46,19 @@ def test_a_plan_that_merely_fits_gets_the_smallest_peak_on_the_same_schedule() -
 
 def test_what_asks_nothing_more_is_left_as_it_is() -> None:
     for packer, merge in (("exact", "conflict"), ("naive", "conflict"), ("naive", "exact")):
-        first = planned(packer, merge=merge)
-        assert with_smallest_peak(first, packer, merge, LIMITS) is first
+        request = asked(packer, merge)
+        first = plan(request)
+        assert with_smallest_peak(first, request, LIMITS) is first
 
 
 def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def hasty(problem: Problem, nesting: Section, packer: str, merge: str, limits: Limits) -> Solved:
         return merge_arms(problem, nesting, "naive", merge)
 
-    first = planned("exact")
+    first = plan(asked("exact"))
     doubted = replace(first, solved=replace(first.solved, status="feasible", lower_bound=1))
     monkeypatch.setattr("chipmodel.pipeline.smallest_peak.merge_arms", hasty)
-    found = with_smallest_peak(doubted, "exact", "conflict", LIMITS).solved
+    found = with_smallest_peak(doubted, asked("exact"), LIMITS).solved
     assert found.plan == first.solved.plan
     # The bound of either holds for both.
     assert (found.peak, found.lower_bound, found.status) == (first.solved.peak, first.solved.peak, "optimal")
@@ -66,8 +69,8 @@ def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> No
     text = (
         "workloads: zoo:shufflenetv1\nchips: stm32n6\nset: {shared_memory.bytes: [3MiB]}\nnode_limit: 20000\n"
     )
-    desk = WorkerCache(load_workload)
-    rows = [answer(task, desk) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
+    cache = WorkerCache(load_workload)
+    rows = [answer(task, cache) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
     proven = rows[2].peak_bytes
     assert (rows[0].status, rows[2].status) == ("optimal", "optimal")
     assert rows[0].peak_bytes == rows[0].peak_lower_bound_bytes
@@ -77,9 +80,9 @@ def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> No
 
 def test_rows_of_one_packing_problem_share_its_digest() -> None:
     text = "workloads: [zoo:shufflenetv1]\nchips: stm32n6\npackers: [large-first, short-first]\n"
-    desk = WorkerCache(load_workload)
+    cache = WorkerCache(load_workload)
     rows = [
-        answer(task, desk)
+        answer(task, cache)
         for sizes in ("[3MiB, 4MiB]", "[1MiB]")
         for task in tasks(text + f"set: {{shared_memory.bytes: {sizes}}}", Path())
     ]

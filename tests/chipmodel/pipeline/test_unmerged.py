@@ -4,14 +4,17 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.result import Result
-from chipmodel.pipeline.single_core import run
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.verify.offsets import check
 from workloads.load import load
 
 
 def planned(workload: str, merge: str = "conflict", *overrides: str) -> Result:
-    return run(load(workload), load_chip("stm32n6", overrides), "large-first", "ping-pong", merge=merge)
+    return run(
+        PlanRequest(load(workload), load_chip("stm32n6", overrides), "large-first", "ping-pong", merge=merge)
+    )
 
 
 @pytest.mark.parametrize("merge", ["conflict", "unified-block"])

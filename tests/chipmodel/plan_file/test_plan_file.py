@@ -19,7 +19,8 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import Share
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
@@ -87,7 +88,7 @@ def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
     program = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4))
     chip, streamer = tiny_chip(random), random.choice(("sync", "ping-pong"))
     try:
-        made = plan(program, chip, "large-first", streamer)
+        made = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return None
     offsets = made.solved.plan.offsets

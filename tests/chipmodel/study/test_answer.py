@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import chipmodel.pipeline.single_core
 import solvers.branches.mergers
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline import single_core as pipeline
 from chipmodel.pipeline.multicore import run_cores
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.study.answer import NODES, WorkerCache, answer
 from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload, source_of
@@ -27,11 +28,11 @@ from workloads.load import load
 
 
 def answered(text: str, folder: Path = Path()) -> list[Row]:
-    desk = WorkerCache(load_workload)
-    return [answer(task, desk) for task in tasks(text, folder)]
+    cache = WorkerCache(load_workload)
+    return [answer(task, cache) for task in tasks(text, folder)]
 
 
-def desk() -> WorkerCache:
+def cache() -> WorkerCache:
     return WorkerCache(load_workload)
 
 
@@ -45,7 +46,7 @@ def test_a_program_has_the_figures_of_simulate() -> None:
         point = row.point
         chip = load_chip(point.chip, ["psram.clock_mhz=80"])
         program = reuse(load(point.workload), "all")
-        result = pipeline.run(program, chip, point.packer, point.streamer, merge=point.merge)
+        result = run(PlanRequest(program, chip, point.packer, point.streamer, merge=point.merge))
         assert row.status == result.solved.status
         assert (row.peak_bytes, row.peak_lower_bound_bytes) == (result.solved.peak, result.solved.lower_bound)
         assert row.capacity_bytes == chip.shared_memory.bytes
@@ -64,7 +65,7 @@ def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
     rows = answered(text + "set: {shared_memory.bytes: [25KiB]}")
     by_streamer = {row.point.streamer: row for row in rows}
     chip = load_chip("gap9", ["shared_memory.bytes=25KiB"])
-    result = pipeline.run(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20")
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, "large-first", "exact:20"))
     exact, sync = by_streamer["exact:20"], by_streamer["sync"]
     assert (exact.total_cycles, exact.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
     assert exact.lower_bound_cycles
@@ -75,8 +76,10 @@ def test_the_exact_streamer_has_the_sharper_bound_of_simulate() -> None:
 
 def test_several_cores_have_the_figures_of_simulate() -> None:
     (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
-    result = pipeline.run(
-        reuse(load("zoo:resnet8"), "all"), load_chip("luna-arcs", ["cores=2"]), "large-first", "ping-pong"
+    result = run(
+        PlanRequest(
+            reuse(load("zoo:resnet8"), "all"), load_chip("luna-arcs", ["cores=2"]), "large-first", "ping-pong"
+        )
     )
     assert (row.total_cycles, row.sync_cycles) == (result.trace.cycles, result.sync_cycles)
     assert (row.peak_bytes, row.lower_bound_cycles) == (result.solved.peak, result.lower_bound_cycles)
@@ -86,30 +89,29 @@ def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[object] = []
-    real = pipeline.plan
 
-    def plan(*arguments: object) -> object:
-        seen.append(arguments[6])
-        return real(*arguments)  # type: ignore[arg-type]
+    def noted(request: PlanRequest) -> Planned:
+        seen.append(request.limits)
+        return plan(request)
 
-    monkeypatch.setattr("chipmodel.pipeline.multicore.plan", plan)
+    monkeypatch.setattr("chipmodel.pipeline.multicore.plan", noted)
     text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
     (row,) = answered(text + "set: {cores: 2, shared_memory.bytes: 8MiB}")
     assert set(seen) == {Limits(None, 2000, 3, 1)}
     program = reuse(load("zoo:shufflenetv1"), "all")
     chip = load_chip("luna-arcs", ["cores=2", "shared_memory.bytes=8MiB"])
     limits = Limits(None, 2000, 3, 1)
-    first = run_cores(program, chip, "hill-climb", "sync", limits=limits).solved
+    first = run_cores(PlanRequest(program, chip, "hill-climb", "sync", limits=limits), {}).solved
     assert (first.peak, first.status) > (row.peak_bytes, row.status) == (961_960, "optimal")
     assert row.peak_lower_bound_bytes == first.lower_bound == 961_960
     assert row.problem
 
 
-def test_what_a_desk_remembers_changes_no_answer() -> None:
+def test_what_a_worker_keeps_changes_no_answer() -> None:
     asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9, esp32s3]")
-    shared = desk()
+    shared = cache()
     together = [replace(answer(task, shared), seconds=0) for task in asked]
-    alone = [replace(answer(task, desk()), seconds=0) for task in reversed(asked)]
+    alone = [replace(answer(task, cache()), seconds=0) for task in reversed(asked)]
     assert together == alone[::-1]
     assert len(shared.workloads) == 4
 
@@ -167,13 +169,12 @@ def test_a_search_without_limits_stops_by_nodes(
     limits: str, expected: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    real = pipeline.plan
 
-    def plan(*arguments: object) -> object:
-        seen.append(arguments[-1])
-        return real(*arguments[:-1])  # type: ignore[arg-type]
+    def noted(request: PlanRequest) -> Planned:
+        seen.append(request.limits)
+        return plan(replace(request, limits=None))
 
-    monkeypatch.setattr(chipmodel.pipeline.single_core, "plan", plan)
+    monkeypatch.setattr("chipmodel.study.answer.plan", noted)
     answered(f"workloads: zoo:ds_cnn\nmerges: exact\nseeds: 3\n{limits}")
     assert seen == [expected]
 
@@ -186,10 +187,10 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
         seen.append(arguments[-1])  # type: ignore[arg-type]
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pipeline, "merge_arms", merge_arms)
+    monkeypatch.setattr("chipmodel.pipeline.plan.merge_arms", merge_arms)
     chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
     program = reuse(load("zoo:resnet8"), "all")
-    pipeline.plan(program, chip, "naive", "ping-pong", limits=Limits(60.0, 5, 1))
+    plan(PlanRequest(program, chip, "naive", "ping-pong", limits=Limits(60.0, 5, 1)))
     left = [each.seconds for each in seen]
     assert len(left) > 1
     assert all(a is not None and b is not None and a > b for a, b in pairwise(left))
@@ -221,7 +222,7 @@ def test_a_fault_of_ours_is_a_failed_row_with_its_traceback(monkeypatch: pytest.
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr(chipmodel.pipeline.single_core, "plan", broken)
+    monkeypatch.setattr("chipmodel.study.answer.plan", broken)
     (row,) = answered("workloads: zoo:ds_cnn")
     assert row.status == "failed"
     assert row.error.startswith("internal error: ZeroDivisionError: on purpose\nTraceback")
@@ -234,7 +235,7 @@ def test_a_file_that_changes_after_it_was_asked_is_not_stored_as_what_it_was(tmp
     task: PointTask
     (task,) = tasks("workloads: w.csv", tmp_path)
     path.write_text("id,lower,upper,size\nx,0,1,5\n")
-    row = answer(task, desk())
+    row = answer(task, cache())
     assert row.status == "failed"
     assert "changed while the study ran" in row.error
 

@@ -22,7 +22,7 @@ def test_it_covers_what_loads_plans_and_simulates_and_nothing_that_only_shows() 
         "dma/stream.py",
         "dma/streamers/exact.py",
         "chipmodel/machine/simulate.py",
-        "chipmodel/pipeline/single_core.py",
+        "chipmodel/pipeline/plan.py",
         "chipmodel/npu/cycles.py",
         "workloads/load.py",
         "workloads/zoo/resnet.py",

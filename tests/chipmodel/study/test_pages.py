@@ -14,7 +14,8 @@ from chipmodel.cli.study import study
 from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Row
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline import single_core as pipeline
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.study import pages as study_pages
 from chipmodel.study.pages import chosen, pages_of
@@ -48,7 +49,9 @@ def test_a_networks_page_is_that_of_simulate(streamer: str) -> None:
     asked = Row(task.point, task.key, "optimal", 1.0, 1)
     ((_, page),) = pages_of(text, Path("s.yaml"), [asked])
     program = reuse(load("zoo:branchynet"), "all")
-    result = pipeline.run(program, load_chip("luna-arcs", ["psram.clock_mhz=80"]), "large-first", streamer)
+    result = run(
+        PlanRequest(program, load_chip("luna-arcs", ["psram.clock_mhz=80"]), "large-first", streamer)
+    )
     assert page == render_page(with_unmerged(result, "large-first"))
 
 

@@ -50,9 +50,9 @@ def timeless(rows: Sequence[Row]) -> list[Row]:
 
 def test_rows_are_those_of_one_process() -> None:
     asked = tasks(QUICK)
-    desk = WorkerCache(load_workload)
+    cache = WorkerCache(load_workload)
     with LocalPool(2) as pool:
-        assert timeless(all_rows(pool, asked)) == timeless([answer(task, desk) for task in asked])
+        assert timeless(all_rows(pool, asked)) == timeless([answer(task, cache) for task in asked])
 
 
 def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

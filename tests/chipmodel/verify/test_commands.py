@@ -13,7 +13,8 @@ from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
 from chipmodel.passes.lower import lower
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -60,7 +61,7 @@ def network() -> tuple[Program, Chip, tuple[Command, ...]]:
     builder.output(builder.elementwise("add", "c", [a, b]))
     program = builder.build()
     chip = with_memory(LUNA_LIKE, 4096)
-    return program, chip, plan(program, chip, "large-first", "ping-pong").commands
+    return program, chip, plan(PlanRequest(program, chip, "large-first", "ping-pong")).commands
 
 
 def test_a_correct_plan_has_no_faults() -> None:
@@ -150,7 +151,7 @@ def test_overlapping_live_buffers_are_found_in_random_programs() -> None:
         random = Random(seed)
         program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=4, channels=4))
         chip = with_memory(tiny_chip(random), 6400, 1)
-        planned = plan(program, chip, "large-first", random.choice(("sync", "ping-pong")))
+        planned = plan(PlanRequest(program, chip, "large-first", random.choice(("sync", "ping-pong"))))
         problem, offsets = planned.problem, dict(planned.solved.plan.offsets)
         pairs = [
             (a, b) for a in problem.buffers for b in problem.buffers if a.name < b.name and a.conflicts(b)

@@ -14,7 +14,8 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part, Schedule, Transfer
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.passes.lower import lower
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
@@ -121,7 +122,7 @@ def striped() -> tuple[Program, Chip, Planned]:
         x = builder.conv(name, x, 8, 3, pad=1)
     builder.output(x)
     program, chip = builder.build(), with_memory(LUNA_LIKE, 1700)
-    return program, chip, plan(program, chip, "large-first", "exact:100")
+    return program, chip, plan(PlanRequest(program, chip, "large-first", "exact:100"))
 
 
 def test_a_stripe_may_be_loaded_after_the_stores_that_it_needs_and_not_before() -> None:

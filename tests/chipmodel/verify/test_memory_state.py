@@ -15,7 +15,8 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import WHOLE, Share
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from chipmodel.verify.commands import verify
 from chipmodel.verify.coverage import EMPTY, Coverage
@@ -257,7 +258,7 @@ def striped() -> tuple[Program, Chip, tuple[Command, ...]]:
     builder = ProgramBuilder("striped")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program, chip = builder.build(), with_memory(LUNA_LIKE, 64, 1)
-    return program, chip, plan(program, chip, "large-first", "sync").commands
+    return program, chip, plan(PlanRequest(program, chip, "large-first", "sync")).commands
 
 
 def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
@@ -265,7 +266,7 @@ def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
     builder = ProgramBuilder("overlap")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program = builder.build()
-    *commands, store, wait = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    *commands, store, wait = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     assert isinstance(store, DmaStart)
     assert isinstance(wait, DmaWait)
 
@@ -289,7 +290,7 @@ def test_steps_with_overlapping_work_do_not_cover_an_op() -> None:
     builder = ProgramBuilder("clash")
     builder.output(builder.matmul("m", builder.input("a", (4, 8)), builder.input("b", (8, 4))))
     program = builder.build()
-    commands = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    commands = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     (whole,) = [c for c in commands if isinstance(c, Compute)]
     tiles = [((0, 4), (0, 2)), ((1, 2), (2, 4)), ((2, 4), (1, 4))]
     steps = [replace(whole, rows=Interval(*r), channels=Interval(*c)) for r, c in tiles]
@@ -321,7 +322,7 @@ def gated() -> tuple[Program, tuple[Command, ...]]:
     builder.add_if("gate", [("yes", body), ("no", [])], decides)
     builder.output(builder.elementwise("relu", "after", [x]))
     program = builder.build()
-    return program, plan(program, LUNA_LIKE, "large-first", "sync").commands
+    return program, plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
 
 
 def test_the_condition_of_an_if_must_be_in_one_of_the_memories() -> None:
@@ -337,7 +338,7 @@ def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
     builder = ProgramBuilder("twice")
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program = builder.build()
-    planned = plan(program, LUNA_LIKE, "large-first", "sync")
+    planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
     buffers = tuple(
         PlannedBuffer(b.name, planned.solved.plan.offsets[b.name], b.bytes, b.live)
         for b in planned.problem.buffers
@@ -357,7 +358,7 @@ def test_arms_that_do_nothing_need_no_condition() -> None:
     builder.add_if("gate", [("yes", []), ("no", [])], decides)
     builder.output(builder.elementwise("relu", "after", [x]))
     program = builder.build()
-    commands = plan(program, LUNA_LIKE, "large-first", "sync").commands
+    commands = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     (gate,) = [c for c in commands if isinstance(c, Branch)]
     assert gate.condition is None
     assert verify(program, commands, LUNA_LIKE) == ()

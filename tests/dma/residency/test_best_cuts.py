@@ -14,8 +14,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
-from dma.residency.best_cuts import Cut, best_cut, cuts, slices_cycles
-from dma.residency.greedy import Residency, Segment, Table
+from dma.residency.best_cuts import TilingForecast, best_cut, cuts, slices_cycles
+from dma.residency.greedy import Residency, ResidencyTable, Segment
 from dma.residency.tiling import NONE_KEPT, slice_bytes
 from dma.schedule.steps import Emission, emit
 from dma.timing.transfer import transfer_cycles
@@ -25,10 +25,10 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 
 
-def emitted(program: Program, chip: Chip, op: Op, cut: Cut, kept: frozenset[str]) -> Emission:
+def emitted(program: Program, chip: Chip, op: Op, cut: TilingForecast, kept: frozenset[str]) -> Emission:
     """``op`` alone in its stripes; ``kept`` operands whole in SharedMemory."""
     alone = replace(program, body=(op,), inputs=op.inputs, outputs=op.outputs)
-    touches = Table(alone).touches
+    touches = ResidencyTable(alone).touches
     segments = {n: (Segment(n, tuple(touches[n]), loaded=n in op.inputs, stored=()),) for n in kept}
     storage = {name: name for name in program.tensors}
     residency = Residency(segments, storage, frozenset((op.name,)), (0,), (), kept={op.name: kept})
@@ -44,7 +44,7 @@ def real_dma(chip: Chip, emission: Emission) -> int:
     return sum(transfer_cycles(chip, need.direction, need.bytes) for need in needs)
 
 
-def real_bytes(program: Program, emission: Emission, op: Op, cut: Cut) -> int:
+def real_bytes(program: Program, emission: Emission, op: Op, cut: TilingForecast) -> int:
     """Stripe buffers as they are used, and as many of the largest slices of weights as the depth says."""
     stripes = sum(b.bytes for b in emission.buffers.values() if b.kind == "stripe")
     slices = cut.tiling.channels < op.work.channels
@@ -140,7 +140,7 @@ def test_a_cut_by_hand() -> None:
     assert doubled.cycles == max(doubled.npu + doubled.ends, doubled.dma)
 
 
-def _is(cut: Cut, rows: int, channels: int, depth: int) -> bool:
+def _is(cut: TilingForecast, rows: int, channels: int, depth: int) -> bool:
     return (cut.tiling.rows, cut.tiling.channels, cut.tiling.depth) == (rows, channels, depth)
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Node, Program
-from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import decide
 from tests.support import LUNA_LIKE, with_memory
@@ -51,25 +52,25 @@ def test_no_spill_names_the_op_its_tensors_and_the_smallest_capacity() -> None:
     program = skip_connection()
     chip = with_memory(LUNA_LIKE, 20000)
     with pytest.raises(DoesNotFit) as refusal:
-        plan(program, chip, "large-first", "ping-pong", spill=False)
+        plan(PlanRequest(program, chip, "large-first", "ping-pong", spill=False))
     message = str(refusal.value)
     assert "'wide2'" in message
     assert "wide 16,384 B" in message
     assert "early 4,096 B" in message
-    least = smallest_capacity(program, chip, "large-first", "ping-pong")
+    least = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong"))
     assert least is not None
     assert f"shared_memory.bytes={least}" in message
-    fitting = plan(program, with_memory(chip, least), "large-first", "ping-pong", spill=False)
+    fitting = plan(PlanRequest(program, with_memory(chip, least), "large-first", "ping-pong", spill=False))
     assert fitting.solved.peak <= least
     with pytest.raises(DoesNotFit):
-        plan(program, with_memory(chip, least - 16), "large-first", "ping-pong", spill=False)
+        plan(PlanRequest(program, with_memory(chip, least - 16), "large-first", "ping-pong", spill=False))
 
 
 @pytest.mark.parametrize("size", [40000, 33000, 21000, 12000, 6000, 3000])
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 def test_it_runs_and_is_correct_in_any_memory(size: int, streamer: str) -> None:
     program, chip = skip_connection(), with_memory(LUNA_LIKE, size)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.solved.peak <= size
     assert verify(program, planned.commands, chip) == ()
 

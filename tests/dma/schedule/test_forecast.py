@@ -12,8 +12,9 @@ from chipmodel.chip.chip import Channels, Chip, Cpu
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
-from chipmodel.pipeline.single_core import plan
-from dma.schedule.forecast import Forecast, Move, forecast, late_weights
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from dma.schedule.forecast import RunForecast, RunTransfer, forecast, late_weights
 from tests.random_commands import random_path
 from tests.support import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
@@ -33,15 +34,20 @@ def quiet(chip: Chip) -> Chip:
 def test_by_hand() -> None:
     """Loads of 10 for steps of 4, 20 and 5; the second step's load is issued with the first step's, and a
     store of 7 after the second is waited for at once."""
-    moves = [Move("load", 3, 3, 10), Move("load", 3, 4, 10), Move("store", 4, 4, 7), Move("load", 5, 5, 1)]
-    assert forecast(3, [4, 20, 5], moves) == Forecast(
+    moves = [
+        RunTransfer("load", 3, 3, 10),
+        RunTransfer("load", 3, 4, 10),
+        RunTransfer("store", 4, 4, 7),
+        RunTransfer("load", 5, 5, 1),
+    ]
+    assert forecast(3, [4, 20, 5], moves) == RunForecast(
         ready=(0, 20, 47),
         starts=(10, 20, 48),
         reached=(0, 14, 40, 47),
         ends=(10, 20, 47, 48),
         end=53,
     )
-    assert forecast(0, [], []) == Forecast((), (), (), (), 0)
+    assert forecast(0, [], []) == RunForecast((), (), (), (), 0)
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline", "weight-pipeline:9"])
@@ -54,7 +60,7 @@ def test_lateness_is_what_the_simulator_waits_for_weights(streamer: str) -> None
         program = random_program(seed, TreeShape(ops=6, depth=seed % 3, side=5, channels=6))
         chip = quiet(tiny_chip(random))
         try:
-            planned = plan(program, chip, "large-first", streamer)
+            planned = plan(PlanRequest(program, chip, "large-first", streamer))
         except DoesNotFit:
             continue
         trace = simulate(planned.commands, chip, random_path(planned.commands, random))
@@ -77,7 +83,7 @@ def test_lateness_is_what_the_simulator_waits_for_weights(streamer: str) -> None
     "name", [n.name for n in CATALOGUE if n.name not in ("vgg16", "alexnet", "resnet50")]
 )
 def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
-    planned = plan(build(name), LUNA_LIKE, "large-first", "weight-pipeline")
+    planned = plan(PlanRequest(build(name), LUNA_LIKE, "large-first", "weight-pipeline"))
     trace = simulate(planned.commands, LUNA_LIKE)
     assert sum(late.cycles for late in planned.schedule.late) == trace.stalls("npu")["weights"]
 
@@ -85,7 +91,7 @@ def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
 def test_what_the_forecast_leaves_out() -> None:
     """A CPU that takes the Psram makes weights later than forecast; a second channel, whose transfer sets
     up beside the first one's, earlier."""
-    planned = plan(build("resnet8"), LUNA_LIKE, "large-first", "weight-pipeline")
+    planned = plan(PlanRequest(build("resnet8"), LUNA_LIKE, "large-first", "weight-pipeline"))
     late = sum(late.cycles for late in planned.schedule.late)
     shared = replace(LUNA_LIKE, cpu=Cpu(psram_every=500))
     assert simulate(planned.commands, shared).stalls("npu")["weights"] > late
@@ -103,7 +109,7 @@ def test_jitter_is_added_to_what_is_late() -> None:
     program = builder.build()
     slow = tuple(replace(op, cycles=2000) for op in ops(program.body))
     program = replace(program, body=slow)
-    schedule = plan(program, LUNA_LIKE, "large-first", "weight-pipeline").schedule
+    schedule = plan(PlanRequest(program, LUNA_LIKE, "large-first", "weight-pipeline")).schedule
     assert [(late.op, late.position, late.cycles) for late in schedule.late] == [("a", 0, 1645)]
     assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 355)] == [1645 + 355]
     assert [late.cycles for late in late_weights(schedule, LUNA_LIKE, 356)] == [1645 + 356, 1]

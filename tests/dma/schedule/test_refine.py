@@ -16,19 +16,27 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
-from dma.schedule.build import Known, room_of, stream_one
-from dma.schedule.policy import Policy, Room
-from dma.schedule.refine import MOST_TRIES, alternatives, refined
-from dma.streamers.exact import POLICY
-from dma.streamers.race import NEVER, Forecasts, Race
+from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.refine import MAX_ATTEMPTS, alternatives, refined
+from dma.schedule.streamer import MemoryBudget, Streamer, StreamerPortfolio
+from dma.streamers.exact import PORTFOLIO
+from dma.streamers.race import StreamerRace
 from tests.chipmodel.machine.test_simulate import PLAIN
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 
-WAY = next(rival for rival in POLICY.rivals if rival.recut)
+TILED = [each for each in PORTFOLIO.candidates if isinstance(each, Streamer) and each.recut]
+
+
+def race(request: StreamRequest, streamer: Streamer, work: int) -> StreamerRace:
+    assert streamer.recut
+    recut = replace(streamer.recut, steps=work)
+    return StreamerRace(request, StreamerPortfolio("one", (replace(streamer, recut=recut),)))
 
 
 def small(name: str, size: int) -> Chip:
@@ -36,11 +44,10 @@ def small(name: str, size: int) -> Chip:
     return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
 
 
-def planned(program: Program, chip: Chip, way: Policy = WAY) -> tuple[Schedule, Room]:
-    known: Known = {}
-    budget = chip.shared_memory.bytes
-    schedule = stream_one(program, chip, way, budget, True, True, known)
-    return schedule, next(iter(room_of(way, budget, known).values()))[0]
+def planned(program: Program, chip: Chip) -> tuple[Schedule, MemoryBudget]:
+    request, cache = StreamRequest(program, chip, chip.shared_memory.bytes, tiers=True), BuildCache()
+    floor = request.budget // TILED[0].weight_floor_divisors[0]
+    return build_schedule(request, TILED[0], cache), memory_budget(request, TILED[0], floor, cache)
 
 
 def ds_cnn() -> tuple[Program, Chip]:
@@ -62,23 +69,23 @@ class Judge:
 
 def test_ops_that_are_alike_are_cut_together_and_then_each_alone() -> None:
     program, chip = ds_cnn()
-    schedule, room = planned(program, chip)
+    schedule, memory = planned(program, chip)
     judge = Judge()
-    assert refined(room, schedule, 10**6, judge, lambda: False) == {}
+    assert refined(memory, schedule, 10**6, judge, lambda: False) == {}
     assert judge.asked[0] == {}
     together = [set(cuts) for cuts in judge.asked[1:]]
     pointwise = {f"conv{n}.pointwise" for n in (2, 3, 4, 5)}
     assert together[0] == pointwise
     alone = together[next(i for i, names in enumerate(together) if len(names) == 1) :]
     assert all(len(names) == 1 for names in alone)
-    assert len(together) <= MOST_TRIES
+    assert len(together) <= MAX_ATTEMPTS
 
 
 def test_what_is_better_stays_and_others_are_tried_beside_it() -> None:
     program, chip = ds_cnn()
-    schedule, room = planned(program, chip)
+    schedule, memory = planned(program, chip)
     judge = Judge({"conv4.pointwise": 5.0})
-    best = refined(room, schedule, 10**6, judge, lambda: False)
+    best = refined(memory, schedule, 10**6, judge, lambda: False)
     assert set(best) == {f"conv{n}.pointwise" for n in (2, 3, 4, 5)}
     assert best == judge.asked[1]  # no later one was better than the first
     assert all(best.items() <= cuts.items() or len(best.keys() & cuts) for cuts in judge.asked[2:])
@@ -86,39 +93,39 @@ def test_what_is_better_stays_and_others_are_tried_beside_it() -> None:
 
 def test_tries_end_with_the_work_and_when_there_is_enough() -> None:
     program, chip = ds_cnn()
-    schedule, room = planned(program, chip)
+    schedule, memory = planned(program, chip)
     count = len(list(steps(schedule.body)))
     for tries in (0, 3):
         judge = Judge()
-        refined(room, schedule, tries * count + count - 1, judge, lambda: False)
+        refined(memory, schedule, tries * count + count - 1, judge, lambda: False)
         assert len(judge.asked) == 1 + tries
     judge = Judge()
-    refined(room, schedule, 10**6, judge, lambda: len(judge.asked) > 4)
+    refined(memory, schedule, 10**6, judge, lambda: len(judge.asked) > 4)
     assert len(judge.asked) == 5
 
 
 def test_nothing_is_tried_beside_what_is_no_schedule() -> None:
     program, chip = ds_cnn()
-    schedule, room = planned(program, chip)
-    assert refined(room, schedule, 10**6, lambda _: None, lambda: False) == {}
+    schedule, memory = planned(program, chip)
+    assert refined(memory, schedule, 10**6, lambda _: None, lambda: False) == {}
 
 
 @pytest.mark.parametrize(("network", "size"), [("ds_cnn", 16_520), ("ds_cnn", 8_256), ("resnet8", 25_368)])
 def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) -> None:
     program, chip = reuse(build(network), "all"), small("gap9", size)
-    _, room = planned(program, chip)
+    _, memory = planned(program, chip)
     kinds = set[bool]()
-    for op, through, claim in zip(ops(program.body), room.residency.through, room.claims, strict=True):
-        found = list(alternatives(room, op, 2))
+    for op, through, claim in zip(ops(program.body), memory.residency.through, memory.claims, strict=True):
+        found = list(alternatives(memory, op, 2))
         kinds |= {tiling.striped for tiling in found}
         assert len(found) == len(set(found))
         for tiling in found:
             weights = slice_bytes(program, op, tiling.channels)
             if tiling.striped:
-                kept = room.residency.kept.get(op.name, NONE_KEPT)
-                assert stripe_bytes(program, op, tiling, kept) + weights <= room.budget - through
+                kept = memory.residency.kept.get(op.name, NONE_KEPT)
+                assert stripe_bytes(program, op, tiling, kept) + weights <= memory.budget - through
             else:
-                assert weights <= room.budget - claim
+                assert weights <= memory.budget - claim
                 assert tiling.channels != 2
     assert kinds == {False, True}
 
@@ -127,11 +134,9 @@ def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
     """With 520 B for weights slices of 3 of 64 channels (204 B) fit twice; a rule that wants whole groups of
     the array's two lanes has 2, a half more set-ups."""
     program, chip = ds_cnn()
-    way = next(rival for rival in POLICY.rivals if rival.recut and rival.parts == (64,))
-    slow, quick = (
-        Race(program, chip, replace(POLICY, rivals=(replace(way, refines=work),)), 16_520, True, True)
-        for work in (0, 8_000)
-    )
+    streamer = next(each for each in TILED if each.weight_floor_divisors == (64,))
+    request = StreamRequest(program, chip, 16_520, tiers=True)
+    slow, quick = (race(request, streamer, work) for work in (0, 8_000))
     assert quick.least < slow.least * 0.9
 
 
@@ -142,18 +147,19 @@ def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:
     chip = replace(PLAIN, shared_memory=replace(PLAIN.shared_memory, bytes=kilobytes * 256))
     found: list[float] = []
     for work in (0, 2_000):
-        policy = replace(POLICY, rivals=(replace(WAY, refines=work),))
         try:
-            found.append(Race(program, chip, policy, chip.shared_memory.bytes, True, True, NEVER).least)
+            found.append(
+                race(StreamRequest(program, chip, chip.shared_memory.bytes, tiers=True), TILED[0], work).least
+            )
         except DoesNotFit:
             return
     assert found[1] <= found[0]
 
 
-def test_what_is_cut_anew_passes_the_verifier() -> None:
+def test_refined_tilings_pass_the_verifier() -> None:
     program, chip = ds_cnn()
-    made = plan(program, chip, "large-first", "exact")
+    made = plan(PlanRequest(program, chip, "large-first", "exact"))
     assert made.solved.peak <= chip.shared_memory.bytes
     assert verify(program, made.commands, chip) == ()
     cycles = simulate(made.commands, chip).cycles
-    assert cycles == pytest.approx(Forecasts(program, chip).cycles(made.schedule), rel=0.01)
+    assert cycles == pytest.approx(ScheduleForecast(program, chip).cycles(made.schedule), rel=0.01)

@@ -12,11 +12,12 @@ from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part, StepIf, steps
 from chipmodel.model.work import Share
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency, Segment, decide
 from dma.residency.tiling import Tiling, whole_tiling
-from dma.schedule.steps import Emission, Need, emit
+from dma.schedule.steps import Emission, TransferNeed, emit
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
@@ -55,10 +56,10 @@ def test_a_step_for_each_op_and_a_need_for_each_transfer() -> None:
     ]
     assert [(o.part, o.buffer) for o in second.writes] == [(Part("b"), "b")]
     assert emission.needs == [
-        Need("load", "weights", Part("a", weights=True), 32, "a.weights.0", 0, 0, "a", "weights"),
-        Need("load", "weights", Part("b", weights=True), 24, "b.weights.1", 1, 1, "b", "weights"),
-        Need("load", "tensor", Part("x"), 8, "x", 0, 0, "a", "x"),
-        Need("store", "tensor", Part("b"), 6, "b", 1, 1, "b", "b"),
+        TransferNeed("load", "weights", Part("a", weights=True), 32, "a.weights.0", 0, 0, "a", "weights"),
+        TransferNeed("load", "weights", Part("b", weights=True), 24, "b.weights.1", 1, 1, "b", "weights"),
+        TransferNeed("load", "tensor", Part("x"), 8, "x", 0, 0, "a", "x"),
+        TransferNeed("store", "tensor", Part("b"), 6, "b", 1, 1, "b", "b"),
     ]
     assert emission.op_steps == {"a": (0, 0), "b": (1, 1)}
     assert {n: (b.bytes, b.kind) for n, b in emission.buffers.items()} == {
@@ -66,7 +67,7 @@ def test_a_step_for_each_op_and_a_need_for_each_transfer() -> None:
         "a": (4, "tensor"),
         "b": (6, "tensor"),
     }
-    assert emission.stretch[0] == emission.stretch[1]
+    assert emission.straight_run[0] == emission.straight_run[1]
 
 
 def test_weight_slices_follow_one_another_and_tensors_stay_whole() -> None:
@@ -192,7 +193,7 @@ def doubled() -> Program:
 @pytest.mark.parametrize("size", [2000, 1500, 1000, 800, 500, 400])
 def test_both_operands_are_there_at_once(make: Callable[[], Program], streamer: str, size: int) -> None:
     program, chip = make(), with_memory(LUNA_LIKE, size, 1)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.schedule.striped
     assert verify(program, planned.commands, chip) == ()
 
@@ -243,7 +244,7 @@ def rewritten_condition() -> Program:
 def test_a_condition_is_not_looked_for_in_the_buffer_of_its_next_value(streamer: str, size: int) -> None:
     program, chip = rewritten_condition(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert verify(program, planned.commands, chip) == ()
 
 
@@ -328,7 +329,7 @@ def test_memory_is_taken_over_only_where_nothing_else_needs_it(
 ) -> None:
     program, chip = make(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert planned.solved.peak <= size
     assert verify(program, planned.commands, chip) == ()
 

@@ -9,21 +9,21 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import BufferSpec, Direction, Part
 from chipmodel.model.work import Share
 from dma.residency.greedy import Residency
-from dma.schedule.policy import Issued, Room
-from dma.schedule.steps import Emission, Need, NeedKind
-from dma.streamers.early_loads import Early
+from dma.schedule.steps import Emission, NeedKind, TransferNeed
+from dma.schedule.streamer import IssuedTransfer, MemoryBudget
+from dma.streamers.early_loads import EarlyLoads
 from workloads.build.builder import ProgramBuilder
 
 STEPS = 6
 
 
-def room(**arrivals: int) -> Room:
+def room(**arrivals: int) -> MemoryBudget:
     builder = ProgramBuilder("two")
     x = builder.elementwise("relu", "a", [builder.input("x", (1, 8, 4, 4))])
     builder.output(builder.elementwise("relu", "b", [x]))
     program = replace(builder.build(), arrivals=arrivals)
     residency = Residency({}, {}, frozenset(), (0, 0), (), {})
-    return Room(program, load_chip("stm32n6"), 1000, 0, residency, (0, 0))
+    return MemoryBudget(program, load_chip("stm32n6"), 1000, 0, residency, (0, 0))
 
 
 def rows(start: int, stop: int, of: int = 8) -> Share:
@@ -39,10 +39,12 @@ def need(
     buffer: str = "",
     lane: str = "",
     last: int | None = None,
-) -> Need:
+) -> TransferNeed:
     part = Part(name, share, weights=kind == "weights")
     lane = lane or f"{direction} {name}"
-    return Need(direction, kind, part, 10, buffer or lane, first, first if last is None else last, "op", lane)
+    return TransferNeed(
+        direction, kind, part, 10, buffer or lane, first, first if last is None else last, "op", lane
+    )
 
 
 class Asked:
@@ -57,13 +59,18 @@ class Asked:
 
 
 def early(
-    *needs: Need, free: bool = True, stretch: tuple[int, ...] = (0,) * STEPS, asked: Asked | None = None
-) -> Early:
+    *needs: TransferNeed,
+    free: bool = True,
+    stretch: tuple[int, ...] = (0,) * STEPS,
+    asked: Asked | None = None,
+) -> EarlyLoads:
     """Everything issued where it is needed, stores waited for at once."""
     buffers = {n.buffer: BufferSpec(n.buffer, n.bytes, kind="stripe") for n in needs}
     emission = Emission((), list(needs), buffers, {}, stretch)
-    issued = [Issued(n, n.buffer, n.first if n.direction == "load" else n.last, n.last) for n in needs]
-    return Early(room(), emission, issued, (asked or Asked(free)).take)
+    issued = [
+        IssuedTransfer(n, n.buffer, n.first if n.direction == "load" else n.last, n.last) for n in needs
+    ]
+    return EarlyLoads(room(), emission, issued, (asked or Asked(free)).take)
 
 
 def test_a_load_follows_the_stores_of_its_rows() -> None:
@@ -137,6 +144,6 @@ def test_a_store_is_not_put_off_into_who_reads_it_or_out_of_its_stretch() -> Non
 def test_what_another_core_makes_is_not_asked_for_early() -> None:
     load = need("load", 2, rows(0, 4), name="x")
     emission = Emission((), [load], {"load x": BufferSpec("load x", 10)}, {}, (0,) * STEPS)
-    found = Early(room(x=1), emission, [Issued(load, "load x", 2, 2)], Asked().take)
+    found = EarlyLoads(room(x=1), emission, [IssuedTransfer(load, "load x", 2, 2)], Asked().take)
     assert not found.needs
     assert [decision.need for decision in found.fixed] == [load]

@@ -16,7 +16,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
-from chipmodel.pipeline.single_core import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
 from tests.random_commands import random_path
@@ -28,7 +29,7 @@ from workloads.zoo import build
 def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]:
     """What was planned, after all checks."""
     try:
-        planned = plan(program, chip, "large-first", streamer)
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return Counter(refused=1)
     if planned.solved.peak > chip.shared_memory.bytes:
@@ -84,9 +85,9 @@ def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> No
     """Of the smallest size without spilling; the bound holds, too."""
     program, chip = reuse(build(name), "all"), load_chip(on)
     memory = chip.shared_memory
-    size = (smallest_capacity(program, chip, "large-first", "ping-pong") or 0) // part
+    size = (smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0) // part
     chip = replace(chip, shared_memory=replace(memory, bytes=size // memory.alignment * memory.alignment))
-    planned = plan(program, chip, "large-first", "exact:5")
+    planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     trace = simulate(planned.commands, chip)
     assert trace.cycles >= time_bound(program, chip, {}, True).cycles

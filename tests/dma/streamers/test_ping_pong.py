@@ -5,7 +5,9 @@ from __future__ import annotations
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.pipeline.single_core import plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from dma.stream import stream
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -40,7 +42,7 @@ def words(commands: tuple[Command, ...]) -> list[str]:
 
 
 def test_the_next_load_starts_between_a_wait_and_its_compute() -> None:
-    commands = plan(chain(4096, 8192, 2048), LUNA_LIKE, "large-first", "ping-pong").commands
+    commands = plan(PlanRequest(chain(4096, 8192, 2048), LUNA_LIKE, "large-first", "ping-pong")).commands
     said = [w for w in words(commands) if "weights" in w or "compute n" in w]
     assert said == [
         "start load weights of n0",
@@ -63,7 +65,7 @@ def test_two_buffers_each_of_the_largest_block_of_its_parity_alive_throughout() 
 
 
 def test_sync_computes_nothing_while_a_load_is_in_flight() -> None:
-    commands = plan(chain(4096, 8192), LUNA_LIKE, "large-first", "sync").commands
+    commands = plan(PlanRequest(chain(4096, 8192), LUNA_LIKE, "large-first", "sync")).commands
     in_flight: set[str] = set()
     for command in commands:
         match command:
@@ -85,8 +87,8 @@ def test_hidden_transfers_by_hand() -> None:
         x = builder.dense(f"n{index}", x, 64, weights=weights)
     builder.output(x)
     program = builder.build()
-    sync = run(program, LUNA_LIKE, "large-first", "sync").trace
-    ping_pong = run(program, LUNA_LIKE, "large-first", "ping-pong").trace
+    sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).trace
+    ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong")).trace
     compute = 2 * 64 * 64 // 64
     load, x_in = 32289, 656 + 62
     assert sync.busy("npu") == ping_pong.busy("npu") == 3 * compute
@@ -107,7 +109,7 @@ def test_every_region_starts_cold() -> None:
     builder.add_if("gate", [("left", left), ("right", right)])
     y = builder.tensor("y", (1, 64))
     builder.output(builder.dense("after", y, 64))
-    planned = plan(builder.build(), LUNA_LIKE, "large-first", "ping-pong")
+    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "ping-pong"))
     for transfer in planned.schedule.transfers:
         if transfer.part.weights:
             assert transfer.issue == transfer.due, transfer.name
@@ -116,7 +118,7 @@ def test_every_region_starts_cold() -> None:
 
 def test_blocks_that_do_not_fit_are_sliced_by_output_channels() -> None:
     program = chain(65536, 65536)
-    planned = plan(program, with_memory(LUNA_LIKE, 40 * 1024), "large-first", "ping-pong")
+    planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024), "large-first", "ping-pong"))
     slices = [t for t in planned.schedule.transfers if t.part.weights and t.part.name == "n0"]
     assert len(slices) > 1
     assert sum(t.bytes for t in slices) == 65536

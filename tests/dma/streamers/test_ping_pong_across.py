@@ -20,11 +20,13 @@ from chipmodel.model.program import Loop, Op, Program
 from chipmodel.model.schedule import Part, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.paths.run import Effort, weigh_paths
-from chipmodel.pipeline.single_core import Planned, plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
-from dma.schedule.expected_forecast import Expectation, Load
+from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import transfer_times
-from dma.streamers.ping_pong_across import odds_of
+from dma.schedule.probabilities import branch_probabilities
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -56,7 +58,7 @@ def words(commands: tuple[Command, ...]) -> list[str]:
 
 
 def planned(program: Program, chip: Chip = LUNA_LIKE) -> Planned:
-    made = plan(program, chip, "large-first", NAME)
+    made = plan(PlanRequest(program, chip, "large-first", NAME))
     assert verify(program, made.commands, chip) == ()
     return made
 
@@ -146,7 +148,7 @@ def test_weights_of_a_loop_stay_where_they_fit() -> None:
 
 
 def ping_pong_cycles(program: Program, iterations: int) -> int:
-    made = plan(program, LUNA_LIKE, "large-first", "ping-pong")
+    made = plan(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
     return simulate(made.commands, LUNA_LIKE, {"loop": str(iterations)}).cycles
 
 
@@ -173,7 +175,7 @@ def test_a_loop_that_hardly_ever_runs_keeps_nothing() -> None:
     program = loop(3, ((0, Fraction(99, 100)), (3, Fraction(1, 100))))
     said = words(planned(program).commands)
     assert not {"start a", "start b", "start c"} & set(said[: said.index("[")])
-    trace = run(program, LUNA_LIKE, "large-first", NAME, choices={"loop": "0"}).trace
+    trace = run(PlanRequest(program, LUNA_LIKE, "large-first", NAME), {"loop": "0"}).trace
     assert sum(e.kind == "load weights" for e in trace.events) == 2
 
 
@@ -204,12 +206,15 @@ def cases(seed: int) -> Program:
 @given(st.integers(0, 1 << 30), st.sampled_from(["sync", "ping-pong", NAME]))
 def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str) -> None:
     program = cases(seed)
-    made = plan(program, LUNA_LIKE, "large-first", streamer)
+    made = plan(PlanRequest(program, LUNA_LIKE, "large-first", streamer))
     root = scopes(made.schedule.body).section
-    expectation = Expectation(root, [s.cycles for s in steps(made.schedule.body)], odds_of(program))
+    forecast = PathForecast(
+        root, [s.cycles for s in steps(made.schedule.body)], branch_probabilities(program)
+    )
     cycles_of = transfer_times(LUNA_LIKE)
-    said = expectation.cycles(
-        Load(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes)) for t in made.schedule.transfers
+    said = forecast.cycles(
+        PathTransfer(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes))
+        for t in made.schedule.transfers
     )
     paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
     if paths is None:
@@ -224,7 +229,7 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
     program = cases(seed)
     mean: list[Fraction] = []
     for streamer in ("ping-pong", NAME):
-        made = plan(program, LUNA_LIKE, "large-first", streamer)
+        made = plan(PlanRequest(program, LUNA_LIKE, "large-first", streamer))
         paths = weigh_paths([made.commands], LUNA_LIKE, chances_of(program), effort=Effort(passes=400_000))
         if paths is None or paths.method != "exact":
             return
@@ -237,9 +242,9 @@ def test_with_room_it_is_never_slower_than_ping_pong_on_average(seed: int) -> No
 def test_nobody_waits_behind_what_all_have_waited_for(seed: int) -> None:
     """``waits_after`` names a fork exactly where ``due`` is in it and ``issue`` is not, or a loop that the
     transfer is carried around."""
-    schedule = plan(cases(seed), LUNA_LIKE, "large-first", NAME).schedule
+    schedule = plan(PlanRequest(cases(seed), LUNA_LIKE, "large-first", NAME)).schedule
     root = scopes(schedule.body).section
-    stretch = scopes(schedule.body).stretch
+    stretch = scopes(schedule.body).region
     for transfer in schedule.transfers:
         for issue in transfer.issues:
             if stretch[issue] == stretch[transfer.due] and issue <= transfer.due:

@@ -1,4 +1,4 @@
-"""``prefetch-k``, ``prefetch-greedy``, and the race of policies behind them."""
+"""``prefetch-k``, ``prefetch-greedy``, and the race of streamers behind them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.schedule.policy import Policy
-from dma.stream import policy_named, stream
+from dma.schedule.build import StreamRequest
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
+from dma.stream import stream, streamer_named
 from dma.streamers import sync
-from dma.streamers.prefetch_greedy import EIGHTHS, LEAN, LIMITS, early, field
-from dma.streamers.race import Forecasts, Race
+from dma.streamers.prefetch_greedy import FREE_EIGHTHS, PROBE_LIMIT, SLICE_LIMITS, early, probe
+from dma.streamers.race import StreamerRace
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -71,7 +74,7 @@ def test_one_long_compute_in_front_of_many_loads_decides_for_many_buffers() -> N
 @pytest.mark.parametrize("setting", ["", "0", "65", "-1", "3.0", "two", "²"])
 def test_a_number_of_buffers_that_is_none(setting: str) -> None:
     with pytest.raises(BadInput) as refusal:
-        policy_named(f"prefetch-k:{setting}")
+        streamer_named(f"prefetch-k:{setting}")
     assert refusal.value.hint == "1 to 64 buffers, as in prefetch-k:3"
 
 
@@ -80,7 +83,7 @@ def test_all_that_fits_is_loaded_during_a_long_compute() -> None:
     program = chain([6 * LOAD_8K, *[10] * 5])
     waits: dict[str, int] = {}
     for streamer in ("ping-pong", "prefetch-greedy"):
-        trace = simulate(plan(program, ROOMY, "large-first", streamer).commands, ROOMY)
+        trace = simulate(plan(PlanRequest(program, ROOMY, "large-first", streamer)).commands, ROOMY)
         waits[streamer] = trace.stalls("npu")["weights"]
     assert waits == {"ping-pong": LOAD_8K + 4 * (LOAD_8K - 10), "prefetch-greedy": LOAD_8K}
 
@@ -93,10 +96,10 @@ def cases(seed: int) -> Program:
 @given(st.integers(0, 1 << 30), st.sampled_from([300, 500, 900]))
 def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: int, size: int) -> None:
     program, chip = cases(seed), with_memory(LUNA_LIKE, size // 16 * 16)
-    forecasts = Forecasts(program, chip)
+    forecasts = ScheduleForecast(program, chip)
     for streamer in ("prefetch-k", "prefetch-greedy", "resident-knapsack"):
         try:
-            made = plan(program, chip, "large-first", streamer)
+            made = plan(PlanRequest(program, chip, "large-first", streamer))
         except DoesNotFit:
             continue
         cycles = simulate(made.commands, chip).cycles
@@ -106,21 +109,22 @@ def test_forecasts_are_measured_and_no_rival_that_fits_at_once_is_quicker(seed: 
             continue
         assert not verify(program, made.commands, chip)
         for rival in ("ping-pong", *["sync"][: streamer != "prefetch-k"]):
-            other = plan(program, chip, "large-first", rival)
+            other = plan(PlanRequest(program, chip, "large-first", rival))
             if len(other.attempts) == 1 and other.solved.peak <= chip.shared_memory.bytes:
                 assert cycles <= simulate(other.commands, chip).cycles
 
 
-def race(policy: Policy, budget: int = 1 << 16) -> Race:
-    return Race(chain([LOAD_8K] * 4), LUNA_LIKE, policy, budget, spill=True, tiers=False)
+def race(*candidates: Streamer | MemoryProbe, budget: int = 1 << 16) -> StreamerRace:
+    request = StreamRequest(chain([LOAD_8K] * 4), LUNA_LIKE, budget)
+    return StreamerRace(request, StreamerPortfolio("all", candidates))
 
 
-def test_a_policy_alone_asks_for_less_and_less_until_nothing_is_left() -> None:
-    alone = race(sync.POLICY)
-    entry = alone.next()
-    assert entry is not None
-    assert (entry.budget, entry.cycles) == (1 << 16, 0.0)
-    alone.does_not_fit(entry, 1 << 15)
+def test_a_single_streamer_tries_with_less_memory_until_none_is_left() -> None:
+    alone = race(sync.STREAMER)
+    ranked = alone.next()
+    assert ranked is not None
+    assert (ranked.budget, ranked.cycles) == (1 << 16, 0.0)
+    alone.does_not_fit(ranked, 1 << 15)
     again = alone.next()
     assert again is not None
     assert again.budget == 1 << 15
@@ -131,37 +135,38 @@ def test_a_policy_alone_asks_for_less_and_less_until_nothing_is_left() -> None:
 
 def test_no_memory_at_all_is_refused() -> None:
     with pytest.raises(DoesNotFit):
-        race(sync.POLICY, 64).next()
+        race(sync.STREAMER, budget=64).next()
 
 
-def test_who_holds_least_goes_first_and_the_others_begin_with_what_it_got() -> None:
-    lean = field(early)
-    held = race(replace(sync.POLICY, name="all", rivals=(sync.POLICY, lean)))
+def test_a_probe_goes_first_and_its_followers_begin_with_its_budget() -> None:
+    lean = probe(early)
+    held = race(sync.STREAMER, lean)
     first = held.next()
     assert first is not None
-    assert (first.first, first.rival) == (True, lean)
+    assert (first.followers, first.streamer) == (lean.followers, lean.streamer)
     held.does_not_fit(first, 30_000)
     first = held.next()
     assert first is not None
-    assert (first.first, first.budget) == (True, 30_000)
+    assert (first.followers, first.budget) == (lean.followers, 30_000)
     assert not held.fits(first)
-    seen = [entry for _ in range(2 + len(LIMITS)) if (entry := held.next())]
+    seen = [ranked for _ in range(2 + len(SLICE_LIMITS)) if (ranked := held.next())]
     assert held.next() is None
-    assert [entry.cycles for entry in seen] == sorted(entry.cycles for entry in seen)
-    assert sum(entry.second for entry in seen) == len(LIMITS)
-    assert {entry.budget for entry in seen if entry.rival is not sync.POLICY} == {30_000}
-    quickest = next(entry for entry in seen if entry.second)
-    for _ in EIGHTHS[1:]:
-        held.does_not_fit(quickest, 1)
+    assert [ranked.cycles for ranked in seen] == sorted(ranked.cycles for ranked in seen)
+    assert sum(ranked.fallbacks is not None for ranked in seen) == len(SLICE_LIMITS)
+    assert {ranked.budget for ranked in seen if ranked.streamer is not sync.STREAMER} == {30_000}
+    fastest = next(ranked for ranked in seen if ranked.fallbacks)
+    for _ in FREE_EIGHTHS[1:]:
+        held.does_not_fit(fastest, 1)
         found = held.next()
         assert found is not None
-        assert found.rival == quickest.rival.leaner
-        assert (found.budget, found.second) == (30_000, True)
-        quickest = found
-    held.does_not_fit(quickest, 1)
+        assert fastest.fallbacks
+        assert found.streamer == fastest.fallbacks[0]
+        assert (found.budget, found.fallbacks) == (30_000, fastest.fallbacks[1:])
+        fastest = found
+    held.does_not_fit(fastest, 1)
     assert held.next() is None
 
 
-def test_the_lean_one_cuts_as_one_of_the_others() -> None:
-    assert LEAN in LIMITS
-    assert 0 not in EIGHTHS
+def test_the_probe_cuts_as_one_of_its_followers() -> None:
+    assert PROBE_LIMIT in SLICE_LIMITS
+    assert 0 not in FREE_EIGHTHS

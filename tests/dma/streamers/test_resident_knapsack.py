@@ -13,18 +13,19 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import StepLoop, steps
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.streamers.resident_knapsack import GRAINS, Item, knapsack
+from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
 @given(
-    st.lists(st.builds(Item, st.integers(0, 60), st.integers(0, 50).map(float)), max_size=7),
+    st.lists(st.builds(KnapsackItem, st.integers(0, 60), st.integers(0, 50).map(float)), max_size=7),
     st.integers(0, 150),
 )
-def test_the_knapsack_is_the_best_of_all_choices(items: list[Item], capacity: int) -> None:
+def test_the_knapsack_is_the_best_of_all_choices(items: list[KnapsackItem], capacity: int) -> None:
     def saved(chosen: tuple[int, ...] | list[int]) -> float:
         return sum(items[number].cycles for number in chosen)
 
@@ -37,19 +38,21 @@ def test_the_knapsack_is_the_best_of_all_choices(items: list[Item], capacity: in
 
 
 @given(
-    st.lists(st.builds(Item, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
+    st.lists(st.builds(KnapsackItem, st.integers(1, 10**7), st.integers(1, 99).map(float)), max_size=9),
     st.integers(0, 10**7),
 )
-def test_large_sizes_are_rounded_up_to_grains_that_always_fit(items: list[Item], capacity: int) -> None:
+def test_large_sizes_are_rounded_up_to_grains_that_always_fit(
+    items: list[KnapsackItem], capacity: int
+) -> None:
     chosen = knapsack(items, capacity)
     assert sum(items[number].bytes for number in chosen) <= capacity
     left = capacity - sum(items[number].bytes for number in chosen)
-    slack = (len(items) + 1) * (capacity // GRAINS + 1)
+    slack = (len(items) + 1) * (capacity // CAPACITY_GRAINS + 1)
     assert all(item.bytes + slack > left for n, item in enumerate(items) if n not in chosen)
 
 
 def test_nothing_stays_in_no_memory() -> None:
-    assert knapsack([Item(1, 5.0), Item(16, 9.0)], -3) == []
+    assert knapsack([KnapsackItem(1, 5.0), KnapsackItem(16, 9.0)], -3) == []
     assert knapsack([], 100) == []
 
 
@@ -72,7 +75,7 @@ def looped(iterations: int) -> Program:
 def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> None:
     """Whole blocks, or of five halves and of three."""
     program, chip = looped(6), with_memory(LUNA_LIKE, size)
-    made = plan(program, chip, "large-first", "resident-knapsack")
+    made = plan(PlanRequest(program, chip, "large-first", "resident-knapsack"))
     assert made.solved.peak <= size
     assert not verify(program, made.commands, chip)
     (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
@@ -82,6 +85,8 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
         choices = {"loop": str(iterations)}
         trace = simulate(made.commands, chip, choices)
         assert trace == step_through(made.commands, chip, choices)
-        greedy = simulate(plan(program, chip, "large-first", "prefetch-greedy").commands, chip, choices)
+        greedy = simulate(
+            plan(PlanRequest(program, chip, "large-first", "prefetch-greedy")).commands, chip, choices
+        )
         if iterations == 6:
             assert trace.cycles < greedy.cycles

@@ -15,19 +15,20 @@ from chipmodel.machine.stepper import step_through
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.passes.steady_state import steady
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.tiling import Tiling
-from dma.schedule.policy import Room
+from dma.schedule.streamer import MemoryBudget
 from dma.streamers import race as prefetch_race
 from dma.streamers import resident_slices as staying
-from dma.streamers.resident_knapsack import Stay
-from dma.streamers.resident_slices import Chosen, best_sets
+from dma.streamers.resident_knapsack import ResidentSlice
+from dma.streamers.resident_slices import SliceSet, best_slice_sets
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
-def every_set(count: int) -> list[Chosen]:
+def every_set(count: int) -> list[SliceSet]:
     return [frozenset(c) for size in range(count + 1) for c in combinations(range(count), size)]
 
 
@@ -39,10 +40,10 @@ def test_of_a_handful_the_best_of_all_sets_that_fit(count: int, data: st.DataObj
     capacity = data.draw(st.integers(0, 25))
     cycles = dict(zip(sets, data.draw(st.permutations(range(len(sets)))), strict=True))
 
-    def fits(chosen: Chosen) -> bool:
+    def fits(chosen: SliceSet) -> bool:
         return sum(sizes[n] for n in chosen) <= capacity
 
-    found, *others = best_sets(count, fits, lambda chosen: cycles[chosen])
+    found, *others = best_slice_sets(count, fits, lambda chosen: cycles[chosen])
     assert [cycles[chosen] for chosen in others] == sorted(cycles[chosen] for chosen in others)
     tried = [sets[0], sets[-1]] if fits(sets[-1]) else [chosen for chosen in sets if fits(chosen)]
     assert found == min(tried, key=lambda chosen: cycles[chosen])
@@ -55,15 +56,15 @@ def test_of_many_no_worse_than_none_and_than_what_is_offered(
     worth = data.draw(st.lists(st.integers(-5, 9), min_size=count, max_size=count))
     offered = [frozenset(data.draw(st.sets(st.integers(0, count - 1), max_size=4))) for _ in range(2)]
 
-    def cycles(chosen: Chosen) -> float:
+    def cycles(chosen: SliceSet) -> float:
         return 100 - sum(worth[n] for n in chosen)
 
-    found = best_sets(count, lambda chosen: len(chosen) <= 4, cycles, offered, most)[0]
+    found = best_slice_sets(count, lambda chosen: len(chosen) <= 4, cycles, offered, most)[0]
     assert len(found) <= 4
     assert cycles(found) <= min(100, *map(cycles, offered))
     if not most:
         return
-    enough = best_sets(count, lambda chosen: len(chosen) <= 4, cycles, offered, 10**6)[0]
+    enough = best_slice_sets(count, lambda chosen: len(chosen) <= 4, cycles, offered, 10**6)[0]
     assert cycles(enough) == 100 - sum(sorted((w for w in worth if w > 0), reverse=True)[:4])
 
 
@@ -90,7 +91,7 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     monkeypatch.setattr(prefetch_race, "refined", as_they_are)
     program, chip = chain(seed)
     layers = [op.name for op in ops(program.body) if op.weights]
-    planned = plan(program, chip, "large-first", "exact")
+    planned = plan(PlanRequest(program, chip, "large-first", "exact"))
     found = simulate(planned.commands, chip)
     assert verify(program, planned.commands, chip) == ()
     assert found == step_through(planned.commands, chip)
@@ -98,25 +99,25 @@ def test_exact_finds_the_best_set_of_small_chains(seed: int, monkeypatch: pytest
     for wanted in every_set(len(layers)):
         names = {layers[n] for n in wanted}
 
-        def asked(_: Room, stays: Sequence[Stay], names: set[str] = names) -> list[int]:
+        def asked(_: MemoryBudget, stays: Sequence[ResidentSlice], names: set[str] = names) -> list[int]:
             return [number for number, stay in enumerate(stays) if stay.need.op in names]
 
-        def first_offered(*given: Sequence[Chosen]) -> list[Chosen]:
+        def first_offered(*given: Sequence[SliceSet]) -> list[SliceSet]:
             return [given[3][0]]
 
-        staying.decided_alike.cache_clear()
+        staying.decide_once.cache_clear()
         with monkeypatch.context() as patched:
             patched.setattr(staying, "_as_asked", asked)
-            patched.setattr(staying, "best_sets", first_offered)
-            commands = plan(program, chip, "large-first", "exact").commands
+            patched.setattr(staying, "best_slice_sets", first_offered)
+            commands = plan(PlanRequest(program, chip, "large-first", "exact")).commands
         forced.append(simulate(commands, chip).cycles)
-    staying.decided_alike.cache_clear()
+    staying.decide_once.cache_clear()
     assert found.cycles <= min(forced) < max(forced)
 
 
 def test_the_next_iterations_input_comes_during_the_iteration_before() -> None:
     program, _ = chain(2)
-    planned = plan(program, LUNA_LIKE, "large-first", "exact")
+    planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "exact"))
     (loop,) = (node for node in planned.schedule.body if isinstance(node, StepLoop))
     inside = [step.position for step in steps(loop.body)]
     (move,) = (t for t in planned.schedule.transfers if t.part.name == "x")

@@ -13,7 +13,8 @@ from chipmodel.chip.chip import HyperBusDma
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream
 from dma.streamers.sync import least_weights
 from tests.support import LUNA_LIKE, tiny_chip
@@ -54,7 +55,7 @@ def test_no_dma_cycle_is_beside_a_compute() -> None:
         random = Random(seed)
         program, chip = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
         try:
-            trace = simulate(plan(program, chip, "large-first", "sync").commands, chip)
+            trace = simulate(plan(PlanRequest(program, chip, "large-first", "sync")).commands, chip)
         except DoesNotFit:
             continue
         computing = [e for e in trace.of("npu") if not e.cause]
@@ -72,7 +73,7 @@ def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: i
 
     def cycles(mhz: int) -> int:
         faster = replace(chip, psram=replace(chip.psram, clock_mhz=Fraction(mhz)))
-        return simulate(plan(program, faster, "large-first", "sync").commands, faster).cycles
+        return simulate(plan(PlanRequest(program, faster, "large-first", "sync")).commands, faster).cycles
 
     try:
         assert cycles(clock + more) <= cycles(clock)

@@ -12,9 +12,12 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.single_core import plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
-from dma.stream import policy_named, stream
+from dma.stream import stream, streamer_named
+from dma.streamers import weight_pipeline
 from tests.support import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -50,7 +53,7 @@ def most_weights(schedule: Schedule) -> int:
 
 def test_where_compute_hides_a_load_two_layers_are_the_region() -> None:
     program = chain([LOAD_8K] * 6)
-    planned = plan(program, ROOMY, "greedy-best-fit", "weight-pipeline")
+    planned = plan(PlanRequest(program, ROOMY, "greedy-best-fit", "weight-pipeline"))
     assert issues(planned.schedule) == [0, 0, 1, 2, 3, 4]
     assert most_weights(planned.schedule) == 2 * 8 * KIB
     assert [(late.op, late.cycles) for late in planned.schedule.late] == [("n0", LOAD_8K)]
@@ -58,7 +61,7 @@ def test_where_compute_hides_a_load_two_layers_are_the_region() -> None:
     offsets = Counter(planned.solved.plan.offsets[f] for f in weight_buffers(planned.schedule))
     assert len(offsets) == 2
     assert planned.solved.peak < 2 * 8 * KIB + 256
-    trace = run(program, ROOMY, "greedy-best-fit", "weight-pipeline").trace
+    trace = run(PlanRequest(program, ROOMY, "greedy-best-fit", "weight-pipeline")).trace
     assert trace.stalls("npu")["weights"] == LOAD_8K
 
 
@@ -101,7 +104,7 @@ def test_jitter_brings_loads_forward_and_counts_as_lateness() -> None:
 def test_slices_are_small_enough_for_packers(network: str) -> None:
     """Whole blocks left ResNet-50 on STM32N6 no plan that fits, whatever memory the streamer gave up."""
     chip = load_chip("stm32n6")
-    planned = plan(build(network), chip, "large-first", "weight-pipeline")
+    planned = plan(PlanRequest(build(network), chip, "large-first", "weight-pipeline"))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert len(planned.attempts) <= 6
 
@@ -115,7 +118,7 @@ def test_activations_leave_room_for_the_next_slice_too() -> None:
         x = builder.elementwise("relu", f"r{index}", [x])
     builder.output(x)
     program = builder.build()
-    reserve = policy_named("weight-pipeline").reserve(program, 128)
+    reserve = weight_pipeline.STREAMER.reserve(program, 128)
     assert [reserve(op) for op in ops(program.body)] == [128 + 128, 64, 64 + 128, 128, 128 + 128, 0]
 
 
@@ -128,7 +131,7 @@ def test_memory_for_one_layer_and_a_half_is_used_in_slices() -> None:
     assert not schedule.striped
     assert not schedule.spilled
     assert most_weights(schedule) <= 12 * KIB
-    result = run(chain([LOAD_8K] * 4), chip, "large-first", "weight-pipeline")
+    result = run(PlanRequest(chain([LOAD_8K] * 4), chip, "large-first", "weight-pipeline"))
     assert result.trace.cycles < result.sync_cycles
 
 
@@ -144,7 +147,7 @@ def test_every_region_starts_cold() -> None:
     builder.add_if("gate", [("left", left), ("right", right)])
     builder.output(builder.dense("after", builder.tensor("z", (1, 64)), 64))
     program = builder.build()
-    planned = plan(program, LUNA_LIKE, "large-first", "weight-pipeline")
+    planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "weight-pipeline"))
     assert issues(planned.schedule) == [0, 1, 1, 3, 4]
     assert [late.op for late in planned.schedule.late] == ["before", "left1", "left2", "right", "after"]
     assert verify(program, planned.commands, LUNA_LIKE) == ()
@@ -153,15 +156,15 @@ def test_every_region_starts_cold() -> None:
 @pytest.mark.parametrize("setting", ["", "-1", "1.5", "x", "500 ", "1" * 14, "\u0663"])
 def test_settings_that_are_no_cycles_are_refused(setting: str) -> None:
     with pytest.raises(BadInput, match="no allowance for jitter") as refusal:
-        policy_named(f"weight-pipeline:{setting}")
+        streamer_named(f"weight-pipeline:{setting}")
     assert "weight-pipeline:500" in refusal.value.hint
 
 
 def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
     with pytest.raises(BadInput, match="streamer 'sync' has no setting") as refusal:
-        policy_named("sync:3")
+        streamer_named("sync:3")
     assert refusal.value.hint == "write sync"
-    assert policy_named("weight-pipeline:007").name == "weight-pipeline:7"
+    assert streamer_named("weight-pipeline:007").name == "weight-pipeline:7"
     for name in ("sync", "ping-pong"):
         assert stream(chain([9]), LUNA_LIKE, name, 384 * KIB).late == ()
 
@@ -170,7 +173,7 @@ def test_other_streamers_have_no_setting_and_say_nothing_of_lateness() -> None:
 def test_on_networks_it_is_no_slower_than_ping_pong_and_takes_no_more_for_weights(name: str) -> None:
     """Where all fits: a region of just enough against two buffers of the largest blocks."""
     program = build(name)
-    pipelined = run(program, ROOMY, "greedy-best-fit", "weight-pipeline")
-    ping_pong = run(program, ROOMY, "greedy-best-fit", "ping-pong")
+    pipelined = run(PlanRequest(program, ROOMY, "greedy-best-fit", "weight-pipeline"))
+    ping_pong = run(PlanRequest(program, ROOMY, "greedy-best-fit", "ping-pong"))
     assert pipelined.trace.cycles <= ping_pong.trace.cycles
     assert pipelined.trace.cycles < pipelined.sync_cycles

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from dma.timing.cdma import AxiCdma, Copy
+from dma.timing.cdma import AxiCdma, CopyCost
 from tests.paths import HARDWARE
 
 TABLE = HARDWARE / "rtl_axi_cdma.csv"
@@ -160,13 +160,13 @@ class Machine:
             changes |= {"bvalid": True, "awready": True, "write_state": "idle"}
 
 
-def stepped(cdma: AxiCdma, source: int, target: int, size: int) -> Copy:
+def stepped(cdma: AxiCdma, source: int, target: int, size: int) -> CopyCost:
     machine = Machine(cdma.bus_bytes, cdma.burst_bytes, source, target, size)
     cycles = 1
     while not machine.done:
         machine.step()
         cycles += 1
-    return Copy(cycles, machine.reads, machine.writes)
+    return CopyCost(cycles, machine.reads, machine.writes)
 
 
 ROWS = list(csv.DictReader(TABLE.read_text().splitlines()))
@@ -180,7 +180,7 @@ def row_copy(row: dict[str, str]) -> tuple[AxiCdma, int, int, int]:
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['max_burst_beats']}-{r['src']}-{r['bytes']}")
 def test_the_measured_table_to_the_cycle(row: dict[str, str]) -> None:
     cdma, *way = row_copy(row)
-    measured = Copy(int(row["cycles"]), int(row["read_bursts"]), int(row["write_bursts"]))
+    measured = CopyCost(int(row["cycles"]), int(row["read_bursts"]), int(row["write_bursts"]))
     assert cdma.copy(*way) == measured
     assert measured.cycles == 8 + -(-way[2] // cdma.bus_bytes) + measured.reads - 1
 

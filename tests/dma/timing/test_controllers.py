@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chipmodel.chip.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
-from dma.timing.controllers import EfPsram, HyperBus, Read, ef_protocol
+from dma.timing.controllers import EfPsram, HyperBus, HyperBusRead, ef_protocol
 from tests.paths import HARDWARE
 
 TABLES = HARDWARE
@@ -31,13 +31,13 @@ def hyperbus(row: dict[str, str]) -> HyperBus:
     return HyperBus(*clocks, latency, multiple, longest)
 
 
-def read_of(row: dict[str, str]) -> Read:
+def read_of(row: dict[str, str]) -> HyperBusRead:
     return hyperbus(row).read(int(row["bytes"]), int(row["address"]))
 
 
-def measured(row: dict[str, str]) -> Read:
+def measured(row: dict[str, str]) -> HyperBusRead:
     columns = ("first_beat_sys_cycle", "last_beat_sys_cycle", "cs_low_count", "ck_clocks")
-    return Read(*(int(row[column]) for column in columns))
+    return HyperBusRead(*(int(row[column]) for column in columns))
 
 
 def label(row: dict[str, str]) -> str:
@@ -141,9 +141,9 @@ def edge_by_edge(bus: HyperBus, words: int, reads: int, lead: Fraction) -> int:
 def test_phases_edge_by_edge(clocks: tuple[int, int], words: int, reads: int, step: int) -> None:
     """Every phase of the clocks ends between the earliest and the latest, and these are reached."""
     bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), 6)
-    grain = Fraction(1, 1200 * 166 * 133)
+    burst_shape = Fraction(1, 1200 * 166 * 133)
     longest = 1 / bus.ck.mhz
-    waits = [grain, longest, min(longest, grain + step * longest / 400)]
+    waits = [burst_shape, longest, min(longest, burst_shape + step * longest / 400)]
     first, last, some = (edge_by_edge(bus, words, reads, wait) for wait in waits)
     assert first <= some <= last
     assert bus.back_to_back(reads, 2 * words, phase="aligned").last_beat == last

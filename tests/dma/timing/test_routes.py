@@ -15,18 +15,25 @@ from chipmodel.chip.clocks import Clock
 from chipmodel.chip.psram_parts import device_named
 from chipmodel.errors import BadInput
 from dma.timing.bursts import assert_legal, bursts_of
-from dma.timing.routes import Engine, PsramPort, Route, flash_to_shared, psram_to_shared, shared_to_psram
+from dma.timing.routes import (
+    CopyEngine,
+    PsramPort,
+    TransferRoute,
+    flash_to_shared,
+    psram_to_shared,
+    shared_to_psram,
+)
 from dma.timing.transfer import burst_routes_of, route_cycles
 from tests.paths import HARDWARE
 
 LUNA = load_chip("luna-arcs")
 LUNA_ROUTES = burst_routes_of(LUNA)
 LUNA_CORE = Clock(Fraction(300))
-LUNA_DMA = Engine(LUNA_CORE, setup_cycles=634)
+LUNA_DMA = CopyEngine(LUNA_CORE, setup_cycles=634)
 LUNA_PORT = PsramPort(device_named("LUNA-ARCS"), LUNA_CORE)
 
 
-def route_named(name: str) -> Route:
+def route_named(name: str) -> TransferRoute:
     return LUNA_ROUTES[name]
 
 

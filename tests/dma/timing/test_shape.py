@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
-from dma.timing.shape import Shape, shape_of
+from dma.timing.shape import TransferShape, shape_of
 from dma.timing.transfer import transfer_cycles
 from tests.support import tiny_chip
 
@@ -15,7 +15,7 @@ DIRECTIONS: tuple[Direction, ...] = ("load", "store")
 
 def test_lines_and_beats_by_hand() -> None:
     # Lines of 8 bytes, 3.5 cycles each after one that comes 2 late, in beats of 4 bytes at their ends.
-    shape = Shape(10, 10, 20, 8, 4, 2, 4, 7, 2)
+    shape = TransferShape(10, 10, 20, 8, 4, 2, 4, 7, 2)
     assert shape.lines == 3
     assert [shape.line_start(k) for k in range(4)] == [0, 6, 9, 10]
     assert [shape.line_at(c) for c in range(10)] == [0] * 6 + [1] * 3 + [2]

@@ -10,17 +10,17 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from dma.timing.transfer import transfer_cycles
 from dma.validation.calibration import calibrate, chip_text
-from dma.validation.compare import Table, read_table
+from dma.validation.compare import MeasuredTable, read_table
 from tests.paths import HARDWARE
 
 TABLES = HARDWARE
 
 
-def table(name: str) -> Table:
+def table(name: str) -> MeasuredTable:
     return read_table((TABLES / f"{name}.csv").read_text(), name)
 
 
-def dma_table(chip_name: str, overrides: list[str]) -> Table:
+def dma_table(chip_name: str, overrides: list[str]) -> MeasuredTable:
     """What another chip would measure on its two Psram routes."""
     chip = load_chip(chip_name, overrides)
     rows = ["route,bytes,core_cycles"]

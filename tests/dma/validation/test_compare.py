@@ -14,8 +14,8 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from dma.timing.controllers import HyperBus
 from dma.validation.compare import (
-    Compared,
-    Comparison,
+    ComparedRow,
+    TableComparison,
     chip_for,
     compare,
     document,
@@ -30,20 +30,20 @@ from tests.paths import HARDWARE
 TABLES = sorted(path.stem for path in HARDWARE.glob("*.csv"))
 
 
-def compared(text: str, chip: str | None = None, kind: str | None = None, *overrides: str) -> Comparison:
+def compared(text: str, chip: str | None = None, kind: str | None = None, *overrides: str) -> TableComparison:
     table = read_table(text, "t.csv", kind)
     return compare(table, chip_for(table, chip, overrides))
 
 
-def given_table(name: str, chip: str | None = None, *overrides: str) -> Comparison:
+def given_table(name: str, chip: str | None = None, *overrides: str) -> TableComparison:
     return compared((HARDWARE / f"{name}.csv").read_text(encoding="utf-8"), chip, None, *overrides)
 
 
-def equal_clocks(compared: Compared) -> bool:
+def equal_clocks(compared: ComparedRow) -> bool:
     return compared.row.number("sys_mhz") == compared.row.number("ck_mhz")
 
 
-def others_off(comparison: Comparison, *names: str) -> Fraction:
+def others_off(comparison: TableComparison, *names: str) -> Fraction:
     """The largest error in any of the named further columns."""
     return max(abs(c.answers[name] - c.row.number(name)) for c in comparison.rows for name in names)
 

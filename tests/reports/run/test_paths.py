@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from chipmodel.model.path_costs import COUNTED, Extreme, PartCost, Paths, Sample
+from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
 from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.paths import cycles, decided, method, part_lines, path_lines
@@ -28,7 +28,7 @@ PATHS = Paths(
         PartCost("gate", "<none>", HALF, Fraction(0), Fraction(0), None, None),
     ),
 )
-SAMPLED = replace(PATHS, sample=Sample(120, 7, 2400.4, 2600.6), count=COUNTED)
+SAMPLED = replace(PATHS, sample=Sample(120, 7, 2400.4, 2600.6), count=MAX_COUNT)
 
 
 def test_lines() -> None:
@@ -48,7 +48,7 @@ def test_a_sample_says_that_it_is_one() -> None:
     assert method(SAMPLED) == (
         "sampled: 120 of more than 10^15 paths, seed 7, 95% confidence 2,400 to 2,601 (Student's t)"
     )
-    assert method(replace(PATHS, count=COUNTED)) == "exact, over more than 10^15 paths"
+    assert method(replace(PATHS, count=MAX_COUNT)) == "exact, over more than 10^15 paths"
 
 
 def test_long_decisions_are_cut() -> None:

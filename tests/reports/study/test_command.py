@@ -47,7 +47,7 @@ def test_a_packer_that_searches_stops_earlier_in_simulate() -> None:
         return command_note(Point("zoo:resnet8", "luna-arcs", packer, "conflict", "sync", 0))
 
     assert "simulate stops at the first plan that fits" in note("exact")
-    assert [name for name in packers() if note(name)] == [p.name for p in packers().values() if p.search]
+    assert [name for name in packers() if note(name)] == [p.name for p in packers().values() if p.searches]
 
 
 def test_a_packings_command_leaves_out_the_capacity_that_is_only_compared_with() -> None:

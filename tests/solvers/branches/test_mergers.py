@@ -30,7 +30,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
-HEURISTICS = tuple(name for name, packer in packers().items() if packer.search is None)
+HEURISTICS = tuple(name for name, packer in packers().items() if not packer.searches)
 PAPER = ("large-first", "short-first", "sequential")
 FEW = Limits(nodes=3000)
 ROOMY = with_memory(LUNA_LIKE, 1 << 24, 1)

@@ -13,7 +13,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
 from solvers.context import evolutionary as module
-from solvers.context.evolutionary import EVALUATIONS, evolve, order_crossover
+from solvers.context.evolutionary import MAX_CHILDREN, evolve, order_crossover
 from solvers.core.bounds import contention
 from solvers.core.decode import decoder
 from solvers.core.first_fit import ORDERS, first_fit
@@ -114,10 +114,10 @@ def test_it_stops_at_the_bound_and_within_a_capacity() -> None:
 
 
 def test_without_limits_large_problems_have_fewer_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert evolve(HARD, Limits()).nodes == EVALUATIONS
-    monkeypatch.setattr(module, "WORK", 100_000)
-    assert 0 < evolve(HARD, Limits()).nodes < EVALUATIONS
-    monkeypatch.setattr(module, "WORK", 100)
+    assert evolve(HARD, Limits()).nodes == MAX_CHILDREN
+    monkeypatch.setattr(module, "MAX_PAIR_CHECKS", 100_000)
+    assert 0 < evolve(HARD, Limits()).nodes < MAX_CHILDREN
+    monkeypatch.setattr(module, "MAX_PAIR_CHECKS", 100)
     outcome = evolve(HARD, Limits())
     assert (outcome.nodes, outcome.status) == (0, "feasible")
     assert "are not bred" in outcome.proof

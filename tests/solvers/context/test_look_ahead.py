@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.plan import Problem
-from solvers.context.live_blocks import Request, alive, places, put, requests
+from solvers.context.live_blocks import AllocationRequest, alive, places, put, requests
 from solvers.context.look_ahead import look_ahead
 from solvers.context.place import in_memory
 from solvers.context.pool import context_pool_nodes
@@ -95,7 +95,7 @@ def test_what_is_needed_counts_before_what_is_added() -> None:
     assert look_ahead([0], start, options, then, 0, None) == [2]
 
 
-def best_of_all(order: list[Request], memory: int) -> Cost:
+def best_of_all(order: list[AllocationRequest], memory: int) -> Cost:
     """The least memory, then the least external fragmentation summed over all placements, of every
     combination of places."""
 

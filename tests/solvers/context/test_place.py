@@ -12,11 +12,20 @@ from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
-from solvers.context.live_blocks import Place, Request, alive, free_blocks, places, put, requests
+from solvers.context.live_blocks import (
+    AllocationRequest,
+    CandidatePlace,
+    alive,
+    free_blocks,
+    places,
+    put,
+    requests,
+)
 from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention
 from solvers.registry import solve
-from tests.solvers.many_problems import odd_problems, random_buffers, simple_problems, zoo_problems
+from tests.solvers.many_problems import odd_problems, simple_problems, zoo_problems
+from workloads.packing.random_problems import random_buffers
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -46,20 +55,23 @@ def test_places_by_hand() -> None:
     """Bytes 0 to 3 and 5 to 10 are free in 12; what is taken leaves 8 - size free bytes."""
     blocks = ((3, 5, 9), (10, 12, 9))
     assert free_blocks(blocks, 12) == [(0, 3), (5, 10), (12, 12)]
-    request = Request(0, 3, 1, 0, 4)
-    assert places(blocks, 12, request) == [Place(0, 0), Place(5, 2), Place(7, 2)]
+    request = AllocationRequest(0, 3, 1, 0, 4)
+    assert places(blocks, 12, request) == [CandidatePlace(0, 0), CandidatePlace(5, 2), CandidatePlace(7, 2)]
     assert places(blocks, 12, request._replace(size=2)) == [
-        Place(0, 1),
-        Place(1, 1),
-        Place(5, 3),
-        Place(8, 3),
+        CandidatePlace(0, 1),
+        CandidatePlace(1, 1),
+        CandidatePlace(5, 3),
+        CandidatePlace(8, 3),
     ]
-    assert places(blocks, 12, request._replace(size=5)) == [Place(5, 0)]
-    assert places(blocks, 12, request._replace(size=6)) == [Place(12, 3)]
-    assert places(blocks, 15, request._replace(size=2))[-2:] == [Place(12, 4), Place(13, 4)]
-    assert places(blocks, 12, request._replace(size=2, alignment=4)) == [Place(0, 1), Place(8, 3)]
-    assert places(blocks, 12, request._replace(size=3, alignment=8)) == [Place(0, 0)]
-    assert places(blocks, 12, request._replace(size=9, alignment=8)) == [Place(16, 7)]
+    assert places(blocks, 12, request._replace(size=5)) == [CandidatePlace(5, 0)]
+    assert places(blocks, 12, request._replace(size=6)) == [CandidatePlace(12, 3)]
+    assert places(blocks, 15, request._replace(size=2))[-2:] == [CandidatePlace(12, 4), CandidatePlace(13, 4)]
+    assert places(blocks, 12, request._replace(size=2, alignment=4)) == [
+        CandidatePlace(0, 1),
+        CandidatePlace(8, 3),
+    ]
+    assert places(blocks, 12, request._replace(size=3, alignment=8)) == [CandidatePlace(0, 0)]
+    assert places(blocks, 12, request._replace(size=9, alignment=8)) == [CandidatePlace(16, 7)]
     assert put(blocks, request, 5) == ((3, 5, 9), (5, 8, 4), (10, 12, 9))
     assert alive(put(blocks, request, 5), 4) == blocks
 
@@ -68,7 +80,7 @@ def test_the_order_is_that_of_allocation_and_of_equals_the_longest_life_first() 
     problem = buffers(("late", 1, 5, 6), ("short", 2, 0, 1), ("long", 3, 0, 9), ("none", 0, 0, 9))
     assert [problem.buffers[r.number].name for r in requests(problem)] == ["long", "short", "late"]
     holed = Problem((Buffer("h", 1, (Interval(4, 5), Interval(1, 2), Interval(3, 3))),))
-    assert requests(holed) == [Request(0, 1, 1, 1, 5)]
+    assert requests(holed) == [AllocationRequest(0, 1, 1, 1, 5)]
 
 
 @given(simple_problems(), st.integers(0, 12), st.sampled_from((0, 2, 9)))

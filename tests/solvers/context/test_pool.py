@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
-from solvers.context.pool import context_nodes_in_a_row, context_pool_nodes
+from solvers.context.pool import context_pool, context_pool_nodes
 from solvers.registry import solve
 from tests.solvers.heuristics.test_pool import feature_maps
 from tests.solvers.many_problems import any_problem, naive_sum, odd_problems, simple_problems, zoo_problems
@@ -43,14 +43,14 @@ def test_resnet18_needs_the_three_nodes_of_s4s_example() -> None:
 
 @given(simple_problems(), st.integers(0, 10))
 def test_never_above_naive(problem: Problem, context: int) -> None:
-    plan = context_nodes_in_a_row(problem, context)
+    plan = context_pool(problem, context)
     assert check(problem, plan) == ()
     assert plan.peak(problem) == sum(context_pool_nodes(problem, context).sizes) <= naive_sum(problem)
 
 
 @given(odd_problems(), st.integers(0, 10))
 def test_holes_alignments_and_nothing_at_all(problem: Problem, context: int) -> None:
-    assert check(problem, context_nodes_in_a_row(problem, context)) == ()
+    assert check(problem, context_pool(problem, context)) == ()
 
 
 def test_it_needs_far_less_than_the_plain_pool() -> None:

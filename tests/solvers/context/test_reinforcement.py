@@ -14,13 +14,20 @@ from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
-from solvers.context.environment import FEATURES, MOST_PLACES, Box, Discrete, PackingEnvironment
-from solvers.context.reinforcement import INITIAL, POPULATION, CrossEntropy, learn, play
+from solvers.context.environment import (
+    FEATURES,
+    MAX_PLACES,
+    BoxSpace,
+    DiscreteSpace,
+    PackingEnvironment,
+)
+from solvers.context.reinforcement import INITIAL_WEIGHTS, POPULATION, CrossEntropy, learn, play
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.paths import ROOT
-from tests.solvers.many_problems import odd_problems, random_buffers, simple_problems
+from tests.solvers.many_problems import odd_problems, simple_problems
 from workloads.packing.guillotine import guillotine
+from workloads.packing.random_problems import random_buffers
 
 HARD = replace(guillotine(60, 1), capacity=None)
 
@@ -35,11 +42,11 @@ SMALL = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 5, 2, 4))
 def test_an_episode_by_hand() -> None:
     """b lives longest and is asked for first; below and above it 4 bytes are left, and c needs 5."""
     environment = PackingEnvironment(SMALL)
-    assert environment.action_space == Discrete(MOST_PLACES)
-    assert environment.observation_space == Box(-np.inf, np.inf, (MOST_PLACES, len(FEATURES)), "float32")
+    assert environment.action_space == DiscreteSpace(MAX_PLACES)
+    assert environment.observation_space == BoxSpace(-np.inf, np.inf, (MAX_PLACES, len(FEATURES)), "float32")
     observation, info = environment.reset()
     assert (info["buffer"], info["memory"], info["offsets"], info["plan"]) == ("b", 11, (0, 5), None)
-    assert info["action_mask"].tolist() == [True, True] + [False] * (MOST_PLACES - 2)
+    assert info["action_mask"].tolist() == [True, True] + [False] * (MAX_PLACES - 2)
     assert observation.shape == environment.observation_space.shape
     assert observation.dtype == np.float32
     # b at 0: leaves 5 of 11, does not grow, scatters nothing; below is the border, above nothing; at 0 it
@@ -77,7 +84,7 @@ def test_growth_is_what_is_punished() -> None:
 def test_what_is_no_place_is_refused() -> None:
     environment = PackingEnvironment(SMALL)
     environment.reset()
-    for action in (2, MOST_PLACES, -1):
+    for action in (2, MAX_PLACES, -1):
         with pytest.raises(BadInput, match=f"action {action} is no place"):
             environment.step(action)
     with pytest.raises(BadInput, match="keeps no constraints"):
@@ -136,7 +143,7 @@ def test_of_many_places_the_tightest_are_offered() -> None:
     info = environment._info()  # pyright: ignore[reportPrivateUsage]
     while info["buffer"] != "x":
         *_, info = environment.step(0)
-    assert len(info["offsets"]) == MOST_PLACES
+    assert len(info["offsets"]) == MAX_PLACES
     assert list(info["offsets"]) == sorted(info["offsets"])
     assert info["offsets"][:3] == (0, 11, 12)
     assert info["offsets"][-1] < sum(11 + i for i in range(9))
@@ -152,7 +159,7 @@ def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 @given(simple_problems(), st.integers(0, 9))
 def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
-    first = play(PackingEnvironment(problem), np.array(INITIAL)).peak(problem)
+    first = play(PackingEnvironment(problem), np.array(INITIAL_WEIGHTS)).peak(problem)
     outcome = learn(problem, Limits(nodes=3, seed=seed))
     assert outcome.plan is not None
     assert check(problem, outcome.plan) == ()

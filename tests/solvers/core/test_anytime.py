@@ -10,13 +10,14 @@ import pytest
 from chipmodel.model.plan import Problem
 from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
-from solvers.core.first_fit import naive
 from solvers.core.outcome import Limits, Progress
+from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
-from tests.solvers.many_problems import any_problem, random_buffers
+from tests.solvers.many_problems import any_problem
 from workloads.packing.guillotine import guillotine
+from workloads.packing.random_problems import random_buffers
 
-ANYTIME = [name for name, packer in packers().items() if packer.search is not None]
+ANYTIME = [name for name, packer in packers().items() if packer.searches]
 PROBLEMS = (
     replace(guillotine(25, 3), capacity=None),
     random_buffers(5, 30, horizon=20, longest=8, alignments=(1, 4)),

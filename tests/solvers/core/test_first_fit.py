@@ -11,7 +11,8 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
-from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit, naive
+from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit
+from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 
 

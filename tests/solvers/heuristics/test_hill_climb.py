@@ -88,7 +88,7 @@ def test_with_a_capacity_the_first_plan_that_fits_will_do() -> None:
 
 
 def test_what_would_take_too_long_is_not_climbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_PAIRS", 10)
+    monkeypatch.setattr(module, "MAX_PAIRS", 10)
     outcome = hill_climb(HARD, Limits(nodes=500))
     assert (outcome.nodes, outcome.status) == (0, "feasible")
     assert "not climbed" in outcome.proof
@@ -96,7 +96,7 @@ def test_what_would_take_too_long_is_not_climbed(monkeypatch: pytest.MonkeyPatch
 
 def test_without_limits_large_problems_have_fewer_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hill_climb(HARD, Limits()).nodes == ITERATIONS
-    monkeypatch.setattr(module, "WORK", 200_000)
+    monkeypatch.setattr(module, "MAX_PAIR_CHECKS", 200_000)
     assert 0 < hill_climb(HARD, Limits()).nodes < ITERATIONS
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.offsets import check
-from solvers.core.first_fit import naive
 from solvers.heuristics.linear import linear
+from solvers.heuristics.lowest_fit import naive
 from tests.solvers.many_problems import naive_sum, odd_problems, simple_problems
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dma.schedule.forecast import Move, forecast
+from dma.schedule.forecast import RunTransfer, forecast
 from solvers.core.outcome import Limits
-from solvers.loads.bound import tails
+from solvers.loads.bound import tail_bounds
 from solvers.loads.exact import StreamOutcome, StreamProgress, solve_stream
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice, run
 from tests.solvers.loads.oracle import best_of_all, random_stream
@@ -65,7 +65,7 @@ def test_bound_holds_for_every_plan_at_any_limit() -> None:
 def test_tails_hold_from_every_step() -> None:
     for seed in range(300):
         problem = random_stream(seed, 4, 4)
-        least = tails(problem, problem.spare)
+        least = tail_bounds(problem, problem.spare)
         outcome = solve_stream(problem)
         ran = run(problem, outcome.positions)
         for start, tail in zip(ran.starts, least, strict=False):
@@ -99,8 +99,8 @@ def test_tails_by_hand() -> None:
     the first at best: 9 remain after its start, 29 after that of step 0, before which nothing can be
     loaded. At step 1 of 4 bytes it holds 4 of them: 8 cycles, 21 remain."""
     slices = (StreamSlice(10, 2, 2, 20), StreamSlice(10, 2, 2, 9))
-    assert tails(StreamProblem((1, 2, 3), (30, 10, 30), slices), (30, 10, 10)) == [32, 12, 3, 0]
-    assert tails(StreamProblem((1, 2, 3), (30, 4, 30), slices), (30, 4, 10)) == [32, 24, 3, 0]
+    assert tail_bounds(StreamProblem((1, 2, 3), (30, 10, 30), slices), (30, 10, 10)) == [32, 12, 3, 0]
+    assert tail_bounds(StreamProblem((1, 2, 3), (30, 4, 30), slices), (30, 4, 10)) == [32, 24, 3, 0]
 
 
 @settings(max_examples=200, deadline=None)
@@ -109,7 +109,9 @@ def test_runs_as_the_forecast(seed: int, data: st.DataObject) -> None:
     problem = random_stream(seed)
     positions = [data.draw(st.integers(s.since, s.first)) for s in problem.slices]
     loads = zip(problem.slices, positions, strict=True)
-    moves = [Move(*m) for m in problem.fixed] + [Move("load", p, s.first, s.cycles) for s, p in loads]
+    moves = [RunTransfer(*m) for m in problem.fixed] + [
+        RunTransfer("load", p, s.first, s.cycles) for s, p in loads
+    ]
     expected = forecast(0, problem.computes, sorted(moves, key=lambda m: (m.issue, m.due, m.direction)))
     assert run(problem, positions) == (expected.starts, expected.end)
 

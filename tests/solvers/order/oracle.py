@@ -7,7 +7,7 @@ from itertools import permutations
 
 from hypothesis import strategies as st
 
-from solvers.order.problem import Live, OrderProblem, Overlay
+from solvers.order.problem import InPlaceWrite, LiveBuffer, OrderProblem
 
 
 def keeps(problem: OrderProblem, order: Sequence[int]) -> bool:
@@ -42,7 +42,7 @@ def oracle_peak(problem: OrderProblem, order: Sequence[int]) -> int:
     return peak
 
 
-def _span(buffer: Live, order: Sequence[int]) -> tuple[int, int]:
+def _span(buffer: LiveBuffer, order: Sequence[int]) -> tuple[int, int]:
     """The first and last index at which it is alive; -1 and past the end where it outlives the order."""
     touched = [index for index, op in enumerate(order) if op in buffer.touchers]
     first = -1 if buffer.at_start else min(touched, default=len(order))
@@ -59,11 +59,11 @@ def order_problems(draw: st.DrawFn, most_ops: int = 6) -> OrderProblem:
     )
     ops = st.sets(st.integers(0, count - 1), min_size=1, max_size=4)
     buffers = tuple(
-        Live(draw(st.integers(0, 9)), tuple(sorted(draw(ops))), draw(_RARELY), draw(_RARELY))
+        LiveBuffer(draw(st.integers(0, 9)), tuple(sorted(draw(ops))), draw(_RARELY), draw(_RARELY))
         for _ in range(draw(st.integers(0, 8)))
     )
     pairs = [
-        Overlay(op, new, old)
+        InPlaceWrite(op, new, old)
         for op in range(count)
         for new, a in enumerate(buffers)
         for old, b in enumerate(buffers)

@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from solvers.order import exact as order_exact
 from solvers.order.exact import depth_first_order, least_peak_order, parts
 from solvers.order.heuristics import beam, depth_first, least_live
-from solvers.order.problem import Live, Ordered, OrderProblem, Overlay, Tables, peak_of
+from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
 
 
 def chain_of_branches(*branches: tuple[int, int]) -> OrderProblem:
     """An input, then branches of two ops (a wide tensor, then a narrow one), all joined by a last op."""
     after: list[tuple[int, ...]] = []
-    buffers: list[Live] = []
+    buffers: list[LiveBuffer] = []
     wide = range(len(branches))
     for _ in branches:
         after.append(())
@@ -21,22 +21,22 @@ def chain_of_branches(*branches: tuple[int, int]) -> OrderProblem:
     join = len(after)
     after.append(tuple(range(len(branches), join)))
     for op, (large, small) in enumerate(branches):
-        buffers.append(Live(large, (op, op + len(branches))))
-        buffers.append(Live(small, (op + len(branches), join)))
+        buffers.append(LiveBuffer(large, (op, op + len(branches))))
+        buffers.append(LiveBuffer(small, (op + len(branches), join)))
     return OrderProblem(tuple(after), tuple(buffers))
 
 
 WORKED = OrderProblem(
     after=((), (0,), (1,), (0,), (2,), (3,), (4, 5)),
     buffers=(
-        Live(1568, (0,)),
-        Live(3136, (0, 1, 3)),
-        Live(1568, (1, 2)),
-        Live(512, (2, 4)),
-        Live(512, (3, 5)),
-        Live(256, (4, 6)),
-        Live(256, (5, 6)),
-        Live(512, (6,)),
+        LiveBuffer(1568, (0,)),
+        LiveBuffer(3136, (0, 1, 3)),
+        LiveBuffer(1568, (1, 2)),
+        LiveBuffer(512, (2, 4)),
+        LiveBuffer(512, (3, 5)),
+        LiveBuffer(256, (4, 6)),
+        LiveBuffer(256, (5, 6)),
+        LiveBuffer(512, (6,)),
     ),
 )
 """A fork whose two branches are joined at the end, the first of them given first."""
@@ -79,15 +79,17 @@ def test_a_given_order_that_is_as_good_stays() -> None:
 def test_an_output_over_its_dying_input_counts_once() -> None:
     """One tensor of 8 B read by a pool (2 B) and by a relu that may write over it: only where the pool comes
     first."""
-    buffers = (Live(8, (0, 1, 2)), Live(8, (1, 3)), Live(2, (2, 3)))
-    problem = OrderProblem(((), (0,), (0,), (1, 2)), buffers, (Overlay(1, 1, 0),))
+    buffers = (LiveBuffer(8, (0, 1, 2)), LiveBuffer(8, (1, 3)), LiveBuffer(2, (2, 3)))
+    problem = OrderProblem(((), (0,), (0,), (1, 2)), buffers, (InPlaceWrite(1, 1, 0),))
     assert peak_of(problem, (0, 1, 2, 3)) == 18
     assert peak_of(problem, (0, 2, 1, 3)) == 10
     assert least_peak_order(problem).order == (0, 2, 1, 3)
 
 
 def test_what_is_alive_around_counts() -> None:
-    problem = OrderProblem(((),), (Live(3, (0,), at_start=True), Live(4, (), at_start=True, at_end=True)))
+    problem = OrderProblem(
+        ((),), (LiveBuffer(3, (0,), at_start=True), LiveBuffer(4, (), at_start=True, at_end=True))
+    )
     assert peak_of(problem, (0,)) == 7
     assert least_peak_order(OrderProblem((), problem.buffers[1:])).peak == 4
 
@@ -117,7 +119,7 @@ def test_no_order_has_a_lower_peak(problem: OrderProblem) -> None:
     assert found.status == "optimal"
 
 
-def by_search_alone(problem: OrderProblem, states: int = order_exact.STATES) -> Ordered:
+def by_search_alone(problem: OrderProblem, states: int = order_exact.MAX_STATES) -> Ordered:
     """What the search makes of the order given, without a heuristic to begin with."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("beam", "depth_first", "least_live"):
@@ -125,7 +127,7 @@ def by_search_alone(problem: OrderProblem, states: int = order_exact.STATES) -> 
         return least_peak_order(problem, states)
 
 
-def _as_given(_: Tables, ops: tuple[int, ...], *__: int) -> tuple[int, ...]:
+def _as_given(_: OrderTables, ops: tuple[int, ...], *__: int) -> tuple[int, ...]:
     return ops
 
 
@@ -150,7 +152,7 @@ def test_a_search_that_is_cut_short_proves_nothing_wrong(problem: OrderProblem, 
 @settings(max_examples=200, deadline=None)
 @given(order_problems())
 def test_heuristics_keep_the_order_of_the_graph(problem: OrderProblem) -> None:
-    tables = Tables(problem)
+    tables = OrderTables(problem)
     ops, live = range(len(problem.after)), tables.at_start
     for order in (
         depth_first(tables, ops, 0, live),
@@ -166,6 +168,6 @@ def test_heuristics_keep_the_order_of_the_graph(problem: OrderProblem) -> None:
 @given(order_problems(most_ops=5))
 def test_a_wide_beam_leaves_nothing_out(problem: OrderProblem) -> None:
     """Of the orders to one set of ops the one with the least peak is all that counts."""
-    tables = Tables(problem)
+    tables = OrderTables(problem)
     order = beam(tables, range(len(problem.after)), 0, tables.at_start, width=1 << 5)
     assert tables.peak(order) == min(oracle_peak(problem, each) for each in all_orders(problem))

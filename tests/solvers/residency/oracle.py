@@ -14,7 +14,14 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from solvers.residency.problem import Item, Joined, Option, Overlay, ResidencyProblem, Step
+from solvers.residency.problem import (
+    InPlaceItems,
+    Joined,
+    PassingOption,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
 
 Line = tuple[tuple[bool, ...], tuple[bool, ...]]
 """Of one item: whether it lies there at each touch, and whether it was kept since the one before."""
@@ -28,7 +35,7 @@ def best_of_all(problem: ResidencyProblem) -> float | None:
 
 def _choices(
     problem: ResidencyProblem,
-) -> Iterator[tuple[tuple[Line, ...], dict[int, Option], tuple[bool, ...]]]:
+) -> Iterator[tuple[tuple[Line, ...], dict[int, PassingOption], tuple[bool, ...]]]:
     lines = product(*(list(_lines(item)) for item in problem.items))
     steps = sorted({option.step for option in problem.options})
     for line in lines:
@@ -45,7 +52,7 @@ def _whole(line: tuple[Line, ...], join: Joined) -> bool:
     return parts and line[join.whole][0][0]
 
 
-def _lines(item: Item) -> Iterator[Line]:
+def _lines(item: ResidencyItem) -> Iterator[Line]:
     """Of shares (items that are not whole) the linear program decides; of one in a loop, kept says whether
     all of it stays for all iterations."""
     count = len(item.touches)
@@ -66,7 +73,7 @@ def _lines(item: Item) -> Iterator[Line]:
                 yield there, kept
 
 
-def _options(problem: ResidencyProblem, line: tuple[Line, ...], step: int) -> list[Option | None]:
+def _options(problem: ResidencyProblem, line: tuple[Line, ...], step: int) -> list[PassingOption | None]:
     """The options whose items pass, and no others; none where all lie there and none says so."""
     own = [o for o in problem.options if o.step == step]
     passing = {
@@ -74,7 +81,7 @@ def _options(problem: ResidencyProblem, line: tuple[Line, ...], step: int) -> li
         for index, item in enumerate(problem.items)
         if item.whole and step in item.touches and not line[index][0][item.touches.index(step)]
     }
-    fitting: list[Option | None] = [o for o in own if set(o.passing) == passing]
+    fitting: list[PassingOption | None] = [o for o in own if set(o.passing) == passing]
     if not passing and all(o.passing for o in own):
         fitting.append(None)
     return fitting
@@ -86,7 +93,7 @@ class _Linear:
 
     problem: ResidencyProblem
     line: tuple[Line, ...]
-    options: dict[int, Option]
+    options: dict[int, PassingOption]
     joined: tuple[bool, ...]
     solver: Any = field(init=False)
 
@@ -110,7 +117,7 @@ class _Linear:
         self._steps()
         return self._solve()
 
-    def _item(self, index: int, item: Item) -> None:
+    def _item(self, index: int, item: ResidencyItem) -> None:
         there, kept = self.line[index]
         shares: list[Any] = [1.0 * t for t in there]
         stayed: list[Any] = [1.0 * k for k in kept]
@@ -137,7 +144,7 @@ class _Linear:
             if (touch or not item.made) and item.loads[touch]:
                 self._loads(item, touch, there, stayed[touch])
 
-    def _looped(self, index: int, item: Item, entire: bool) -> None:
+    def _looped(self, index: int, item: ResidencyItem, entire: bool) -> None:
         """A share of an item with one touch stays all along the loop, and what passes lies beside it."""
         assert item.loop
         (step,), (passing,) = item.touches, item.passing
@@ -153,7 +160,7 @@ class _Linear:
                 self.through[position] += item.bytes * stays
         self._loads(item, 0, (True,), stays)
 
-    def _loads(self, item: Item, touch: int, lies: tuple[bool, ...], stayed: Any) -> None:
+    def _loads(self, item: ResidencyItem, touch: int, lies: tuple[bool, ...], stayed: Any) -> None:
         """From the step of the touch before on, or behind it where that made the item whole."""
         step = item.touches[touch]
         made_whole = item.made and touch == 1 and lies[0]
@@ -170,7 +177,9 @@ class _Linear:
             self.meanwhile[step] += item.reads[touch] * beside * (item.whole or len(item.touches) == 1)
         self.solver.Add(there + stayed >= 1)
 
-    def _stores(self, item: Item, there: tuple[bool, ...], stayed: list[Any]) -> list[tuple[int, Any]]:
+    def _stores(
+        self, item: ResidencyItem, there: tuple[bool, ...], stayed: list[Any]
+    ) -> list[tuple[int, Any]]:
         made = item.touches[0]
         stop = len(self.problem.steps) + 1 if item.ends else item.touches[-1]
         stored = [(t, self._move(t, item.store)) for t in range(made + there[0], stop)]
@@ -188,7 +197,9 @@ class _Linear:
             self.solver.Add(sum(amount for _, amount in stored) >= 1)
         return stored
 
-    def _rest(self, index: int, item: Item, stored: list[tuple[int, Any]], stayed: list[Any]) -> None:
+    def _rest(
+        self, index: int, item: ResidencyItem, stored: list[tuple[int, Any]], stayed: list[Any]
+    ) -> None:
         """Until the second touch, for three intervals at most, what is neither there nor stored."""
         made = item.touches[0]
         stop = min(made + 3, item.touches[1] if len(item.touches) > 1 else len(self.problem.steps))
@@ -285,8 +296,10 @@ def random_problem(seed: int) -> ResidencyProblem:
     """Up to four steps and four items, memories from too small for one to roomy."""
     random = Random(seed)
     count = random.randint(1, 4)
-    steps = tuple(Step(random.choice((0, 5, 20, 60)), random.choice((1, 1, 1, 2))) for _ in range(count))
-    items: list[Item] = []
+    steps = tuple(
+        ResidencyStep(random.choice((0, 5, 20, 60)), random.choice((1, 1, 1, 2))) for _ in range(count)
+    )
+    items: list[ResidencyItem] = []
     left = 5
     for number in range(random.randint(1, 4)):
         item = _item(random, f"i{number}", count, min(left, 3))
@@ -301,7 +314,7 @@ def random_problem(seed: int) -> ResidencyProblem:
     return ResidencyProblem(steps, tuple(items), random.randint(20, 160), overlays, options, joins, each)
 
 
-def _item(random: Random, name: str, count: int, most: int) -> Item:
+def _item(random: Random, name: str, count: int, most: int) -> ResidencyItem:
     touches = tuple(sorted(random.sample(range(count), random.randint(1, min(count, most)))))
     size, whole, made = random.randint(1, 80), random.random() < 0.75, random.random() < 0.5
     pace = Fraction(random.randint(0, 8), 4)
@@ -310,7 +323,7 @@ def _item(random: Random, name: str, count: int, most: int) -> Item:
     loop = None
     if not whole and len(touches) == 1 and random.random() < 0.6:
         loop = (random.randint(0, touches[0]), random.randint(touches[0] + 1, count))
-    return Item(
+    return ResidencyItem(
         name,
         size,
         touches,
@@ -330,15 +343,15 @@ def _item(random: Random, name: str, count: int, most: int) -> Item:
     )
 
 
-def _overlays(random: Random, items: list[Item]) -> Iterator[Overlay]:
+def _overlays(random: Random, items: list[ResidencyItem]) -> Iterator[InPlaceItems]:
     for index, item in enumerate(items):
         others = [o for o, other in enumerate(items) if o != index and item.touches[0] in other.touches]
         if item.whole and others and random.random() < 0.4:
-            yield Overlay(item.touches[0], (random.choice(others),), index)
+            yield InPlaceItems(item.touches[0], (random.choice(others),), index)
             return
 
 
-def _some_options(random: Random, items: list[Item], count: int) -> Iterator[Option]:
+def _some_options(random: Random, items: list[ResidencyItem], count: int) -> Iterator[PassingOption]:
     for step in range(count):
         here = [i for i, item in enumerate(items) if item.whole and step in item.touches]
         for _ in range(random.choice((0, 1, 2)) if here else 0):
@@ -347,10 +360,10 @@ def _some_options(random: Random, items: list[Item], count: int) -> Iterator[Opt
             ending = random.choice((None, size // 2))
             meanwhile = random.choice((None, random.randint(-20, 60)))
             more, moved = random.choice((0, 3, 20)), random.choice((0, 9))
-            yield Option(step, passing, size, more, moved, ending, meanwhile)
+            yield PassingOption(step, passing, size, more, moved, ending, meanwhile)
 
 
-def _joins(random: Random, items: list[Item]) -> Iterator[Joined]:
+def _joins(random: Random, items: list[ResidencyItem]) -> Iterator[Joined]:
     for whole, item in enumerate(items):
         step = item.touches[0]
         parts = tuple(

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.residency.milp import solve_residency
-from solvers.residency.problem import Item, Joined, Option, Overlay, ResidencyFound, ResidencyProblem, Step
+from solvers.residency.problem import (
+    InPlaceItems,
+    Joined,
+    PassingOption,
+    ResidencyFound,
+    ResidencyItem,
+    ResidencyProblem,
+    ResidencyStep,
+)
 from tests.solvers.residency.oracle import best_of_all, random_problem
 
 SEEDS = st.integers(0, 10**6)
@@ -32,11 +40,11 @@ def item(
     pinned: bool | None = None,
     absorbed: int | None = None,
     ending: tuple[int, ...] = (),
-) -> Item:
+) -> ResidencyItem:
     """``loads`` cycles at each touch, ``passing`` bytes or all of them."""
     count = len(touches)
     each = size if passing is None else passing
-    return Item(
+    return ResidencyItem(
         name,
         size,
         touches,
@@ -54,8 +62,8 @@ def item(
     )
 
 
-def problem(computes: tuple[int, ...], *items: Item, capacity: int = 100) -> ResidencyProblem:
-    return ResidencyProblem(tuple(Step(cycles) for cycles in computes), items, capacity)
+def problem(computes: tuple[int, ...], *items: ResidencyItem, capacity: int = 100) -> ResidencyProblem:
+    return ResidencyProblem(tuple(ResidencyStep(cycles) for cycles in computes), items, capacity)
 
 
 def cycles(asked: ResidencyProblem) -> float | None:
@@ -73,7 +81,7 @@ def cycles(asked: ResidencyProblem) -> float | None:
 
 
 def test_without_items_steps_follow_one_another() -> None:
-    asked = ResidencyProblem((Step(5), Step(7, times=3)), (), 10)
+    asked = ResidencyProblem((ResidencyStep(5), ResidencyStep(7, times=3)), (), 10)
     assert cycles(asked) == 5 + 3 * 7
 
 
@@ -132,12 +140,12 @@ def test_what_comes_back_twice_was_stored_once() -> None:
     go beside 20 of compute, and at step 2 again."""
     y = item("y", 60, 0, 1, 2, loads=25, made=True, store=30, passing=10)
     others = [item(f"z{t}", 80, t, made=True, pinned=True) for t in (1, 2)]
-    asked = replace(problem((10, 20, 20), y, *others), options=(Option(0, (), 0, 0, 0),))
+    asked = replace(problem((10, 20, 20), y, *others), options=(PassingOption(0, (), 0, 0, 0),))
     assert solve_residency(asked).there[0] == (True, False, False)
     assert cycles(asked) == 10 + 30 + 25 + 25
 
 
-def weights(name: str, step: int, passing: int = 20) -> Item:
+def weights(name: str, step: int, passing: int = 20) -> ResidencyItem:
     """50 bytes in a loop of both steps, 60 cycles to load."""
     return item(name, 50, step, loads=60, passing=passing, whole=False)._replace(loop=(0, 2))
 
@@ -146,7 +154,7 @@ def test_weights_that_stay_for_a_loop_are_not_loaded_again() -> None:
     """Two blocks of 50 bytes, eight iterations of two steps of 10 cycles. In 100 bytes both stay. In 70 one
     does, and the other's 60 cycles fill an iteration. In 80, beside 20 bytes that pass, 10 of its 50 stay as
     well."""
-    eight = tuple(Step(10, times=8) for _ in range(2))
+    eight = tuple(ResidencyStep(10, times=8) for _ in range(2))
 
     def found(capacity: int) -> ResidencyFound:
         return solve_residency(ResidencyProblem(eight, (weights("a", 0), weights("b", 1)), capacity))
@@ -164,7 +172,7 @@ def test_weights_stay_where_a_tensor_makes_room_for_them() -> None:
     It leaves and comes back for 10."""
     y = item("y", 60, 0, 2, loads=5, made=True, store=5, passing=10)
     b = item("b", 80, 1, loads=60, passing=20, whole=False)._replace(loop=(0, 3))
-    steps = tuple(Step(5, times=8) for _ in range(3))
+    steps = tuple(ResidencyStep(5, times=8) for _ in range(3))
     found = solve_residency(ResidencyProblem(steps, (y, b), 100))
     assert found.staying[1] == pytest.approx(1)
     assert found.kept[0] == (False, False)
@@ -202,7 +210,7 @@ def test_in_place_both_sides_take_the_bytes_of_the_larger() -> None:
     """x (60 B) and y (70 B) do not fit 100 bytes but in place of one another."""
     items = item("x", 60, 0, loads=30, pinned=True), item("y", 70, 0, made=True, pinned=True)
     assert cycles(problem((10,), *items)) is None
-    in_place = replace(problem((10,), *items), overlays=(Overlay(0, (0,), 1),))
+    in_place = replace(problem((10,), *items), overlays=(InPlaceItems(0, (0,), 1),))
     assert cycles(in_place) == 30 + 10
     assert cycles(replace(in_place, capacity=69)) is None
     assert cycles(replace(in_place, capacity=70)) == 30 + 10
@@ -212,7 +220,7 @@ def test_what_lies_inside_another_takes_no_bytes_any_more() -> None:
     """x is read again at step 2, when it has been inside y since step 1."""
     y = item("y", 70, 1, 2, made=True, pinned=True)
     x = item("x", 60, 0, 1, 2, made=True, loads=99, store=99, pinned=True, absorbed=1)
-    asked = replace(problem((10, 10, 10), x, y), overlays=(Overlay(1, (0,), 1),))
+    asked = replace(problem((10, 10, 10), x, y), overlays=(InPlaceItems(1, (0,), 1),))
     assert cycles(asked) == 30
     # Without, there is no room for both at step 2.
     assert cycles(replace(asked, items=(x._replace(absorbed=None), y))) is None
@@ -241,18 +249,20 @@ def test_the_best_option_that_fits() -> None:
     """y is whole (60 B); x passes in 30 bytes without loss, or in 20 with 5 cycles of the NPU and 7 of the
     engine beside the 30 that x takes anyway."""
     items = item("x", 60, 0, loads=30), item("y", 60, 0, made=True, pinned=True)
-    ways = Option(0, (0,), 30, 0, 0), Option(0, (0,), 20, 5, 7)
+    ways = PassingOption(0, (0,), 30, 0, 0), PassingOption(0, (0,), 20, 5, 7)
     asked = replace(problem((32,), *items), options=ways)
     assert cycles(replace(asked, capacity=120)) == 32  # it passes, though there is room
     assert cycles(replace(asked, capacity=90)) == 32
     assert cycles(replace(asked, capacity=80)) == 37
-    assert cycles(replace(asked, capacity=80, steps=(Step(10),))) == 37  # the engine's
+    assert cycles(replace(asked, capacity=80, steps=(ResidencyStep(10),))) == 37  # the engine's
     assert cycles(replace(asked, capacity=79)) is None
 
 
 def test_options_that_pass_nothing_have_to_be_chosen() -> None:
     items = (item("y", 60, 0, made=True, pinned=True),)
-    asked = replace(problem((10,), *items), options=(Option(0, (), 40, 3, 0), Option(0, (), 20, 8, 0)))
+    asked = replace(
+        problem((10,), *items), options=(PassingOption(0, (), 40, 3, 0), PassingOption(0, (), 20, 8, 0))
+    )
     assert cycles(asked) == 13
     assert cycles(replace(asked, capacity=99)) == 18
     assert cycles(replace(asked, capacity=79)) is None
@@ -270,7 +280,7 @@ def test_what_is_small_at_the_end_leaves_room_for_what_comes_then() -> None:
     assert cycles(before) == 100 + 10 + 20 + 10
 
 
-def _later(each: Item) -> Item:
+def _later(each: ResidencyItem) -> ResidencyItem:
     return each._replace(touches=tuple(t + 1 for t in each.touches))
 
 
@@ -317,7 +327,7 @@ def test_what_finds_no_memory_while_a_step_computes_is_waited_for() -> None:
     for meanwhile, least in ((20, 40 + 50), (60, 60), (None, 60), (-10, 70 + 50)):
         asked = replace(
             problem((50,), weights, capacity=200),
-            options=(Option(0, (), 0, 0, 0, None, meanwhile),),
+            options=(PassingOption(0, (), 0, 0, 0, None, meanwhile),),
             each=Fraction(1),
         )
         assert cycles(asked) == pytest.approx(least, rel=GAP)

@@ -15,7 +15,7 @@ from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise, warm
 from solvers.search.fuse import fused
-from solvers.search.model import Contradiction, model_of
+from solvers.search.model import ConstraintClash, search_model
 from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
 from workloads.packing.guillotine import guillotine
@@ -58,7 +58,7 @@ def test_every_rule_may_be_off(rules: int) -> None:
 
 
 def test_proves_more_than_the_live_bytes() -> None:
-    assert (model_of(TIGHT).bound(), optimum(TIGHT, MOST)) == (11, 12)
+    assert (search_model(TIGHT).bound(), optimum(TIGHT, MOST)) == (11, 12)
     outcome = fit(TIGHT, 11, QUICK)
     assert (outcome.status, outcome.proof) == ("infeasible", "search exhausted")
     lowest = minimise(TIGHT, QUICK)
@@ -171,17 +171,17 @@ def test_constraints_that_clash_are_named() -> None:
 
 def test_full_sections_make_two_buffers_one() -> None:
     problem = Problem((buffer("x", 3, 0, 4), buffer("a", 2, 0, 2), buffer("b", 2, 2, 4)))
-    groups = fused(model_of(problem), 5).groups
-    assert sorted(tuple(b.name for b in group.members) for group in groups) == [("a", "b"), ("x",)]
-    assert len(fused(model_of(problem), 6).groups) == 3
+    items = fused(search_model(problem), 5).items
+    assert sorted(tuple(b.name for b in item.members) for item in items) == [("a", "b"), ("x",)]
+    assert len(fused(search_model(problem), 6).items) == 3
 
 
 def test_full_sections_may_leave_two_buffers_one_place() -> None:
     """b is where a is and c is where b is, but a and c are alive together."""
     a, c = (Buffer(n, 2, (Interval(t, t + 1 + (n == "c")), Interval(4, 5))) for n, t in (("a", 0), ("c", 3)))
     problem = Problem((buffer("x", 2, 0, 2), a, buffer("b", 2, 1, 3), buffer("y", 2, 2, 4), c))
-    with pytest.raises(Contradiction, match="one place"):
-        fused(model_of(problem), 4)
+    with pytest.raises(ConstraintClash, match="one offset"):
+        fused(search_model(problem), 4)
     assert optimum(problem, 4) is None
     assert fit(problem, 4, QUICK).status == "infeasible"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 
-from solvers.tiers.problem import Block, State, TierProblem
+from solvers.tiers.problem import TierBlock, TierProblem, TierState
 
 Place = tuple[int, int, int | None]
 """Tier, offset (0 in the last tier), and the block that is overwritten."""
@@ -221,7 +221,7 @@ class Oracle:
 
     # -- changes -------------------------------------------------------------------------------
 
-    def transfer(self, block: Block, origin: int, target: int) -> Fraction:
+    def transfer(self, block: TierBlock, origin: int, target: int) -> Fraction:
         tiers = self.problem.tiers
         return Fraction(tiers[origin].leave(block.bytes)) + tiers[target].enter(block.bytes)
 
@@ -244,12 +244,12 @@ class Oracle:
         return World({**world.places, index: place}, copied, world.fixed, world.cost + paid)
 
 
-def cost_of(problem: TierProblem, state: State) -> Fraction:
+def cost_of(problem: TierProblem, state: TierState) -> Fraction:
     """What a state costs, from where its blocks lie alone."""
     return sum((_block_cost(problem, state, index) for index in range(len(problem.blocks))), Fraction(0))
 
 
-def _block_cost(problem: TierProblem, state: State, index: int) -> Fraction:
+def _block_cost(problem: TierProblem, state: TierState, index: int) -> Fraction:
     block, tiers, last = problem.blocks[index], problem.tiers, len(problem.tiers) - 1
     copied, cost, before = block.home == last, Fraction(0), block.home
     if block.constant:

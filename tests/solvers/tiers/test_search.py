@@ -14,26 +14,35 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
 from solvers.core.outcome import Limits
-from solvers.tiers.placement import Run
-from solvers.tiers.problem import Block, State, Step, Task, Tier, TierProblem, line, tier
-from solvers.tiers.search import Found, initial_state, search
-from solvers.tiers.tables import Tables
+from solvers.tiers.placement import TierRun
+from solvers.tiers.problem import (
+    Tier,
+    TierAccess,
+    TierBlock,
+    TierProblem,
+    TierState,
+    TierStep,
+    affine_cost,
+    tier,
+)
+from solvers.tiers.search import TierSearchResult, initial_state, search
+from solvers.tiers.tables import TierTables
 from tests.solvers.tiers.oracle import Oracle, cost_of
 
 
 def two_tiers(capacity: int) -> tuple[Tier, Tier]:
     """A byte takes a cycle in the fast tier and eight in the slow one, which has a latency of 100."""
-    fast = tier("fast", capacity, line(0, 1), line(0, 1))
-    return fast, tier("slow", None, line(100, Fraction(1, 8)), line(100, Fraction(1, 8)))
+    fast = tier("fast", capacity, affine_cost(0, 1), affine_cost(0, 1))
+    return fast, tier("slow", None, affine_cost(100, Fraction(1, 8)), affine_cost(100, Fraction(1, 8)))
 
 
-def problem(capacity: int, *blocks: Block, reads: dict[int, list[int]] | None = None) -> TierProblem:
+def problem(capacity: int, *blocks: TierBlock, reads: dict[int, list[int]] | None = None) -> TierProblem:
     """Each block is written at its first step; ``reads`` says by which steps what else is read."""
     steps = [
-        Step(
+        TierStep(
             (
-                *(Task(i, True) for i, b in enumerate(blocks) if b.start == at and b.home is None),
-                *(Task(i, False) for i in (reads or {}).get(at, ())),
+                *(TierAccess(i, True) for i, b in enumerate(blocks) if b.start == at and b.home is None),
+                *(TierAccess(i, False) for i in (reads or {}).get(at, ())),
             )
         )
         for at in range(max(b.stop for b in blocks))
@@ -41,7 +50,7 @@ def problem(capacity: int, *blocks: Block, reads: dict[int, list[int]] | None = 
     return TierProblem(two_tiers(capacity), blocks, tuple(steps))
 
 
-def where(asked: TierProblem, state: State, name: str) -> tuple[str, int]:
+def where(asked: TierProblem, state: TierState, name: str) -> tuple[str, int]:
     """Tier and offset of a block's first stay."""
     index = [b.name for b in asked.blocks].index(name)
     stay = state.stays[index][0]
@@ -52,7 +61,7 @@ def where(asked: TierProblem, state: State, name: str) -> tuple[str, int]:
 
 
 def test_tiers_are_tried_from_fast_to_slow() -> None:
-    asked = problem(10, Block("a", 6, 0, 3), Block("b", 6, 1, 3), Block("c", 4, 2, 3))
+    asked = problem(10, TierBlock("a", 6, 0, 3), TierBlock("b", 6, 1, 3), TierBlock("c", 4, 2, 3))
     state = initial_state(asked)
     assert where(asked, state, "a") == ("fast", 0)
     assert where(asked, state, "b") == ("slow", 0)
@@ -60,15 +69,20 @@ def test_tiers_are_tried_from_fast_to_slow() -> None:
 
 
 def test_a_pinned_block_goes_where_it_is_pinned_to() -> None:
-    asked = problem(10, Block("a", 6, 0, 2, pinned=1))
+    asked = problem(10, TierBlock("a", 6, 0, 2, pinned=1))
     assert where(asked, initial_state(asked), "a") == ("slow", 0)
-    full = problem(5, Block("a", 6, 0, 2, pinned=0))
+    full = problem(5, TierBlock("a", 6, 0, 2, pinned=0))
     with pytest.raises(DoesNotFit, match="'a' finds no place"):
         initial_state(full)
 
 
 def test_free_spaces_are_tried_from_small_to_large() -> None:
-    blocks = (Block("a", 4, 0, 2), Block("b", 5, 0, 1), Block("wall", 2, 0, 4), Block("new", 3, 2, 4))
+    blocks = (
+        TierBlock("a", 4, 0, 2),
+        TierBlock("b", 5, 0, 1),
+        TierBlock("wall", 2, 0, 4),
+        TierBlock("new", 3, 2, 4),
+    )
     asked = problem(20, *blocks)
     state = initial_state(asked)
     assert where(asked, state, "wall") == ("fast", 4), "then [0, 4) and [6, 20) are free"
@@ -78,11 +92,11 @@ def test_free_spaces_are_tried_from_small_to_large() -> None:
 def test_neighbouring_free_spaces_are_one_at_once() -> None:
     asked = problem(
         12,
-        Block("a", 4, 0, 1),
-        Block("b", 4, 0, 2),
-        Block("c", 4, 0, 2),
-        Block("d", 8, 2, 3),
-        Block("e", 4, 2, 3),
+        TierBlock("a", 4, 0, 1),
+        TierBlock("b", 4, 0, 2),
+        TierBlock("c", 4, 0, 2),
+        TierBlock("d", 8, 2, 3),
+        TierBlock("e", 4, 2, 3),
     )
     state = initial_state(asked)
     assert {where(asked, state, n)[0] for n in "abcde"} == {"fast"}
@@ -91,7 +105,9 @@ def test_neighbouring_free_spaces_are_one_at_once() -> None:
 
 @pytest.mark.parametrize(("below", "above", "offset"), [(9, 5, 4), (5, 9, 13)])
 def test_a_block_lies_against_the_neighbour_that_dies_later(below: int, above: int, offset: int) -> None:
-    asked = problem(20, Block("below", 4, 0, below), Block("above", 4, 0, above), Block("new", 3, 1, 3))
+    asked = problem(
+        20, TierBlock("below", 4, 0, below), TierBlock("above", 4, 0, above), TierBlock("new", 3, 1, 3)
+    )
     state = initial_state(asked)
     assert where(asked, state, "above") == ("fast", 16)
     assert where(asked, state, "new") == ("fast", offset)
@@ -101,16 +117,18 @@ def test_a_block_lies_against_the_neighbour_that_dies_later(below: int, above: i
 def test_where_both_die_together_it_lies_towards_the_tiers_border(
     below: int, above: int, offset: int
 ) -> None:
-    asked = problem(20, Block("below", below, 0, 5), Block("above", above, 0, 5), Block("new", 3, 1, 3))
+    asked = problem(
+        20, TierBlock("below", below, 0, 5), TierBlock("above", above, 0, 5), TierBlock("new", 3, 1, 3)
+    )
     assert where(asked, initial_state(asked), "new") == ("fast", offset)
 
 
 def test_an_output_and_scratch_may_lie_on_a_dying_input_and_an_output_on_scratch() -> None:
     blocks = (
-        Block("in", 8, 0, 2),
-        Block("scratch", 6, 1, 2, overwrites=(0,)),
-        Block("out", 5, 1, 3, overwrites=(1, 0)),
-        Block("late", 3, 2, 3),
+        TierBlock("in", 8, 0, 2),
+        TierBlock("scratch", 6, 1, 2, overwrites=(0,)),
+        TierBlock("out", 5, 1, 3, overwrites=(1, 0)),
+        TierBlock("late", 3, 2, 3),
     )
     asked = problem(8, *blocks, reads={1: [0]})
     state = initial_state(asked)
@@ -121,7 +139,11 @@ def test_an_output_and_scratch_may_lie_on_a_dying_input_and_an_output_on_scratch
 
 
 def test_what_is_not_overwritten_is_freed_only_when_the_op_ends() -> None:
-    blocks = (Block("in", 8, 0, 2), Block("out", 5, 1, 3, overwrites=(0,)), Block("more", 3, 1, 3))
+    blocks = (
+        TierBlock("in", 8, 0, 2),
+        TierBlock("out", 5, 1, 3, overwrites=(0,)),
+        TierBlock("more", 3, 1, 3),
+    )
     asked = problem(8, *blocks, reads={1: [0]})
     state = initial_state(asked)
     assert where(asked, state, "more")[0] == "slow", "the input's other 3 bytes are still its own"
@@ -130,7 +152,7 @@ def test_what_is_not_overwritten_is_freed_only_when_the_op_ends() -> None:
 
 
 def test_an_op_that_is_cut_overwrites_nothing_while_something_passes_through() -> None:
-    blocks = (Block("in", 4, 0, 2), Block("big", 9, 0, 2), Block("out", 4, 1, 3, overwrites=(0,)))
+    blocks = (TierBlock("in", 4, 0, 2), TierBlock("big", 9, 0, 2), TierBlock("out", 4, 1, 3, overwrites=(0,)))
     asked = problem(8, *blocks, reads={1: [0, 1]})
     assert initial_state(asked).under[2] == 0
     cut = replace(asked, steps=tuple(replace(step, cuts=True) for step in asked.steps))
@@ -138,8 +160,12 @@ def test_an_op_that_is_cut_overwrites_nothing_while_something_passes_through() -
 
 
 def test_an_op_keeps_its_reserve_and_room_for_what_passes_through() -> None:
-    blocks = (Block("a", 6, 0, 2), Block("b", 9, 1, 3, pinned=1))
-    tasks = (Step((Task(0, True),)), Step((Task(0, False, 1), Task(1, True, 2)), reserve=2), Step(()))
+    blocks = (TierBlock("a", 6, 0, 2), TierBlock("b", 9, 1, 3, pinned=1))
+    tasks = (
+        TierStep((TierAccess(0, True),)),
+        TierStep((TierAccess(0, False, 1), TierAccess(1, True, 2)), reserve=2),
+        TierStep(()),
+    )
     fits = TierProblem(two_tiers(10), blocks, tasks)
     assert where(fits, initial_state(fits), "a") == ("fast", 0)
     tight = replace(fits, tiers=two_tiers(9))
@@ -152,17 +178,20 @@ def test_an_op_keeps_its_reserve_and_room_for_what_passes_through() -> None:
 
 
 def test_the_cost_is_latency_and_bytes_by_bandwidth_of_every_task() -> None:
-    fast = tier("fast", 4, out=line(2, 3), into=line(1, 2))
-    slow = tier("slow", None, out=line(10, 1), into=line(20, Fraction(1, 2)))
-    blocks = (Block("a", 4, 0, 2), Block("b", 5, 0, 2))
-    steps = (Step((Task(0, True), Task(1, True))), Step((Task(0, False), Task(1, False)), times=3))
+    fast = tier("fast", 4, out=affine_cost(2, 3), into=affine_cost(1, 2))
+    slow = tier("slow", None, out=affine_cost(10, 1), into=affine_cost(20, Fraction(1, 2)))
+    blocks = (TierBlock("a", 4, 0, 2), TierBlock("b", 5, 0, 2))
+    steps = (
+        TierStep((TierAccess(0, True), TierAccess(1, True))),
+        TierStep((TierAccess(0, False), TierAccess(1, False)), times=3),
+    )
     state = initial_state(TierProblem((fast, slow), blocks, steps))
     write = (1 + Fraction(4, 2)) + (20 + 10)
     assert state.cycles == write + 3 * ((2 + Fraction(4, 3)) + (10 + 5))
 
 
 def test_a_constants_first_load_is_not_counted_and_an_inputs_is() -> None:
-    block = Block("weights", 4, 0, 2, home=1, constant=True)
+    block = TierBlock("weights", 4, 0, 2, home=1, constant=True)
     asked = problem(4, block, reads={0: [0], 1: [0]})
     assert initial_state(asked).cycles == 4 + 4
     brought = (100 + 8 * 4) + 4
@@ -171,13 +200,13 @@ def test_a_constants_first_load_is_not_counted_and_an_inputs_is() -> None:
 
 
 def test_an_output_is_brought_to_where_it_must_end() -> None:
-    asked = problem(4, Block("out", 4, 0, 1, ends=1))
+    asked = problem(4, TierBlock("out", 4, 0, 1, ends=1))
     assert initial_state(asked).cycles == 4 + 4 + (100 + 8 * 4)
 
 
 def test_a_copy_that_is_still_valid_is_not_written_again() -> None:
     # "x" must make way for "wide" twice; the second time its copy in the slow tier is still there.
-    blocks = (Block("x", 4, 0, 5), Block("wide", 9, 1, 2), Block("wider", 9, 3, 4))
+    blocks = (TierBlock("x", 4, 0, 5), TierBlock("wide", 9, 1, 2), TierBlock("wider", 9, 3, 4))
     reads = {1: [1] * 20, 2: [0] * 90, 3: [2] * 20, 4: [0] * 90}
     asked = problem(10, *blocks, reads=reads)
     found = search(asked, segment=5)
@@ -193,7 +222,7 @@ def test_a_copy_that_is_still_valid_is_not_written_again() -> None:
 
 def test_a_swap_makes_room_for_what_is_read_more_often() -> None:
     """A skip connection: what only lives through the wide op leaves for that while."""
-    blocks = (Block("skip", 6, 0, 4), Block("wide", 8, 1, 3))
+    blocks = (TierBlock("skip", 6, 0, 4), TierBlock("wide", 8, 1, 3))
     asked = problem(10, *blocks, reads={2: [1] * 5, 3: [0]})
     found = search(asked)
     assert where(asked, initial_state(asked), "wide")[0] == "slow"
@@ -205,7 +234,7 @@ def test_a_swap_makes_room_for_what_is_read_more_often() -> None:
 
 
 def test_a_step_whose_blocks_are_all_in_the_fastest_tier_is_skipped() -> None:
-    found = search(problem(20, Block("a", 6, 0, 3), Block("b", 6, 1, 3), reads={2: [0, 1]}))
+    found = search(problem(20, TierBlock("a", 6, 0, 3), TierBlock("b", 6, 1, 3), reads={2: [0, 1]}))
     assert found.nodes == 3
     assert found.saved == 0
 
@@ -237,13 +266,13 @@ def tier_problem(
     number: Callable[[int, int], int], pick: Callable[[Sequence[Any]], Any], count: int, horizon: int
 ) -> TierProblem:
     """``number(low, high)`` and ``pick(values)`` draw; few blocks fit the fast tier together."""
-    blocks: list[Block] = []
+    blocks: list[TierBlock] = []
     for index in range(count):
         start = number(0, horizon - 1)
         stop = number(start + 1, horizon)
         home = pick((None, None, None, 1))
         blocks.append(
-            Block(
+            TierBlock(
                 str(index),
                 number(1, 5),
                 start,
@@ -260,20 +289,34 @@ def tier_problem(
         earlier = tuple(i for i in dying if (blocks[i].start, i) < (block.start, index))
         if earlier and pick((False, True)):
             blocks[index] = replace(block, overwrites=earlier[:2])
-    steps: list[Step] = []
+    steps: list[TierStep] = []
     for at in range(horizon):
         tasks = [
-            Task(i, True, number(0, 1)) for i, b in enumerate(blocks) if b.start == at and b.home is None
+            TierAccess(i, True, number(0, 1))
+            for i, b in enumerate(blocks)
+            if b.start == at and b.home is None
         ]
         for index, block in enumerate(blocks):
             read = block.start < at < block.stop or (block.start == at and block.home is not None)
-            tasks += [Task(index, pick((False, False, False, True)))] * (pick((0, 1, 1, 3)) if read else 0)
-        steps.append(Step(tuple(tasks), pick((1, 1, 2)), pick((0, 0, 1)), str(at), pick((False, True))))
+            tasks += [TierAccess(index, pick((False, False, False, True)))] * (
+                pick((0, 1, 1, 3)) if read else 0
+            )
+        steps.append(TierStep(tuple(tasks), pick((1, 1, 2)), pick((0, 0, 1)), str(at), pick((False, True))))
     fast = Tier(
-        "fast", number(5, 9), line(0, 2), line(1, 3), line(0, 4), line(2, 1), copies=pick((True, False))
+        "fast",
+        number(5, 9),
+        affine_cost(0, 2),
+        affine_cost(1, 3),
+        affine_cost(0, 4),
+        affine_cost(2, 1),
+        copies=pick((True, False)),
     )
-    slow = Tier("slow", None, line(5, 1), line(3, Fraction(1, 2)), line(4, 1), line(3, 1))
-    middle = Tier("middle", number(1, 6), line(1, 1), line(2, 1), line(1, 2), line(1, 1))
+    slow = Tier(
+        "slow", None, affine_cost(5, 1), affine_cost(3, Fraction(1, 2)), affine_cost(4, 1), affine_cost(3, 1)
+    )
+    middle = Tier(
+        "middle", number(1, 6), affine_cost(1, 1), affine_cost(2, 1), affine_cost(1, 2), affine_cost(1, 1)
+    )
     tiers = (fast, slow) if pick((True, True, False)) else (fast, middle, slow)
     if len(tiers) == 3:
         blocks = [replace(b, home=b.home and 2, ends=b.ends and 2, pinned=b.pinned) for b in blocks]
@@ -292,7 +335,7 @@ def tier_problems(draw: st.DrawFn) -> TierProblem:
     return tier_problem(number, pick, number(1, 5), number(1, 5))
 
 
-def possible(asked: TierProblem) -> Found | None:
+def possible(asked: TierProblem) -> TierSearchResult | None:
     try:
         return search(asked)
     except DoesNotFit:
@@ -327,9 +370,9 @@ def test_never_dearer_than_the_initial_state_and_every_state_holds(
 
 def test_two_states_are_the_same_only_where_all_that_follows_is() -> None:
     """Then the kept state's costs are taken over instead of running the rule on."""
-    run = Run(Tables(problem(9, Block("a", 4, 0, 3), Block("b", 9, 1, 3))))
+    run = TierRun(TierTables(problem(9, TierBlock("a", 4, 0, 3), TierBlock("b", 9, 1, 3))))
     run.advance(0)
-    changes: tuple[Callable[[Run], object], ...] = (
+    changes: tuple[Callable[[TierRun], object], ...] = (
         lambda other: other.copied.add(0),
         lambda other: other.stuck.add(0),
         lambda other: other.busy[0].clear(),
@@ -351,7 +394,7 @@ def test_what_is_said_of_a_state_is_what_it_costs() -> None:
         assert_sound(asked, found.state)
 
 
-def assert_sound(asked: TierProblem, state: State) -> None:
+def assert_sound(asked: TierProblem, state: TierState) -> None:
     """Every block has a place at every step of its life, which nobody else has but what it overwrites."""
     for index, (block, stays) in enumerate(zip(asked.blocks, state.stays, strict=True)):
         assert [stay.start for stay in stays] == [block.start, *(stay.stop for stay in stays[:-1])]
@@ -372,12 +415,12 @@ def assert_sound(asked: TierProblem, state: State) -> None:
                         assert overwrites(asked, state, name, other) or overwrites(asked, state, other, name)
 
 
-def may_move(asked: TierProblem, state: State, index: int) -> bool:
+def may_move(asked: TierProblem, state: TierState, index: int) -> bool:
     under = state.under[index]
     return asked.blocks[index].swaps and (under is None or may_move(asked, state, under))
 
 
-def overwrites(asked: TierProblem, state: State, name: str, other: str) -> bool:
+def overwrites(asked: TierProblem, state: TierState, name: str, other: str) -> bool:
     names = [b.name for b in asked.blocks]
     under = state.under[names.index(name)]
     return under is not None and (
@@ -390,13 +433,16 @@ def overwrites(asked: TierProblem, state: State, name: str, other: str) -> bool:
     [
         ({"tiers": two_tiers(4)[:1]}, "last tier has a capacity"),
         ({"tiers": (two_tiers(4)[1], two_tiers(4)[1])}, "'slow' has no capacity"),
-        ({"blocks": (Block("a", 4, 0, 3),)}, r"lives in \[0, 3\) of 2 steps"),
-        ({"blocks": (Block("a", 4, 0, 2, home=2),)}, "names tier 2"),
-        ({"blocks": (Block("a", 4, 0, 2), Block("b", 4, 0, 2, overwrites=(0,)))}, "may overwrite 'a'"),
-        ({"blocks": (Block("a", 4, 1, 2),)}, "not alive then"),
+        ({"blocks": (TierBlock("a", 4, 0, 3),)}, r"lives in \[0, 3\) of 2 steps"),
+        ({"blocks": (TierBlock("a", 4, 0, 2, home=2),)}, "names tier 2"),
+        (
+            {"blocks": (TierBlock("a", 4, 0, 2), TierBlock("b", 4, 0, 2, overwrites=(0,)))},
+            "may overwrite 'a'",
+        ),
+        ({"blocks": (TierBlock("a", 4, 1, 2),)}, "not alive then"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change: dict[str, object], words: str) -> None:
-    asked = problem(4, Block("a", 4, 0, 2))
+    asked = problem(4, TierBlock("a", 4, 0, 2))
     with pytest.raises(BadInput, match=words):
         replace(asked, **change)  # type: ignore[arg-type]

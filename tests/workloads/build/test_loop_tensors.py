@@ -17,9 +17,10 @@ from chipmodel.model.commands import Command, Compute, DmaStart, Repeat, resolve
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import Vector
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.stream import policies
+from dma.stream import streamers
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, equally_likely, hand_over, pick
@@ -57,10 +58,10 @@ def moved(commands: tuple[Command, ...], direction: str, times: int = 1) -> int:
 
 
 @pytest.mark.parametrize("size", [4096, 2 * SLICE + 16, 96])
-@pytest.mark.parametrize("streamer", sorted(policies()))
+@pytest.mark.parametrize("streamer", sorted(streamers()))
 def test_whatever_fits_each_slice_moves_once(size: int, streamer: str) -> None:
     program, chip = stacked(), with_memory(LUNA_LIKE, size, 1)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert not verify(program, planned.commands, chip)
     # With all in SharedMemory the slices come and go with each iteration, with none of it as well; what does
     # not fit beside them (`x` and `y`) pays for itself.
@@ -82,7 +83,9 @@ def test_the_npu_pays_for_the_slice_and_not_for_the_whole() -> None:
     program = stacked(iterations=50)
     chip = with_memory(LUNA_LIKE, 1 << 16)
     steps = {
-        c.op: c for c in flat(plan(program, chip, "large-first", "sync").commands) if isinstance(c, Compute)
+        c.op: c
+        for c in flat(plan(PlanRequest(program, chip, "large-first", "sync")).commands)
+        if isinstance(c, Compute)
     }
     assert steps["y.slice"].cycles == steps["y"].cycles == SLICE // 8
     assert steps["ys.room"].cycles == 0
@@ -94,7 +97,7 @@ def test_the_bound_counts_the_slices_of_the_iterations_that_run() -> None:
     program, chip = stacked(iterations=8, side=4096), with_memory(LUNA_LIKE, 1 << 20)
     few, all_of_them = ({"loop": str(iterations)} for iterations in (2, 8))
     assert lower_bound_cycles(program, chip, few) < lower_bound_cycles(program, chip, all_of_them) // 2
-    commands = plan(program, chip, "large-first", "ping-pong").commands
+    commands = plan(PlanRequest(program, chip, "large-first", "ping-pong")).commands
     for path in (few, all_of_them):
         assert simulate(commands, chip, resolve_path(commands, path)).cycles >= lower_bound_cycles(
             program, chip, path
@@ -114,11 +117,11 @@ def in_place(size: int = 240, rows: int = 12) -> Program:
 
 
 @pytest.mark.parametrize("size", [4096, 256, 128, 64, 48])
-@pytest.mark.parametrize("streamer", sorted(policies()))
+@pytest.mark.parametrize("streamer", sorted(streamers()))
 def test_an_op_may_read_and_write_one_carried_tensor(size: int, streamer: str) -> None:
     program, chip = in_place(), with_memory(LUNA_LIKE, size, 1)
     validate_program(program)
-    planned = plan(program, chip, "large-first", streamer)
+    planned = plan(PlanRequest(program, chip, "large-first", streamer))
     assert not verify(program, planned.commands, chip)
     if size < 240:
         # Once in and once out for the copy, and for each of the three iterations.
@@ -127,7 +130,7 @@ def test_an_op_may_read_and_write_one_carried_tensor(size: int, streamer: str) -
 
 def late_read(program: Program, chip: Chip) -> tuple[Command, ...]:
     """A plan whose second stripe reads the first again, which has been written by then."""
-    commands = plan(program, chip, "large-first", "sync").commands
+    commands = plan(PlanRequest(program, chip, "large-first", "sync")).commands
 
     def spoil(body: tuple[Command, ...]) -> tuple[Command, ...]:
         first: DmaStart | None = None
@@ -157,7 +160,7 @@ def test_a_stripe_that_is_read_after_it_was_written_is_caught() -> None:
 
 def test_a_slice_that_is_not_stored_is_caught() -> None:
     program, chip = stacked(), with_memory(LUNA_LIKE, 160, 1)
-    commands = plan(program, chip, "large-first", "sync").commands
+    commands = plan(PlanRequest(program, chip, "large-first", "sync")).commands
 
     def without(body: tuple[Command, ...]) -> tuple[Command, ...]:
         kept = [c for c in body if not ("store" in getattr(c, "name", "") and "ys" in getattr(c, "name", ""))]
@@ -247,7 +250,7 @@ class Writer:
 
 def fitting(program: Program, chip: Chip, streamer: str) -> tuple[Command, ...]:
     try:
-        planned = plan(program, chip, "large-first", streamer)
+        planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return ()
     return planned.commands if planned.solved.peak <= chip.shared_memory.bytes else ()
@@ -258,7 +261,7 @@ def test_random_nests_are_planned_checked_and_simulated_alike(seed: int) -> None
     random = Random(seed)
     program, chip = Writer(seed).program(), tiny_chip(random)
     validate_program(program)
-    streamer = random.choice(sorted(policies()))
+    streamer = random.choice(sorted(streamers()))
     while not (commands := fitting(program, chip, streamer)):
         chip = with_memory(chip, 2 * chip.shared_memory.bytes)
     assert not verify(program, commands, chip)

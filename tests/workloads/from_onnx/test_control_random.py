@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from chipmodel.model.program import If, Loop, Node, ops
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support import LUNA_LIKE, with_memory
 from tests.workloads.from_onnx.support_models import helper, load, node, numpy_helper
@@ -208,7 +209,7 @@ def test_its_plans_are_right(seed: int, tmp_path: Path) -> None:
     program = load(tmp_path, Writer(seed).model())
     for size in (48, 96, 4096):
         chip = with_memory(LUNA_LIKE, size, 1)
-        planned = plan(program, chip, "large-first", "ping-pong")
+        planned = plan(PlanRequest(program, chip, "large-first", "ping-pong"))
         if planned.solved.peak <= size:
             assert not verify(program, planned.commands, chip)
 

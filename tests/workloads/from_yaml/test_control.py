@@ -88,7 +88,7 @@ def test_nested_results_and_loops_inside_an_arm_are_renamed_throughout() -> None
     assert [op.outputs for arm in inner.arms for op in ops(arm.body)] == [("y",), ("y",)]
 
 
-def test_the_first_op_of_an_arm_reads_what_stands_before_the_if() -> None:
+def test_the_first_op_of_an_arm_reads_the_output_of_the_op_before_the_if() -> None:
     made = program(
         "- {op: abs, name: a}", "- {op: if, arms: {p: [{op: relu}], q: []}}", tail="outputs: [a]\n"
     )

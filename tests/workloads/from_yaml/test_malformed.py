@@ -1,4 +1,4 @@
-"""Whatever is wrong with a YAML workload: one BadInput that says where, what, and how to fix it."""
+"""Mistakes in a YAML workload: each is one BadInput with its place, the mistake and a hint."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ Case = tuple[str, int, str]
 
 def read_cases() -> dict[str, Case]:
     text = (HERE / "malformed.txt").read_text(encoding="utf-8")
-    # The blank line between two cases is no part of either, nor are the headings.
+    # Headings and the blank line between two cases are no part of a case.
     sections = re.split(r"^#### ", re.sub(r"^##### .*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)[
         1:
     ]
@@ -71,7 +71,7 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_says_where_what_and_how_to_hint_it(case: Case) -> None:
+def test_message_has_place_mistake_and_hint(case: Case) -> None:
     text, line, part = case
     with pytest.raises(BadInput) as raised:
         parse_yaml_program(text, "w.yaml")
@@ -126,7 +126,7 @@ SIZES = st.one_of(st.integers(1, 8), st.integers(-3, 12))
 
 
 def values(form: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
-    """Most of what a JSON Schema allows, with names and sizes that often fit, and some that never do."""
+    """Values that a JSON Schema allows, with names and sizes that often fit, and some that never do."""
     match form:
         case {"$ref": ref}:
             return objects(MODELS[str(ref).rpartition("/")[2]], depth + 1)
@@ -160,7 +160,7 @@ def values(form: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
             return NAMES
 
 
-NESTED = ("If", "Loop")
+NESTED = ("IfOp", "LoopOp")
 
 
 def objects(model: dict[str, Any], depth: int) -> st.SearchStrategy[object]:

@@ -50,9 +50,9 @@ def test_probabilities_are_the_decimals_that_are_written() -> None:
     ("iterations", "most", "chances"),
     [
         ("7", 7, ()),
-        ("{most: 3, least: 1}", 3, ((1, Fraction(1, 3)), (2, Fraction(1, 3)), (3, Fraction(1, 3)))),
-        ("{most: 1}", 1, ((0, Fraction(1, 2)), (1, Fraction(1, 2)))),
-        ("{most: 4, least: 4}", 4, ()),
+        ("{min: 1, max: 3}", 3, ((1, Fraction(1, 3)), (2, Fraction(1, 3)), (3, Fraction(1, 3)))),
+        ("{max: 1}", 1, ((0, Fraction(1, 2)), (1, Fraction(1, 2)))),
+        ("{min: 4, max: 4}", 4, ()),
         ("{4: 0.25, 1: 0.75}", 4, ((1, Fraction(3, 4)), (4, Fraction(1, 4)))),
         ('{"2": 1}', 2, ()),
     ],
@@ -107,7 +107,7 @@ TWO_EXITS = (
 )
 
 
-def test_what_follows_an_exit_is_in_the_arm_that_goes_on() -> None:
+def test_ops_after_an_exit_are_in_the_arm_without_exit() -> None:
     made = program(*TWO_EXITS, inputs=V)
     assert shape(made.body) == [
         "abs a",
@@ -121,7 +121,7 @@ def test_what_follows_an_exit_is_in_the_arm_that_goes_on() -> None:
     assert [arm.probability for arm in only(made, If).arms] == [Fraction(3, 10), None]  # type: ignore[union-attr]
 
 
-def test_the_last_op_may_have_the_name_of_what_the_exits_give() -> None:
+def test_the_last_op_may_have_the_name_of_an_output_of_the_if() -> None:
     made = program(
         "- {op: abs, name: a, in: x}",
         "- {op: if, arms: {leave: {exit: true}, stay: []}, outputs: {score: {leave: x, stay: score}}}",
@@ -172,7 +172,7 @@ SUMS = (
 )
 
 
-def test_slices_come_in_and_go_out_iteration_by_iteration() -> None:
+def test_each_iteration_reads_a_slice_and_collects_one() -> None:
     made = program(*SUMS, inputs="xs: [3, 2], y: [2]", tail="outputs: [h, hs, ns]\n")
     found = only(made, Loop)
     assert isinstance(found, Loop)
@@ -202,7 +202,7 @@ def test_one_iteration_collects_by_a_copy_and_reads_a_view() -> None:
     assert only(made, Loop).carried == ()  # type: ignore[union-attr]
 
 
-# -- what the user knows ---------------------------------------------------------------------------
+# -- options of the command line -------------------------------------------------------------------
 
 
 def test_probabilities_from_the_command_line() -> None:
@@ -223,7 +223,7 @@ def test_probabilities_from_the_command_line() -> None:
             with_probabilities(made, given)
 
 
-def test_the_options_say_what_they_take() -> None:
+def test_malformed_options_name_the_right_form() -> None:
     assert parse_iterations_option("a=b=12") == ("a=b", 12)
     assert parse_probability_option("g=0.3,0.2") == ("g", (Fraction(3, 10), Fraction(1, 5)))
     for text in ("a", "=3", "a=", "a=-1", "a=1.5", "a=2000000", "a=²"):

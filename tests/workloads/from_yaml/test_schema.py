@@ -119,7 +119,7 @@ REFUSED: list[dict[str, Any]] = [
     {"ops": [{"op": "conv", "kernel": 3}]},
     {"ops": [{"op": "if", "arms": {"a": {"probability": 2}, "b": []}}]},
     {"ops": [{"op": "if", "arms": {"a": {"exits": True}, "b": []}}]},
-    {"ops": [{"op": "loop", "iterations": {"least": 1}, "ops": [{"op": "relu", "in": "x"}]}]},
+    {"ops": [{"op": "loop", "iterations": {"min": 1}, "ops": [{"op": "relu", "in": "x"}]}]},
     {"ops": [{"op": "loop", "iterations": {"-1": 1}, "ops": [{"op": "relu", "in": "x"}]}]},
     {"ops": [{"op": "relu", "core": -1}]},
 ]

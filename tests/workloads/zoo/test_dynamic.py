@@ -14,7 +14,9 @@ from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan, run
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from workloads import zoo
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
@@ -45,7 +47,7 @@ def program(url: str) -> Program:
 
 @cache
 def planned(name: str, chip: str) -> Planned:
-    return plan(program(name), load_chip(chip), "large-first", "ping-pong")
+    return plan(PlanRequest(program(name), load_chip(chip), "large-first", "ping-pong"))
 
 
 def nodes(body: tuple[Node, ...]) -> list[If | Loop]:
@@ -123,7 +125,7 @@ def test_no_op_is_dead() -> None:
 def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
     node = next(iter(CONTROL[name]))
     with pytest.raises(BadInput):
-        run(program(name), load_chip("stm32n6"), "large-first", "ping-pong", choices={node: "nothing"})
+        run(PlanRequest(program(name), load_chip("stm32n6"), "large-first", "ping-pong"), {node: "nothing"})
 
 
 OPTIONS = {
@@ -163,7 +165,7 @@ def test_small_options_run_and_are_checked(name: str) -> None:
         if "depth" in options:
             continue
         built = zoo.build(name, options)
-        done = plan(built, chip, "large-first", "ping-pong")
+        done = plan(PlanRequest(built, chip, "large-first", "ping-pong"))
         assert verify(built, done.commands, chip) == ()
 
 

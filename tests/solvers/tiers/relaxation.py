@@ -1,8 +1,8 @@
 """The least that any state of a two-tier problem costs: which blocks lie where, without their places.
 
-A relaxation of S1's states, as a mixed-integer program for SCIP: at each step the blocks in the first tier
-take no more bytes than there are. So no state is cheaper, and where the initial state costs as much, no
-search can help.
+A relaxation of the states of the tiered-memory patent (CN, 2022), as a mixed-integer program for SCIP: at
+each step the blocks in the first tier take no more bytes than there are. So no state is cheaper, and where
+the initial state costs as much, no search can help.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from solvers.tiers.problem import TierProblem
-from solvers.tiers.tables import Tables
+from solvers.tiers.tables import TierTables
 
 pywraplp: Any = import_module("ortools.linear_solver.pywraplp")  # which has no types
 
@@ -22,11 +22,11 @@ SECONDS = 20
 
 def least_cycles(problem: TierProblem) -> Fraction:
     """A lower bound on ``State.cycles``; SCIP's word for it, less a billionth for its tolerances."""
-    return _Model(Tables(problem)).bound()
+    return _Model(TierTables(problem)).bound()
 
 
 class _Model:
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TierTables) -> None:
         assert tables.last == 1
         self.tables, self.problem = tables, tables.problem
         self.model = pywraplp.Solver.CreateSolver("SCIP")

@@ -2,7 +2,7 @@
 
 The first answer is that of a small problem of the worker's own, and its time is the time to compile.
 
-    python -m bench.packing_ours exact
+    python -m bench.packing_worker exact
 """
 
 from __future__ import annotations

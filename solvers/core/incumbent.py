@@ -10,7 +10,7 @@ from time import perf_counter
 from solvers.core.outcome import Limits, Progress, Report
 
 
-class Board:
+class Incumbent:
     """What is known; every change is kept and reported. Two solvers may write at once."""
 
     def __init__(self, report: Report | None) -> None:

@@ -1,21 +1,25 @@
-"""Ping-pong against sync on the five workload shapes of S2's Table 3, and on a tiny graph that loses.
+"""Ping-pong against sync on the five workload shapes of a published table, and on a tiny graph that loses.
 
-    python -m bench.table3
+    python -m bench.control_flow_table
 
-S2 is Wang et al., *Memory optimization method for control flow computation graph*, 2025. Its models are not
-public. Each shape here was built from what S2's Tables 1 and 2 print of the model in bytes (the sum of all
-tensors, the peak) and from published networks; S2's times were not used for it. The bytes stand beside the
-paper's, so that one can see how close a shape is. Its milliseconds cannot be met: 0.7 s less by hiding loads
-would be some 180 MB at a LUNA's batch_size, more than its Psram holds, so S2's times are not those of one
-inference at full speed; only changes compare.
+The table is Table 3 of Wang et al. 2025 (Memory optimization method for control flow computation graph;
+docs/references.md). Its models are not public. Each shape here was built from what Tables 1 and 2 print of
+the model in bytes (the sum of all tensors, the peak) and from published networks; the times were not used for
+it. The bytes are printed next to the paper's, so that one can see how close a shape is. Its milliseconds
+cannot be met: 0.7 s less by hiding loads would be some 180 MB at a LUNA's pace, more than its Psram holds, so
+they are not those of one inference at full speed; only changes compare.
 
-Chip: ``luna-csk6``, the LUNA whose SharedMemory (640 KiB) holds S2's largest peak. Offsets: ``large-first``.
+Chip: ``luna-csk6``, the LUNA whose SharedMemory (640 KiB) holds the paper's largest peak. Offsets:
+``large-first``.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
@@ -23,7 +27,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.single_core import Planned, plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.registry import solve
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -37,8 +42,8 @@ TINY_MEMORY = 4 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """A workload of Table 3; figures that S2 does not print are None."""
+class TableShape:
+    """A workload of Table 3; figures that the paper does not print are None."""
 
     name: str
     make: Callable[[], Program]
@@ -56,10 +61,10 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeasuredShape:
     """One measured shape: bytes, and core cycles of one run."""
 
-    shape: Shape
+    shape: TableShape
     tensors: int
     peak: int
     weights: int
@@ -78,7 +83,7 @@ class Row:
 
 def face_align() -> Program:
     """A 96 x 96 grey image, 16 maps of 48 x 48, and then only maps of 9,216 bytes."""
-    net = ProgramBuilder("facealign", source="shape of S2's FaceAlign")
+    net = ProgramBuilder("facealign", source="shape of Wang et al.'s FaceAlign")
     x = net.conv("conv1", image(net, 96, 1), 16, 3, stride=2, pad=1)
     x = net.pool("pool1", x, 2)
     for stage, (channels, layers) in enumerate(((16, 5), (64, 5), (256, 6)), start=2):
@@ -92,7 +97,7 @@ def face_align() -> Program:
 
 def face_detect() -> Program:
     """FaceBoxes with 16 instead of 24 channels in its stem."""
-    net = ProgramBuilder("facedetect", source="shape of S2's FaceDetect")
+    net = ProgramBuilder("facedetect", source="shape of Wang et al.'s FaceDetect")
     face(net, "", stem(net, image(net, SIDE), 16))
     outputs(net, SIDE)
     return net.build()
@@ -100,7 +105,7 @@ def face_detect() -> Program:
 
 def body_detect() -> Program:
     """The stem and the body branch of zoo:fusiondetect."""
-    net = ProgramBuilder("bodydetect", source="shape of S2's BodyDetect")
+    net = ProgramBuilder("bodydetect", source="shape of Wang et al.'s BodyDetect")
     body(net, "", stem(net, image(net, SIDE)), BLOCKS)
     outputs(net, SIDE)
     return net.build()
@@ -113,7 +118,7 @@ def tiny() -> Program:
     return net.build()
 
 
-FUSION = Shape(
+FUSION = TableShape(
     "FusionDetect, face",
     lambda: build("fusiondetect"),
     """Known: FaceDetect and BodyDetect, cut and joined as branches; 26,502,400 B, peak 460,800 B merged.
@@ -123,7 +128,7 @@ FUSION = Shape(
     peak=460_800,
     times=(6006.455, 5129.129),
 )
-WAKE_WORD = Shape(
+WAKE_WORD = TableShape(
     "wake word, awake",
     lambda: build("wakeword"),
     """Known: 312,664 B, peak 24,152 B with and without merging: very unequal branches, large ops. Assumed:
@@ -134,8 +139,8 @@ WAKE_WORD = Shape(
     peak=24_152,
     times=(2229.174, 1695.734),
 )
-SHAPES: tuple[Shape, ...] = (
-    Shape(
+SHAPES: tuple[TableShape, ...] = (
+    TableShape(
         "FaceAlign",
         face_align,
         """Known: 202,429 B of tensors, peak 46,080 B, 588 B more in other orders, large ops, no branches.
@@ -146,7 +151,7 @@ SHAPES: tuple[Shape, ...] = (
         peak=46_080,
         times=(2411.414, 1712.770),
     ),
-    Shape(
+    TableShape(
         "FaceDetect",
         face_detect,
         """Known: 934,000 B, peak 409,600 B, no branches. 409,600 = 307,200 + 102,400: a 320 x 320 colour
@@ -156,7 +161,7 @@ SHAPES: tuple[Shape, ...] = (
         peak=409_600,
         times=(4978.807, 4342.279),
     ),
-    Shape(
+    TableShape(
         "BodyDetect",
         body_detect,
         """Known: FusionDetect without FaceDetect is 25.6 MB of tensors under a peak of 460,800 B: many
@@ -179,7 +184,7 @@ SHAPES: tuple[Shape, ...] = (
         choices={"wake": "sleep"},
         known="... and here the gate alone, against the same figures.",
     ),
-    Shape(
+    TableShape(
         "tiny",
         tiny,
         """The paper warns that the start-up of transfers can make a graph with few tensors slower. Dense
@@ -191,14 +196,14 @@ SHAPES: tuple[Shape, ...] = (
 )
 
 
-def measure(shape: Shape, chip: Chip) -> Row:
+def measure(shape: TableShape, chip: Chip) -> MeasuredShape:
     """Both streamers' plans of ``shape``, each simulated along its choices."""
     program = shape.make()
     validate_program(program)
     if shape.memory is not None:
         chip = replace(chip, shared_memory=replace(chip.shared_memory, bytes=shape.memory))
-    sync, ping_pong = (plan(program, chip, PACKER, name) for name in ("sync", "ping-pong"))
-    return Row(
+    sync, ping_pong = (plan(PlanRequest(program, chip, PACKER, name)) for name in ("sync", "ping-pong"))
+    return MeasuredShape(
         shape,
         sum(tensor.bytes for tensor in program.tensors.values()),
         tensor_peak(ping_pong),
@@ -208,7 +213,7 @@ def measure(shape: Shape, chip: Chip) -> Row:
 
 
 def tensor_peak(planned: Planned) -> int:
-    """The peak of the tensors alone, as S2 counts it: its two weight buffers lie elsewhere."""
+    """The peak of the tensors alone, as the paper counts it: its two weight buffers lie elsewhere."""
     specs = planned.schedule.buffers
     tensors = tuple(b for b in planned.problem.buffers if specs[b.name].kind != "weights")
     return solve(Problem(tensors), PACKER).peak
@@ -226,7 +231,7 @@ def table(chip: Chip) -> list[str]:
     return [*lines, "", *(f"* {row.shape.name}: {' '.join(row.shape.known.split())}" for row in rows)]
 
 
-def _line(row: Row, chip: Chip) -> str:
+def _line(row: MeasuredShape, chip: Chip) -> str:
     shape, mhz = row.shape, float(chip.core_mhz)
     cells = [
         shape.name,
@@ -247,5 +252,35 @@ def _pair(ours: int, paper: int | None) -> str:
     return f"{ours:,} / {paper:,}" if paper is not None else f"{ours:,} / -"
 
 
+def main() -> None:
+    """Print the table, or its rows as JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="the measured shapes as JSON")
+    parser.add_argument("--whole-memory", action="store_true", help="all of SharedMemory for each shape")
+    options = parser.parse_args()
+    chip = load_chip(CHIP)
+    if not options.json:
+        print("\n".join(table(chip)))
+        return
+    shapes = [replace(shape, memory=None) if options.whole_memory else shape for shape in SHAPES]
+    print(json.dumps([figures(measure(shape, chip)) for shape in shapes]))
+
+
+def figures(row: MeasuredShape) -> dict[str, Any]:
+    """The numbers of a row by name; those of the paper with ``published`` in front."""
+    shape = row.shape
+    return {
+        "name": shape.name,
+        "tensors": row.tensors,
+        "published_tensors": shape.tensors,
+        "peak": row.peak,
+        "published_peak": shape.peak,
+        "change": row.change,
+        "published_change": row.published,
+    }
+
+
 if __name__ == "__main__":
-    print("\n".join(table(load_chip(CHIP))))
+    main()

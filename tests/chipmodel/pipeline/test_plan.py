@@ -13,8 +13,9 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline import single_core as pipeline
-from chipmodel.pipeline.single_core import ROUNDS, largest_live_set, plan, run, smallest_capacity
+from chipmodel.pipeline.plan import ROUNDS, largest_live_set, plan, smallest_capacity
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from tests.support import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
@@ -33,7 +34,7 @@ def wide(*sizes: int) -> Program:
 
 
 def test_the_first_plan_that_fits_is_taken() -> None:
-    planned = plan(wide(1000, 2000, 500), LUNA_LIKE, "large-first", "sync")
+    planned = plan(PlanRequest(wide(1000, 2000, 500), LUNA_LIKE, "large-first", "sync"))
     (attempt,) = planned.attempts
     assert (attempt.budget, attempt.peak, attempt.lower_bound) == (384 * 1024, 3000, 3000)
     assert planned.solved.peak == 3000
@@ -43,7 +44,7 @@ def test_the_first_plan_that_fits_is_taken() -> None:
 def test_every_round_gives_up_a_quarter_of_what_was_too_much() -> None:
     """``naive`` never shares: 15,000 B of a chain that needs 6,000 B at once."""
     chip = with_memory(LUNA_LIKE, 6400)
-    first, *rest = plan(wide(*[3000] * 5), chip, "naive", "sync").attempts
+    first, *rest = plan(PlanRequest(wide(*[3000] * 5), chip, "naive", "sync")).attempts
     assert (first.budget, first.peak) == (6400, 4 * 3008 + 3000)
     assert rest[0].budget == 6400 - (15032 - 6400) // 4
     assert len(rest) < ROUNDS
@@ -52,10 +53,10 @@ def test_every_round_gives_up_a_quarter_of_what_was_too_much() -> None:
 
 def test_where_no_round_fits_the_smallest_peak_is_taken() -> None:
     chip = with_memory(LUNA_LIKE, 6400)
-    planned = plan(wide(*[3000] * 40), chip, "naive", "sync")
+    planned = plan(PlanRequest(wide(*[3000] * 40), chip, "naive", "sync"))
     assert planned.solved.peak == min(a.peak for a in planned.attempts) > 6400
     assert planned.problem.capacity == 6400
-    assert not run(wide(*[3000] * 40), chip, "naive", "sync").fits
+    assert not run(PlanRequest(wide(*[3000] * 40), chip, "naive", "sync")).fits
 
 
 def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() -> None:
@@ -63,7 +64,7 @@ def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() 
     for seed in range(12):
         program = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6))
         try:
-            planned = plan(program, with_memory(LUNA_LIKE, 160, 16), "naive", "ping-pong")
+            planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 160, 16), "naive", "ping-pong"))
         except DoesNotFit:
             continue
         peaks = [a.peak for a in planned.attempts]
@@ -74,7 +75,7 @@ def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() 
 
 
 def test_a_plan_that_just_fits_is_enough() -> None:
-    planned = plan(wide(3000, 3000, 3000), with_memory(LUNA_LIKE, 6008), "large-first", "sync")
+    planned = plan(PlanRequest(wide(3000, 3000, 3000), with_memory(LUNA_LIKE, 6008), "large-first", "sync"))
     assert [a.peak for a in planned.attempts] == [6008]
 
 
@@ -84,7 +85,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
         random = Random(seed)
         program, chip = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6)), tiny_chip(random)
         try:
-            planned = plan(program, chip, "short-first", "ping-pong")
+            planned = plan(PlanRequest(program, chip, "short-first", "ping-pong"))
         except DoesNotFit:
             continue
         first, last = planned.attempts[0], planned.attempts[-1]
@@ -97,8 +98,8 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
 
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
     program = random_program(7, TreeShape(ops=6, depth=1))
-    ping_pong = run(program, LUNA_LIKE, "large-first", "ping-pong")
-    sync = run(program, LUNA_LIKE, "large-first", "sync")
+    ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
+    sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
     assert ping_pong.sync_cycles == sync.sync_cycles == sync.trace.cycles
     assert ping_pong.trace.cycles < sync.trace.cycles
     assert ping_pong.attempts
@@ -113,9 +114,11 @@ def test_the_twin_takes_the_same_path() -> None:
     builder.add_loop("loop", 2, body)
     program = builder.build()
     for iterations in (0, 1, 5):
-        result = run(program, LUNA_LIKE, "large-first", "ping-pong", choices={"loop": str(iterations)})
+        result = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"), {"loop": str(iterations)})
         sync = simulate(
-            plan(program, LUNA_LIKE, "large-first", "sync").commands, LUNA_LIKE, {"loop": str(iterations)}
+            plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands,
+            LUNA_LIKE,
+            {"loop": str(iterations)},
         )
         assert result.sync_cycles == sync.cycles
         assert result.lower_bound_cycles <= result.trace.cycles
@@ -126,43 +129,43 @@ def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     def wrong(problem: Problem, nesting: Section, packer: str, merge: str, limits: object) -> Solved:
         return Solved(Plan({b.name: 0 for b in problem.buffers}), "optimal", 0, 0, 0.0, packer)
 
-    monkeypatch.setattr(pipeline, "merge_arms", wrong)
+    monkeypatch.setattr("chipmodel.pipeline.plan.merge_arms", wrong)
     with pytest.raises(AssertionError, match="packer large-first made a wrong plan: buffers"):
-        plan(wide(10, 10), LUNA_LIKE, "large-first", "sync")
+        plan(PlanRequest(wide(10, 10), LUNA_LIKE, "large-first", "sync"))
 
 
 def test_unknown_names_are_bad_input() -> None:
     for packer, streamer in (("best", "sync"), ("large-first", "best")):
         with pytest.raises(BadInput, match="unknown"):
-            run(wide(10, 10), LUNA_LIKE, packer, streamer)
+            run(PlanRequest(wide(10, 10), LUNA_LIKE, packer, streamer))
     with pytest.raises(BadInput, match="no if or loop"):
-        run(wide(10, 10), LUNA_LIKE, "large-first", "sync", choices={"gate": "a"})
+        run(PlanRequest(wide(10, 10), LUNA_LIKE, "large-first", "sync"), {"gate": "a"})
 
 
 def test_the_largest_live_set_in_words() -> None:
-    planned = plan(wide(100, 50, 300, 20), LUNA_LIKE, "large-first", "sync")
+    planned = plan(PlanRequest(wide(100, 50, 300, 20), LUNA_LIKE, "large-first", "sync"))
     words = largest_live_set(planned.problem, planned.schedule)
     assert words == "op 'op1' has the largest live set, 350 B: t1 300 B, t0 50 B"
     builder = ProgramBuilder("many")
     inputs = [builder.raw_input(f"x{i}", 10 + i) for i in range(11)]
     builder.custom("all", inputs, [builder.raw("y", 1)])
-    planned = plan(builder.build(), LUNA_LIKE, "large-first", "sync")
+    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
     words = largest_live_set(planned.problem, planned.schedule)
     assert words.startswith("op 'all' has the largest live set, 166 B: x10 20 B, x9 19 B")
     assert words.endswith("x3 13 B and 4 more")
     builder = ProgramBuilder("nine")
     inputs = [builder.raw_input(f"x{i}", 10 + i) for i in range(8)]
     builder.custom("all", inputs, [builder.raw("y", 1)])
-    planned = plan(builder.build(), LUNA_LIKE, "large-first", "sync")
+    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
     assert largest_live_set(planned.problem, planned.schedule).endswith("x0 10 B and 1 more")
 
 
 def test_without_spilling_a_packers_own_peak_may_be_what_does_not_fit() -> None:
     chip = with_memory(LUNA_LIKE, 6400)
     program = wide(3000, 3000, 3000, 3000)
-    assert plan(program, chip, "large-first", "sync", spill=False).solved.peak <= 6400
+    assert plan(PlanRequest(program, chip, "large-first", "sync", spill=False)).solved.peak <= 6400
     with pytest.raises(DoesNotFit) as refusal:
-        plan(program, chip, "naive", "sync", spill=False)
+        plan(PlanRequest(program, chip, "naive", "sync", spill=False))
     assert refusal.value.what.startswith("packer naive needs 12,024 B of 6,400 B; op 'op0' has the largest")
     assert "12,032" in refusal.value.hint
     assert "shared_memory.bytes=12032" in refusal.value.hint
@@ -173,20 +176,23 @@ def test_the_smallest_capacity_does_and_one_step_less_does_not(packer: str) -> N
     for seed in range(12):
         program = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4))
         chip = with_memory(tiny_chip(Random(seed)), 64, 16)
-        size = smallest_capacity(program, chip, packer, "ping-pong")
+        size = smallest_capacity(PlanRequest(program, chip, packer, "ping-pong"))
         assert size is not None
         assert size % 16 == 0
-        assert plan(program, with_memory(chip, size), packer, "ping-pong", spill=False).solved.peak <= size
+        assert (
+            plan(PlanRequest(program, with_memory(chip, size), packer, "ping-pong", spill=False)).solved.peak
+            <= size
+        )
         if size > 16:
             with pytest.raises(DoesNotFit):
-                plan(program, with_memory(chip, size - 16), packer, "ping-pong", spill=False)
+                plan(PlanRequest(program, with_memory(chip, size - 16), packer, "ping-pong", spill=False))
 
 
 def test_where_no_capacity_would_do() -> None:
     program = wide(10, 5 << 30)
-    assert smallest_capacity(program, LUNA_LIKE, "large-first", "sync") is None
+    assert smallest_capacity(PlanRequest(program, LUNA_LIKE, "large-first", "sync")) is None
     with pytest.raises(DoesNotFit) as refusal:
-        plan(program, LUNA_LIKE, "large-first", "sync", spill=False)
+        plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync", spill=False))
     assert refusal.value.hint == "no SharedMemory of up to 4 GiB would do without spilling"
 
 
@@ -196,18 +202,20 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     builder.custom("op", [x], [builder.raw("y", 10)])
     program = builder.build()
     with pytest.raises(DoesNotFit) as refusal:
-        plan(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync")
+        plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync"))
     assert "op 'op' has the largest live set" in refusal.value.what
     assert "shared_memory.bytes=..." in refusal.value.hint
     with pytest.raises(DoesNotFit) as refusal:
-        plan(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False)
+        plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False))
     assert "shared_memory.bytes=5024" in refusal.value.hint
 
 
 def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
     program = random_program(3, TreeShape(ops=6, depth=2))
-    roomy = plan(program, LUNA_LIKE, "large-first", "sync")
-    tight = plan(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
+    roomy = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
+    tight = plan(
+        PlanRequest(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
+    )
     assert tight.solved.peak <= roomy.solved.peak // 2
     assert replace(roomy, attempts=()) != replace(tight, attempts=())
 
@@ -220,6 +228,8 @@ def test_a_path_may_not_skip_what_is_read_later() -> None:
     builder.add_loop("loop", 2, body)
     builder.output(builder.dense("last", state, 8))
     program = builder.build()
-    assert run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "1"}).trace.path == {"loop": "1"}
+    assert run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), {"loop": "1"}).trace.path == {
+        "loop": "1"
+    }
     with pytest.raises(BadInput, match=r"--path loop=00: .* no iterations never defines"):
-        run(program, LUNA_LIKE, "large-first", "sync", choices={"loop": "00"})
+        run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), {"loop": "00"})

@@ -2,7 +2,7 @@
 
 It needs nothing of this project, so that it runs in an environment that holds only ``omnimalloc``:
 
-    python bench/packing_peers.py supermalloc
+    python bench/packing_omnimalloc.py supermalloc
 """
 
 from __future__ import annotations

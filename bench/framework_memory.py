@@ -1,23 +1,25 @@
-"""Memory of weights and feature maps, all of them in a pool against a weight pipeline: S4's comparison.
+"""Memory of weights and feature maps: all of them in a pool against a weight pipeline.
 
-Protocol, after S4 (paragraphs 40 to 56) as far as it says: six networks in float32, batch 1, on a chip like
-its platform (``bench/s4_platform.yaml``, every number with its origin). The baseline keeps all weights and
-takes feature maps from ncnn's pool (threshold 0.75). Against it stand the peaks of whole plans, feature maps
+The comparison of the edge-framework patent (CN, 2021; docs/references.md), paragraphs 40 to 56, as far as it
+describes it: six networks in float32, batch 1, on a chip like its platform
+(``bench/framework_platform.yaml``, every number with its origin). The baseline keeps all weights and takes
+feature maps from ncnn's pool (threshold 0.75). Compared with it are the peaks of whole plans, feature maps
 and weights packed together by ``greedy-best-fit``: with ``weight-pipeline``, where no layer starts later than
-it must, and with ``sync``, which has one layer's weights at a time and waits for them: as small as whole
-layers can be. Time is total over compute, which is what it takes with all weights resident. ``late`` counts
+it must, and with ``sync``, which has one layer's weights at a time and waits for them: the least memory with
+whole layers. Time is total over compute, which is what it takes with all weights resident. ``late`` counts
 layers whose weights the pipeline cannot have in time.
 
-    python -m bench.s4_table
-    python -m bench.s4_table --input 448 --set psram.clock_mhz=2000
+    python -m bench.framework_memory
+    python -m bench.framework_memory --input 448 --set psram.clock_mhz=2000
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chipmodel.chip.chip import Chip
@@ -26,22 +28,23 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.single_core import plan
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream
 from solvers.registry import solve
 from workloads.zoo import build
 
 NETWORKS = ("alexnet", "googlenet", "shufflenetv1", "resnet18", "resnet50", "vgg16")
-PLATFORM = Path(__file__).parent / "s4_platform.yaml"
+PLATFORM = Path(__file__).parent / "framework_platform.yaml"
 PUBLISHED = 0.4374
-"""S4, paragraph 56: the average over the six networks."""
+"""The average over the six networks (paragraph 56 of the patent)."""
 FASTER = ("psram.clock_mhz=2000", "dma.load.setup_cycles=2000")
 """4 GB/s and 1 us: weights that the operating system still has in its file cache."""
 MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NetworkMemory:
     """Bytes of one network's weights and peaks; ``slowdown`` is total over compute cycles."""
 
     network: str
@@ -55,7 +58,7 @@ class Row:
 
     @property
     def saved(self) -> float:
-        """Share of the baseline that ``weight-pipeline`` saves, ``least`` the same of one layer at a time."""
+        """Share of the baseline that ``weight-pipeline`` saves; ``least`` is that of one layer at a time."""
         return 1 - self.pipeline / self.baseline
 
     @property
@@ -64,16 +67,16 @@ class Row:
 
 
 def platform(overrides: Sequence[str] = ()) -> Chip:
-    """The chip that stands for S4's platform."""
+    """The chip that stands for the patent's platform."""
     return load_chip(str(PLATFORM), overrides)
 
 
-def row(network: str, chip: Chip, size: int = 224) -> Row:
+def row(network: str, chip: Chip, size: int = 224) -> NetworkMemory:
     """``network`` on images of ``size`` pixels. Raises BadInput for a network that is not in the zoo."""
     program = build(network, {"input": str(size)}, dtype="float32")
     pipeline, slowdown, late = _planned(program, chip, "weight-pipeline")
     smallest, smallest_slowdown, _ = _planned(program, chip, "sync")
-    return Row(
+    return NetworkMemory(
         network=network,
         weights=program.weight_bytes,
         baseline=program.weight_bytes + _pooled(program, chip),
@@ -86,7 +89,7 @@ def row(network: str, chip: Chip, size: int = 224) -> Row:
 
 
 def _planned(program: Program, chip: Chip, streamer: str) -> tuple[int, float, int]:
-    planned = plan(program, chip, "greedy-best-fit", streamer)
+    planned = plan(PlanRequest(program, chip, "greedy-best-fit", streamer))
     trace = simulate(planned.commands, chip)
     late = len({late.op for late in planned.schedule.late})
     return planned.solved.peak, trace.cycles / trace.busy("npu"), late
@@ -100,7 +103,7 @@ def _pooled(program: Program, chip: Chip) -> int:
     return solve(Problem(maps), "pool").peak
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
+def table(rows: Sequence[NetworkMemory]) -> Iterator[str]:
     """The rows as a Markdown table, in MiB, with the averages of what is saved."""
     yield "| network | weights | baseline | weight-pipeline | saved | time | late | sync | saved | time |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -130,15 +133,20 @@ def remark(size: int) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the table and the remark; with ``--set`` the table alone."""
-    parser = argparse.ArgumentParser(
-        description="S4's comparison: a pool with all weights against a pipeline"
-    )
+    """Print the table and the remark; with ``--set`` or ``--json`` the table alone."""
+    parser = argparse.ArgumentParser(description="A pool with all weights against a weight pipeline.")
     parser.add_argument("--input", type=int, default=224, help="height and width of the images [224]")
     parser.add_argument("--set", action="append", default=[], dest="overrides", metavar="FIELD=VALUE")
+    parser.add_argument("--networks", default=",".join(NETWORKS), metavar="NAME,...")
+    parser.add_argument("--json", action="store_true", help="the rows as JSON, for bytes and exact shares")
     options = parser.parse_args(arguments)
     chip = platform(options.overrides)
-    print("\n".join(table([row(network, chip, options.input) for network in NETWORKS])))
+    networks = options.networks.split(",")
+    if options.json:
+        rows = [row(network, chip, options.input) for network in networks]
+        print(json.dumps([asdict(each) | {"saved": each.saved, "least": each.least} for each in rows]))
+        return
+    print("\n".join(table([row(network, chip, options.input) for network in networks])))
     if not options.overrides:
         print("\n" + remark(options.input))
 

@@ -1,0 +1,143 @@
+"""What a streamer is given, what it decides, and portfolios of several streamers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import BufferSpec, Direction, Late, Schedule
+from dma.residency.greedy import Reserve, Residency
+from dma.residency.tiling import Tiling
+from dma.schedule.steps import Emission, TransferNeed
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBudget:
+    """The SharedMemory that a streamer may use for a program on a chip, all sizes in bytes."""
+
+    program: Program
+    chip: Chip
+    budget: int
+    weight_floor: int
+    """Bytes of its weights that every op may keep room for, so that slices do not become tiny."""
+    residency: Residency
+    claims: tuple[int, ...]
+    """For each op, bytes that are not available for weights while it runs."""
+
+    @property
+    def granule(self) -> int:
+        """Output channels that the NPU array computes at once."""
+        return self.chip.npu.array[1]
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTransfer:
+    """A needed transfer with its decision: its buffer, and the positions of issue and wait."""
+
+    need: TransferNeed
+    buffer: str
+    issue: int
+    due: int
+    again: tuple[int, ...] = ()
+    """Further positions that issue it (``chipmodel.model.schedule.Transfer.again``)."""
+
+    @property
+    def issues(self) -> tuple[int, ...]:
+        """All positions that issue it."""
+        return (self.issue, *self.again)
+
+
+def queue_order(transfer: IssuedTransfer) -> tuple[int, int, Direction]:
+    """Sort key of a schedule's transfers; equal ones keep the order in which they were decided."""
+    return transfer.issue, transfer.due, transfer.need.direction
+
+
+class WeightSlices(NamedTuple):
+    """How weights are cut: output channels of one slice by op, and bytes that an op keeps for slices."""
+
+    channels: Mapping[str, int]
+    bytes_at: Callable[[Op], int]
+
+
+class IssuePlan(NamedTuple):
+    """Decided transfers, and buffers that the streamer adds itself, each held for an interval of steps."""
+
+    transfers: list[IssuedTransfer]
+    buffers: dict[str, BufferSpec]
+
+
+Decider = Literal["greedy", "tiers", "joint"]
+"""Which planner decides what stays in SharedMemory: ``dma.residency.greedy``, ``dma.residency.state_search``
+or ``dma.residency.joint``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recut:
+    """A way to build a streamer again with the tilings of some ops given."""
+
+    streamer: Callable[[Mapping[str, Tiling], bool], Streamer]
+    """Takes tilings by op name; True asks for a quick version that is only forecast."""
+    steps: int
+    """Limit of the search in ``dma.schedule.refine``: steps of all schedules that it tries, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamer:
+    """One way to cut a program into steps and to issue its transfers.
+
+    The functions are called in the order in which they are listed. Streamers with equal ``reserve`` share
+    what stays in SharedMemory, and with equal ``slices`` also their steps
+    (``dma.schedule.build.BuildCache``).
+    """
+
+    name: str
+    double_buffered: bool
+    """Whether stripes may pass through two buffers for each operand."""
+    reserve: Callable[[Program, int], Reserve]
+    """Bytes that each op keeps free for weights; takes the program and ``MemoryBudget.weight_floor``."""
+    slices: Callable[[MemoryBudget], WeightSlices]
+    issue: Callable[[MemoryBudget, Emission], IssuePlan]
+    """Decides about every needed transfer."""
+    cut: Callable[[MemoryBudget, Op, int], Tiling | None] | None = None
+    """Stripes of an op within a number of bytes, weight slices included; None: ``tiling.striped``."""
+    late: Callable[[Schedule, Chip], tuple[Late, ...]] | None = None
+    """Finds weights that arrive too late, for a streamer that plans by time."""
+    weight_floor_divisors: tuple[int, ...] = ()
+    """Used instead of ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS`` if not empty."""
+    decider: Decider = "greedy"
+    recut: Recut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryProbe:
+    """A streamer that needs little memory, tried first to find a budget for which the packer has a plan.
+
+    Each follower begins with that budget. A follower is a sequence of streamers that need less and less
+    memory: the next one is tried where the packer finds no plan for the one before.
+    """
+
+    streamer: Streamer
+    followers: tuple[tuple[Streamer, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamerPortfolio:
+    """Streamers of which the one with the fastest forecast is used (``dma.streamers.race``)."""
+
+    name: str
+    candidates: tuple[Streamer | MemoryProbe, ...]
+    always_tried: int = 0
+    """The first candidates that are tried even where the stop criterion is met already."""
+    in_loops: tuple[Streamer | MemoryProbe, ...] = ()
+    """Further candidates, always tried, for programs with loops."""
+    searches_offsets: bool = False
+    """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
+
+    def with_loop_candidates(self) -> StreamerPortfolio:
+        """The portfolio for a program with loops."""
+        candidates = (*self.in_loops, *self.candidates)
+        always_tried = len(self.in_loops) + self.always_tried
+        return replace(self, candidates=candidates, in_loops=(), always_tried=always_tried)

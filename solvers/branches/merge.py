@@ -1,0 +1,94 @@
+"""Merge the arms of a branch: four ways, each with any packer.
+
+Source: ``separate_blocks`` and ``unified_block`` are Wang et al. 2025 before and after its Algorithm 2
+(docs/references.md); the others are this project's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+from chipmodel.errors import BadInput
+from chipmodel.model.nesting import Section
+from chipmodel.model.plan import Plan, Problem, Solved
+from solvers.branches.blocks import has_blocks, in_blocks
+from solvers.core.bounds import largest_live_set
+from solvers.core.outcome import Limits
+from solvers.exact.portfolio import exact
+from solvers.registry import judge, packer_named, solve
+
+
+def separate_blocks(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """One block of memory for each arm."""
+    return _in_blocks(problem, nesting, packer, limits, False)
+
+
+def unified_block(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """One block for all arms of a fork, as large as the largest arm."""
+    return _in_blocks(problem, nesting, packer, limits, True)
+
+
+def _in_blocks(
+    problem: Problem, nesting: Section, packer: str, limits: Limits | None, unified: bool
+) -> Solved:
+    began = perf_counter()
+
+    def pack(part: Problem) -> Plan:
+        return solve(part, packer, limits).plan
+
+    plan = in_blocks(problem, nesting, pack, unified)
+    bound = largest_live_set(problem)
+    peak = plan.peak(problem)
+    status = judge(problem, peak, bound.bytes)
+    proof = "a live set" if status in ("optimal", "infeasible") else ""
+    return Solved(plan, status, bound.bytes, peak, perf_counter() - began, packer, proof, bound)
+
+
+def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """The lower of two plans: the packer's on all buffers at once, and that with unified blocks, which keeps
+    every conflict too. So it is never worse than ``unified-block``, whatever the packer."""
+    direct = solve(problem, packer, limits)
+    if direct.status == "optimal" or not has_blocks(problem, nesting):
+        return direct
+    try:
+        blocks = unified_block(problem, nesting, packer, limits)
+    except BadInput:
+        return direct  # Blocks support fewer constraints than packers.
+    if not direct.plan.offsets or blocks.peak < direct.peak:
+        return _with_plan(problem, direct, blocks.plan)
+    return direct
+
+
+def proven(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
+    """The smallest peak by the exact portfolio, or the plan of ``by_conflicts`` where the search finds no
+    better one within its limits."""
+    began = perf_counter()
+    start = by_conflicts(problem, nesting, packer, limits)
+    if start.status == "optimal":
+        return start
+    free = replace(problem, capacity=None)
+    outcome = exact(free, limits or packer_named("exact").limits, None, "minimise")
+    plan = start.plan if start.plan.offsets or outcome.plan is None else outcome.plan
+    if outcome.plan is not None and outcome.plan.peak(problem) < plan.peak(problem):
+        plan = outcome.plan
+    better = outcome.lower_bound >= start.lower_bound
+    known = outcome if better else start
+    return Solved(
+        plan=plan,
+        status=judge(problem, plan.peak(problem), known.lower_bound) if plan.offsets else start.status,
+        lower_bound=known.lower_bound,
+        peak=plan.peak(problem) if plan.offsets else 0,
+        seconds=perf_counter() - began,
+        planner=packer,
+        proof=known.proof,
+        certificate=known.certificate,
+        nodes=start.nodes + outcome.nodes,
+    )
+
+
+def _with_plan(problem: Problem, solved: Solved, plan: Plan) -> Solved:
+    """``solved`` with another plan of the same problem, for which its bound holds too."""
+    peak = plan.peak(problem)
+    status = solved.status if solved.status == "infeasible" else judge(problem, peak, solved.lower_bound)
+    return replace(solved, plan=plan, peak=peak, status=status)

@@ -1,0 +1,60 @@
+"""Place buffers one by one, each at its lowest free offset; the planners differ in the order.
+
+Where there are constraints besides lifetimes, ``solvers.core.constrained_fit`` keeps them in the same order.
+
+Source: Wang et al. 2025, Algorithm 1; ``naive`` is its baseline (docs/references.md).
+"""
+
+from __future__ import annotations
+
+from chipmodel.errors import BadInput
+from chipmodel.model.plan import Plan, Problem
+from solvers.core.alignment import align
+from solvers.core.constrained_fit import in_order
+from solvers.core.dispatch import pack_plain
+from solvers.core.first_fit import ORDERS, first_fit
+from solvers.core.outcome import MemoryOverflow
+
+
+def naive(problem: Problem) -> Plan:
+    """No reuse: every buffer has its own bytes; the peak is the sum of the sizes, but for alignment."""
+    offset = 0
+    offsets: dict[str, int] = {}
+    for buffer in problem.buffers:
+        offset = align(offset, buffer.alignment)
+        offsets[buffer.name] = offset
+        offset += buffer.bytes
+    return Plan(offsets)
+
+
+def sequential(problem: Problem) -> Plan:
+    """In execution order."""
+    return _in_order(problem, "sequential")
+
+
+def large_first(problem: Problem) -> Plan:
+    """The largest buffer first."""
+    return _in_order(problem, "large-first")
+
+
+def short_first(problem: Problem) -> Plan:
+    """The shortest lifetime first."""
+    return _in_order(problem, "short-first")
+
+
+def _in_order(problem: Problem, name: str) -> Plan:
+    """Raises BadInput or MemoryOverflow where no plan was found."""
+    refused: BadInput | MemoryOverflow
+    try:
+        return pack_plain(problem, name, lambda part: first_fit(part, ORDERS[name]))
+    except MemoryOverflow as overflow:
+        refused = overflow
+    except BadInput:
+        refused = BadInput(
+            f"packer {name!r} finds no plan that keeps all constraints",
+            hint="use --packer exact, which finds one if there is one",
+        )
+    plan = in_order(problem, ORDERS[name])
+    if plan is None:
+        raise refused
+    return plan

@@ -21,7 +21,7 @@ CAUSES = {
     "cpu": "waits for the CPU",
     "order": "waits for an earlier transfer",
     "nothing issued": "no transfer issued",
-    "finished": "finished",
+    "finished": "idle at the end",
 }
 """The causes of waiting (see ``model.trace``) as reports name them, in the order in which reports list
 them."""

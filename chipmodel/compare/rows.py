@@ -18,6 +18,7 @@ from chipmodel.verify.offsets_sweep import check_fast
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import solve
+from solvers.search.complete import warm
 
 COMPILED_PACKERS = frozenset({"exact", "search"})
 """Packers whose search is compiled machine code."""
@@ -29,9 +30,7 @@ def warm_up(packers: Sequence[str]) -> None:
         for name in packers:
             solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
         if not COMPILED_PACKERS.isdisjoint(packers):
-            from solvers.search import complete  # imports numba
-
-            complete.warm()
+            warm()
 
 
 def packer_row(table: PackingTable, source: str, packer: str, limits: Limits) -> PackerRow:

@@ -93,7 +93,7 @@ def _causes_table(diff: RunDifference) -> Table:
 def _ops_table(diff: RunDifference) -> Table:
     from rich.text import Text
 
-    table = _table("Ops, in cycles of the run and bytes", ">change", "mostly", ">loaded", ">stored")
+    table = _table("Change by op", ">cycles", "mainly", ">loaded B", ">stored B")
     for op in diff.ops[:MOST_OPS]:
         table.add_row(
             Text(f"  {op.op}"),
@@ -127,8 +127,8 @@ def _table(title: str, *heads: str) -> Table:
         table.add_column(
             Text(head.lstrip(">"), "bold" if head == title else ""),
             justify="right" if right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
+            no_wrap=right,
+            overflow="fold",
             max_width=None if right else NAME_WIDTH,
         )
     return table

@@ -76,32 +76,32 @@ def exact_size(total: int) -> str:
 
 def headline(answer: PackingAnswer) -> str:
     """The answer in a sentence or two."""
-    who = plural(len(answer.problem.buffers), "buffer")
+    buffers = plural(len(answer.problem.buffers), "buffer")
     capacity = answer.problem.capacity
     if answer.status == "infeasible":
-        return _infeasible(answer, who)
+        return _infeasible(answer, buffers)
     if answer.peak is None or not answer.fits:
         within = "" if capacity is None else f" within the capacity of {exact_size(capacity)}"
         best = "" if answer.peak is None else f" The best one found needs {exact_size(answer.peak)}."
-        return f"No plan{within} was found for {who}, and it is not proven that there is none.{best}"
+        return f"No plan{within} was found for {buffers}, and it is not proven that there is none.{best}"
     share = "" if capacity is None else f", {percent(ratio(answer.peak, capacity))} of {exact_size(capacity)}"
-    fit = f"{who} fit in {exact_size(answer.peak)}{share}"
+    fit = f"{buffers} fit in {exact_size(answer.peak)}{share}"
     if answer.status == "optimal" or answer.peak == answer.lower_bound:
         return f"{fit}; no plan needs less."
     return f"{fit}; a plan with {size(answer.peak - answer.lower_bound)} less is not ruled out."
 
 
-def _infeasible(answer: PackingAnswer, who: str) -> str:
+def _infeasible(answer: PackingAnswer, buffers: str) -> str:
     capacity = answer.problem.capacity
     if capacity is None:
-        return f"No plan for {who} keeps all constraints."
+        return f"No plan for {buffers} keeps all constraints."
     live = answer.live_set
     if live is not None and live.bytes > capacity:
         return (
-            f"No plan for {who} fits {exact_size(capacity)}: {len(live.buffers)} of them with "
+            f"No plan for {buffers} fits {exact_size(capacity)}: {len(live.buffers)} of them with "
             f"{exact_size(live.bytes)} are alive at once."
         )
-    return f"No plan for {who} fits {exact_size(capacity)}."
+    return f"No plan for {buffers} fits {exact_size(capacity)}."
 
 
 def grounds(answer: PackingAnswer) -> str:

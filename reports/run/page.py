@@ -20,6 +20,7 @@ from reports.run.totals import OpTotals, RunTotals, run_totals
 from reports.template import render, static
 from reports.words import (
     AWAITED,
+    CAUSES,
     count,
     duration,
     headline,
@@ -182,7 +183,7 @@ def _speed_up_tile(result: Result) -> list[SummaryTile]:
 def _core_causes(cores: tuple[CoreTotals, ...]) -> list[tuple[str, str]]:
     """The causes for which any core waited, with their names in reports."""
     found = {cause for totals in cores for cause in totals.stalls}
-    return [(cause, words) for cause, words in AWAITED.items() if cause in found]
+    return [(cause, name) for cause, name in CAUSES.items() if cause in found]
 
 
 def _against_sync(result: Result) -> tuple[str, str]:

@@ -57,9 +57,7 @@ def path_lines(result: Result) -> list[PathLine]:
     ]
     if worst.lower_bound is not None:
         over = percent(ratio(worst.cycles - worst.lower_bound, worst.lower_bound))
-        lines.append(
-            PathLine("bound of worst", count(worst.lower_bound), f"no plan has a lower worst; gap {over}")
-        )
+        lines.append(PathLine("worst, lower bound", count(worst.lower_bound), f"for any plan; gap {over}"))
     path = {name: ((choice, 1),) for name, choice in sorted(result.trace.path.items())}
     lines.append(PathLine("path shown here", count(result.trace.cycles), _listed(path)))
     return lines

@@ -117,12 +117,12 @@ def steady_rows(result: Result) -> list[tuple[str, str, str, str]]:
         ("each further one", count(found.further_cycles), "cycles", each),
         ("resident weights", count(found.resident_bytes), "B", f"{share} of all weights"),
         (
-            "loaded for each",
+            "loaded per inference",
             count(weights + tensors),
             "B",
             f"{size(weights)} weights, {size(tensors)} tensors",
         ),
-        ("stored for each", count(stored), "B", ""),
+        ("stored per inference", count(stored), "B", ""),
     ]
 
 

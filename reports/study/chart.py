@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from reports.study.scale import AxisLabels
+from reports.words import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,28 @@ class StudyChart:
 def axis(ticks: AxisLabels) -> dict[str, object]:
     """Plotly's settings for an axis with these labels."""
     return {"tickmode": "array", "tickangle": 0, **ticks.axis()}
+
+
+LINES = (
+    SeriesStyle("", BLUE, dash="solid", symbol="circle"),
+    SeriesStyle("", ORANGE, dash="dash", symbol="square"),
+    SeriesStyle("", GREEN, dash="dot", symbol="diamond"),
+    SeriesStyle("", PURPLE, dash="dashdot", symbol="triangle-up"),
+    SeriesStyle("", SKY, dash="longdash", symbol="cross"),
+    SeriesStyle("", VERMILION, dash="longdashdot", symbol="x"),
+)
+"""The styles of the first planners; all others have grey lines."""
+
+
+def line_styles(number: int) -> list[SeriesStyle]:
+    """Styles for that many lines, in their order."""
+    return [LINES[k] if k < len(LINES) else SeriesStyle("", GREY, dash="solid") for k in range(number)]
+
+
+def lines_legend(names: Sequence[str]) -> tuple[SeriesStyle, ...]:
+    """The legend of lines in ``line_styles``: the first by name, all others together."""
+    named = [style.named(name) for style, name in zip(LINES, names, strict=False)]
+    rest = len(names) - len(named)
+    if not rest:
+        return tuple(named)
+    return (*named, SeriesStyle(plural(rest, "other"), GREY, dash="solid", traces=rest))

@@ -10,10 +10,9 @@ from chipmodel.files.sizes import format_bytes
 from chipmodel.model.study_results import StudyResults
 from chipmodel.model.study_row import Row
 from reports.colours import GREY
-from reports.study.chart import SeriesStyle, StudyChart, axis
+from reports.study.chart import LINES, SeriesStyle, StudyChart, axis
 from reports.study.design import CHIP, MEMORY, Design, front, number, setting_words
 from reports.study.scale import AxisLabels, outside_in, spread
-from reports.study.strips import LINES
 from reports.words import count
 
 MOST_PANELS = 12

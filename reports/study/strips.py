@@ -9,8 +9,8 @@ from statistics import quantiles
 
 from chipmodel.model.study_results import ANSWERED, JOIN, PEAK, PlannerScore, StudyMetric, StudyResults
 from chipmodel.model.study_row import Row
-from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from reports.study.chart import SeriesStyle, StudyChart, axis
+from reports.colours import BLUE, GREY, VERMILION
+from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
 from reports.study.scale import HALF, LEAST, NARROW, WIDE, AxisLabels, gap_ticks, place
 from reports.words import count, percent, size
 
@@ -26,16 +26,6 @@ GOLDEN = 0.6180339887
 """The golden ratio: its multiples modulo 1 are spread evenly, however many they are."""
 Placed = tuple[int, Row, float]
 """The number of the strip, the row, its gap."""
-
-LINES = (
-    SeriesStyle("", BLUE, dash="solid", symbol="circle"),
-    SeriesStyle("", ORANGE, dash="dash", symbol="square"),
-    SeriesStyle("", GREEN, dash="dot", symbol="diamond"),
-    SeriesStyle("", PURPLE, dash="dashdot", symbol="triangle-up"),
-    SeriesStyle("", SKY, dash="longdash", symbol="cross"),
-    SeriesStyle("", VERMILION, dash="longdashdot", symbol="x"),
-)
-"""The styles of the first planners; all others have thin grey lines."""
 
 
 def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int]) -> StudyChart:
@@ -212,14 +202,10 @@ def profile(study: StudyResults, metric: StudyMetric) -> StudyChart:
     it."""
     scores = study.scores(metric)
     most = max((s.worst for s in scores if s.gaps), default=0.0)
-    styles = [LINES[k] if k < len(LINES) else SeriesStyle("", GREY) for k in range(len(scores))]
-    traces = [_profile_line(s, style, most) for s, style in zip(scores, styles, strict=True)]
-    named = [style.named(s.planner) for s, style in zip(scores[: len(LINES)], styles, strict=False)]
-    rest = len(scores) - len(named)
-    legend = (
-        *named,
-        *([SeriesStyle(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
-    )
+    traces = [
+        _profile_line(s, style, most) for s, style in zip(scores, line_styles(len(scores)), strict=True)
+    ]
+    legend = lines_legend([s.planner for s in scores])
     x = {"title": {"text": "gap to the bound, at most"}, "range": _range(most)}
     y = {"title": {"text": "share of points"}, "range": [-0.015, 1.03], **AxisLabels(*_SHARES).axis()}
     return StudyChart(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chipmodel.files.sizes import format_bytes
 from chipmodel.model.study_results import PlannerScore, StudyResults, failures
 from chipmodel.model.study_row import Row
 from reports.study.design import designs, sufficient_memories
@@ -75,8 +76,6 @@ def _memories(study: StudyResults) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
-
-    from chipmodel.files.sizes import format_bytes
 
     title = "Smallest SharedMemory within 5% of the best latency"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="")

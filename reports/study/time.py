@@ -10,10 +10,8 @@ from statistics import median
 
 from chipmodel.model.study_results import PEAK, PlannerScore, StudyResults, case
 from chipmodel.model.study_row import Improved, Row
-from reports.colours import GREY
-from reports.study.chart import SeriesStyle, StudyChart, axis
+from reports.study.chart import SeriesStyle, StudyChart, axis, line_styles, lines_legend
 from reports.study.scale import NARROW, WIDE, AxisLabels, gap_ticks, outside_in, place, spread
-from reports.study.strips import LINES
 from reports.words import count, percent, seconds_text
 
 LEAST_SECONDS = 1e-4
@@ -36,17 +34,11 @@ def over_time(study: StudyResults) -> StudyChart:
     known = [gap for curve in curves for _, gap in curve]
     span = _span([seconds for curve in curves for seconds, _ in curve])
     most = max(known, default=0.0)
-    styles = [LINES[k] if k < len(LINES) else SeriesStyle("", GREY, dash="solid") for k in range(len(curves))]
+    styles = line_styles(len(curves))
     traces = [_trace(s, style, curve) for s, style, curve in zip(scores, styles, curves, strict=True)]
-    named = [style.named(s.planner) for s, style in zip(scores, styles, strict=True)][: len(LINES)]
-    rest = len(scores) - len(named)
-    legend = (
-        *named,
-        *([SeriesStyle(f"{rest} other{'s' * (rest != 1)}", GREY, dash="solid", traces=rest)] if rest else []),
-    )
     return StudyChart(
         {"data": traces, "layout": _layout(span, most, WIDE)},
-        legend,
+        lines_legend([s.planner for s in scores]),
         360,
         _layout(span, most, NARROW),
     )

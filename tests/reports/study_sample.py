@@ -34,7 +34,7 @@ SEARCHES = ("exact", "search", "cp-sat", "hill-climb", "context-evolutionary", "
 
 
 def packing(workload: str, packer: str, peak: int | None, bound: int, status: Status = "feasible") -> Row:
-    """A row of a packing; its key says what it is."""
+    """A row of a packing problem, whose key is its point in hexadecimal."""
     point = Point(workload, "", packer, "", "", 0)
     return Row(point, f"{packer}/{workload}".encode().hex(), status, 0.5, peak, bound)
 

@@ -47,7 +47,7 @@ def test_compare_sets_mergers_side_by_side(capsys: pytest.CaptureFixture[str], t
     ]
     assert [row["packer"] for row in answer["packers"]] == ["large-first", "naive"]
     assert all(row["fits"] and row["peak_bytes"] >= answer["lower_bound_bytes"] for row in answer["merges"])
-    assert "Arms of branches" in page.read_text(encoding="utf-8")
+    assert "Mergers of branch arms" in page.read_text(encoding="utf-8")
     code, out, _ = call(capsys, "compare", GATED, "--merges", "none,conflict", "--node-limit", "2000")
     assert "unified-block" not in out
     assert "large-first" in out

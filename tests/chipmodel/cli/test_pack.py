@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chipmodel.compare import packing
 from chipmodel.model.certificate import LiveSet
 from chipmodel.model.plan import Plan, Solved
 from tests import command
@@ -281,15 +282,13 @@ def test_bad_options_are_one_message(
 
 
 def _claiming(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
-    """A registry whose packer lies."""
-    import solvers.registry as registry
-
-    honest = registry.solve
+    """Let the packer claim what does not hold."""
+    honest = packing.solve
 
     def lying(*arguments: Any) -> Solved:
         return replace(honest(*arguments), **changes)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(registry, "solve", lying)
+    monkeypatch.setattr(packing, "solve", lying)
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ from tests.reports.study_sample import designs, network, packing, small
 def test_a_packings_best_bound_is_that_of_all_its_rows() -> None:
     study = small()
     gaps = {(row.point.workload[0], row.point.packer): study.gap(PEAK, row) for row in study.rows}
-    assert gaps["a", "best-fit"] == pytest.approx(0.1)  # its own bound of 90 would say 22%
+    assert gaps["a", "best-fit"] == pytest.approx(0.1)  # by its own bound of 90 it would be 22%
     assert gaps["c", "best-fit"] == pytest.approx(0.1)  # exact has no plan, but its bound of 300 holds
     assert gaps["c", "exact"] is None
 
 
 def test_a_networks_peak_keeps_the_bound_of_its_own_schedule() -> None:
-    """Another planner's schedule has other buffers: its bound says nothing of this one."""
+    """Another planner's schedule has other buffers: its bound does not hold for this one."""
     low = replace(network("n", 2000, packer="pool"), peak_bytes=100, peak_lower_bound_bytes=90)
     high = replace(network("n", 2000, packer="linear"), peak_bytes=300, peak_lower_bound_bytes=200)
     study = StudyResults("two", (low, high))

@@ -16,7 +16,7 @@ def test_each_transfer_has_its_step_and_the_step_that_waits() -> None:
     assert [(m.start.name, m.step, m.due, m.shared) for m in found] == [
         ("load x", 0, 0, 0),
         ("load a", 0, 0, 192),
-        # Issued at step 0 for the left arm; the wait behind the branch is nobody's step.
+        # Issued at step 0 for the left arm; the wait after the branch belongs to no step.
         ("load b", 0, 1, 208),
         ("store z", 3, 4, 128),
     ]

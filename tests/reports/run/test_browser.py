@@ -112,7 +112,7 @@ def test_hover_shows_the_dependencies_of_a_step_in_both_directions(opened: Visit
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
     page.wait_for_selector("#timeline .hovertext")
     assert "depends on load dw" in (page.locator("#timeline .hovertext").text_content() or "")
-    # It needs its weights and the op before, and the three stripes of the op behind need it.
+    # It depends on its weights and the op before; the three stripes of the next op depend on it.
     assert page.locator("#timeline .links line:not([stroke-dasharray])").count() == 2
     assert page.locator("#timeline .links line[stroke-dasharray]").count() == 3
     boxes = page.locator("#timeline .links rect")

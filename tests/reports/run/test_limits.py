@@ -28,8 +28,8 @@ def test_few_segments_are_all_named() -> None:
 
 
 def test_many_segments_are_added_up_and_the_largest_is_named() -> None:
-    stretches = [Binding("npu" if i % 2 else "dma", f"f{i}", f"l{i}", 1000 + i) for i in range(6)]
-    assert bound_words(TimeBound(6015, tuple(stretches))) == (
+    segments = [Binding("npu" if i % 2 else "dma", f"f{i}", f"l{i}", 1000 + i) for i in range(6)]
+    assert bound_words(TimeBound(6015, tuple(segments))) == (
         "the NPU 3,009 cycles in 3 segments, the DMA engine 3,006 cycles in 3 segments; "
         "most of it: the NPU from f5 to l5, 1,005 cycles"
     )

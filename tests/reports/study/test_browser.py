@@ -278,7 +278,7 @@ def test_a_point_links_to_the_page_of_its_plan(browser: Browser, tmp_path: Path)
     links = found.page.locator("#rows a", has_text="plan")
     assert [each.get_attribute("href") for each in links.all()] == ["plans/one.html"]
     found.page.locator(f"#rows a[href='#point-{key}']").click()
-    found.page.get_by_role("link", name="The page of this plan").click()
+    found.page.get_by_role("link", name="Page of this plan").click()
     expect(found.page).to_have_title("the plan")
     assert found.complaints == []
     found.page.context.close()

@@ -7,9 +7,9 @@ from typing import Any
 
 from chipmodel.model.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.model.study_row import Improved
-from reports.study.chart import StudyChart
+from reports.study.chart import LINES, StudyChart
 from reports.study.scale import place
-from reports.study.strips import LINES, MOST_MARKS, gap_strips, mark_text, profile
+from reports.study.strips import MOST_MARKS, gap_strips, mark_text, profile
 from reports.study.time import over_time, searching, trajectories
 from tests.reports.study_sample import EVIL, designs, many, packing, small
 

@@ -1,6 +1,6 @@
 """Settings of Sphinx: Markdown sources by MyST, the furo theme.
 
-    sphinx-build -W -n docs build/docs
+sphinx-build -W -n docs build/docs
 """
 
 project = "chipmodel"

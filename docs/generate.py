@@ -4,9 +4,10 @@
     python -m docs.generate --check    # exit code 1 and a list of those that are out of date
     python -m docs.generate docs/explanation/accuracy.md
 
-A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints it: a
-``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints Markdown.
-``| head -N`` after it keeps the first N lines. Pictures are files of their own, listed in ``PICTURES``.
+A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints
+it: a ``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints
+Markdown. ``| head -N`` after it keeps the first N lines. Pictures are files of their own, listed in
+``PICTURES``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import click
 
 from docs.tools.samples import ROOT, printed
 
-PART = re.compile(r"(?P<head><!-- generated: (?P<command>.*?) -->\n)(?P<body>.*?)(?P<tail><!-- end -->)", re.DOTALL)
+PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
+_PICTURE = "python -m docs.tools.picture zoo:resnet18 --chip stm32n6"
 PICTURES = {
-    "docs/pictures/resnet18.svg": "python -m docs.tools.picture zoo:resnet18 --chip stm32n6 --streamer prefetch-greedy",
-    "docs/pictures/resnet18-ping-pong.svg": "python -m docs.tools.picture zoo:resnet18 --chip stm32n6",
+    "docs/pictures/resnet18.svg": f"{_PICTURE} --streamer prefetch-greedy",
+    "docs/pictures/resnet18-ping-pong.svg": _PICTURE,
 }
 """File and the command that prints it."""
 
@@ -43,7 +45,7 @@ class Part:
 
 
 def pages() -> list[Path]:
-    """README.md and every Markdown source of the documentation, and the readers' pages next to the code."""
+    """README.md and every Markdown source of the documentation."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

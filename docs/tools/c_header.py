@@ -1,6 +1,6 @@
 """Print the first lines of the C header of a plan, as a block of code.
 
-    python -m docs.tools.c_header
+python -m docs.tools.c_header
 """
 
 from __future__ import annotations

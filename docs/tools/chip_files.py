@@ -1,6 +1,6 @@
 """Print the reference of chip files: every field, and every number of the presets with its origin.
 
-    python -m docs.tools.chip_files
+python -m docs.tools.chip_files
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.chip.fields import FIELDS, Field
+from docs.tools.chip_meanings import MEANING
 from docs.tools.markdown import code, table
 
 
@@ -41,20 +42,26 @@ def _side_by_side(chips: list[Chip]) -> str:
 
 
 def _fields() -> str:
-    rows = [[code(path), _takes(field), _only(field), field.default or ""] for path, field in FIELDS.items()]
-    return table(["field", "takes", "only where", "default"], rows)
+    rows = [
+        [code(path), MEANING[path] + _only(field), _takes(field), field.default or ""]
+        for path, field in FIELDS.items()
+    ]
+    return table(["field", "meaning", "takes", "default"], rows)
 
 
 def _takes(field: Field) -> str:
     if field.kind == "choice":
         return ", ".join(code(option) for option in field.options)
-    word = {"bytes": "bytes", "whole": "whole number", "rational": "number"}[field.kind]
+    low = field.limit(field.low).removesuffix(f" {field.unit}")
     power = ", a power of two" if field.power_of_two else ""
-    return f"{word}, {field.limit(field.low)} to {field.limit(field.high)}{power}"
+    return f"{low} to {field.limit(field.high)}{power}"
 
 
 def _only(field: Field) -> str:
-    return f"`{field.only[0]}` is {' or '.join(code(option) for option in field.only[1])}" if field.only else ""
+    if field.only is None:
+        return ""
+    path, options = field.only
+    return f" (`{path}: {' or '.join(options)}`)"
 
 
 def _numbers(chip: Chip) -> str:

@@ -1,6 +1,6 @@
 """Print the reference of the command line, made from the commands themselves.
 
-    python -m docs.tools.commands
+python -m docs.tools.commands
 """
 
 from __future__ import annotations
@@ -40,7 +40,12 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is None or not record[1] or isinstance(parameter, click.Argument) or "--help" in parameter.opts:
+        if (
+            record is None
+            or not record[1]
+            or isinstance(parameter, click.Argument)
+            or "--help" in parameter.opts
+        ):
             continue
         declared, text = record
         yield f"`{declared}`\n: {_escaped(' '.join(text.split()))}\n"

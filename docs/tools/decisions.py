@@ -1,6 +1,6 @@
 """Print the list of decisions, made from their files: docs/decisions/NNNN-name.md.
 
-    python -m docs.tools.decisions
+python -m docs.tools.decisions
 """
 
 from __future__ import annotations

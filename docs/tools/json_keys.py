@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, cast
 
 from docs.tools.markdown import code, table
-from docs.tools.samples import folder_of_commands, run_chipmodel
+from docs.tools.samples import json_document
 
 LONGEST = 48
 """Characters of a value that are shown."""
@@ -33,7 +31,7 @@ def rows(value: Any, path: str = "") -> Iterator[list[str]]:
         for key, inner in items[: 1 if path in FREE else None]:
             yield from _row(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value:
-        yield from rows(cast("list[Any]", value)[0], f"{path}[]")
+        yield from rows(value[0], f"{path}[]")
 
 
 def _row(value: Any, path: str) -> Iterator[list[str]]:
@@ -48,14 +46,5 @@ def _row(value: Any, path: str) -> Iterator[list[str]]:
     yield [code(path), kinds[type(value)], shown]
 
 
-def document(arguments: Sequence[str]) -> Any:
-    """The JSON document that ``chipmodel ARGUMENTS`` writes into FILE."""
-    with tempfile.TemporaryDirectory() as folder, folder_of_commands(Path(folder)):
-        code, _, errors = run_chipmodel(arguments)
-        if code:
-            raise RuntimeError(errors)
-        return json.loads(Path("FILE").read_text())
-
-
 if __name__ == "__main__":
-    print(table(["key", "kind", "for instance"], rows(document(sys.argv[1:]))))
+    print(table(["key", "kind", "for instance"], rows(json_document(sys.argv[1:]))))

@@ -1,6 +1,6 @@
 """Print the table of built-in networks, with the MACs and weights that their builders count.
 
-    python -m docs.tools.networks
+python -m docs.tools.networks
 """
 
 from __future__ import annotations

@@ -102,8 +102,9 @@ def drawing(arguments: Sequence[str]) -> Drawing:
     events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     npu = [_bar(event) for event in events if event["tid"] == 1]
     dma = [_bar(event) for event in events if event["tid"] == 2 and "busy" in event["cat"]]
+    run = f"{result['workload']} on {result['chip']} by {result['streamer']}"
     return Drawing(
-        title=f"{result['workload']} on {result['chip']} by {result['streamer']}: {result['milliseconds']:.2f} ms",
+        title=f"{run}: {result['milliseconds']:.2f} ms",
         cycles=result["total_cycles"],
         capacity=result["capacity_bytes"],
         core_mhz=result["core_mhz"],

@@ -1,14 +1,14 @@
 """Print the tables of planners, made from their registries.
 
-    python -m docs.tools.planners
+python -m docs.tools.planners
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from docs.tools.markdown import code, table
 from dma.stream import policies
+from docs.tools.markdown import code, table
 from reports.lists import Listed
 from solvers.branches.mergers import mergers
 from solvers.registry import packers

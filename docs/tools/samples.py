@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import runpy
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 from chipmodel.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 """The checkout."""
-COLUMNS = 100
+COLUMNS = 84
 """Width of the terminal that samples are printed on, in characters."""
 FOLDERS = ("workloads", "tests", "bench", "reports")
 """Folders of the checkout that commands of the documentation name."""
 
 
 @contextlib.contextmanager
-def folder_of_commands(folder: Path) -> Iterator[None]:
+def folder_of_commands(folder: Path) -> Generator[None]:
     """Work in ``folder``, where the folders of the checkout that commands name can be found."""
     for name in FOLDERS:
         (folder / name).symlink_to(ROOT / name)
@@ -61,6 +63,15 @@ def printed(command: str) -> str:
         return _python(words[1:])
 
 
+def json_document(arguments: Sequence[str]) -> Any:
+    """The JSON document that ``chipmodel ARGUMENTS`` writes into FILE."""
+    with tempfile.TemporaryDirectory() as folder, folder_of_commands(Path(folder)):
+        code, _, errors = run_chipmodel(arguments)
+        if code:
+            raise RuntimeError(errors)
+        return json.loads(Path("FILE").read_text())
+
+
 def _python(words: Sequence[str]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -74,7 +85,7 @@ def _python(words: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def _as_command(words: Sequence[str]) -> Iterator[None]:
+def _as_command(words: Sequence[str]) -> Generator[None]:
     """``sys.argv`` and the terminal's width as a command line would have them."""
     arguments, columns = sys.argv, os.environ.get("COLUMNS")
     sys.argv, os.environ["COLUMNS"] = list(words), str(COLUMNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ _MANY = 12
 def takes(form: Form) -> str:
     """``whole number from 1``, ``name``, ``list of ...``, or the choices."""
     if "$ref" in form:
-        return f"mapping: {form['$ref'].rpartition('/')[2]}"
+        return f"mapping ({form['$ref'].rpartition('/')[2].lower()})"
     for key in ("anyOf", "oneOf"):
         if key in form:
             each = [takes(one) for one in cast("list[Form]", form[key]) if one.get("type") != "null"]
@@ -39,8 +40,10 @@ def _typed(form: Form) -> str:
         return f"list of {_plural(takes(form.get('items', {})))}"
     if kind == "object":
         patterns = cast("Mapping[str, Form]", form.get("patternProperties", {}))
-        values = [takes(value) for value in patterns.values()] or [takes(form.get("additionalProperties") or {})]
-        return f"mapping of {_plural(values[0])}"
+        values = [takes(value) for value in patterns.values()] or [
+            takes(form.get("additionalProperties") or {})
+        ]
+        return f"mapping of names to {_plural(values[0])}"
     if kind == "string":
         pattern = form.get("pattern", "")
         return "name" if pattern == _NAME_PATTERN else "bytes such as 4KiB" if "Kk" in pattern else "text"
@@ -49,13 +52,14 @@ def _typed(form: Form) -> str:
 
 def _number(form: Form, word: str) -> str:
     least, most = form.get("minimum"), form.get("maximum")
-    if most is not None and most < 1 << 30:
+    if most is not None and most < 1 << 20:
         return f"{word} from {least if least is not None else '...'} to {most}"
-    return f"{word} from {least}" if least is not None else word
+    return f"{word} from {least}" if least else word
 
 
 def _plural(text: str) -> str:
-    return {"name": "names", "op": "ops", "text": "texts", "number": "numbers", "value": "values"}.get(text, text)
+    """The plural of each alternative, of those words that have one."""
+    return re.sub(r"\b(name|op|text|number|value)\b", r"\1s", text)
 
 
 def default_of(form: Form, required: bool) -> str:

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from docs.tools.json_keys import document
 from docs.tools.markdown import code, table
+from docs.tools.samples import json_document
+
 
 def rows(answer: dict[str, Any]) -> Iterator[list[str]]:
     """Name, cycles, milliseconds, saved on ``sync``, and how far above the bound for any plan."""
@@ -24,4 +25,4 @@ def rows(answer: dict[str, Any]) -> Iterator[list[str]]:
 
 if __name__ == "__main__":
     heads = ["streamer", ">cycles", ">ms", ">saved on `sync`", ">above the lower bound"]
-    print(table(heads, rows(document(["compare", *sys.argv[1:], "--json", "FILE"]))))
+    print(table(heads, rows(json_document(["compare", *sys.argv[1:], "--json", "FILE"]))))

@@ -1,6 +1,6 @@
 """Print the reference of YAML workloads, made from their JSON Schema (``chipmodel schema``).
 
-    python -m docs.tools.yaml_format
+python -m docs.tools.yaml_format
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def reference() -> Iterator[str]:
     for name, ops in kinds.items():
         if name not in CONTROL:
             yield from _op(forms[name], ops)
-    yield "## Branches and loops\n"
+    yield "## Branches, loops, and mappings\n"
     for name in (*CONTROL, "Arm", "Carry", "Bounds", "Shaped"):
-        yield from _op(forms[name], kinds.get(name, [name]), every_key=True)
+        yield from _op(forms[name], kinds.get(name, [name.lower()]), every_key=True)
 
 
 def _kinds(whole: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -65,9 +65,8 @@ def _op(form: Form, names: list[str], every_key: bool = False) -> Iterator[str]:
 
 
 def _own(key: str, form: Form) -> bool:
-    """Whether a kind of op means something else by a shared key: ``in`` of several tensors, ``out`` of several."""
-    takes_one = "name"
-    return key in ("in", "out") and takes(form["properties"][key]) != takes_one
+    """Whether a kind of op takes something else for a shared key, such as several tensors for ``in``."""
+    return key in ("in", "out") and takes(form["properties"][key]) != "name"
 
 
 def _keys(form: Form, properties: Mapping[str, Form]) -> str:

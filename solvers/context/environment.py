@@ -2,7 +2,7 @@
 
 The interface is Gymnasium's (``reset``, ``step``, ``action_space``, ``observation_space``;
 https://gymnasium.farama.org), without the package. Every episode is one plan. An agent in ten lines:
-docs/planners.md.
+docs/howto/agent.md.
 """
 
 from __future__ import annotations

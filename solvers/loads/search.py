@@ -2,7 +2,7 @@
 
 A state is what has been issued before a step, and when the sequencer and the engine are free and loads in
 flight arrive. Of two with the same loads issued, one that is nowhere later makes the other needless. Three
-exchanges cut the choices without losing the best plan (docs/design-record.md has why they hold):
+exchanges cut the choices without losing the best plan (docs/decisions has why they hold):
 
 * a load that may be issued goes before every one that is needed later, takes as many cycles, and as many
   bytes or more;

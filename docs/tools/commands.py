@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 
 import click
 
@@ -33,7 +34,7 @@ def _paragraphs(text: str) -> Iterator[str]:
     """The help text: paragraphs, those after click's mark for kept line breaks as they are."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         kept = paragraph.startswith("\b")
-        body = paragraph.removeprefix("\b").strip("\n")
+        body = dedent(paragraph.removeprefix("\b").strip("\n"))
         yield f"```text\n{body}\n```\n" if kept else _escaped(" ".join(body.split())) + "\n"
 
 

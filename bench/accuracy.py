@@ -1,4 +1,4 @@
-"""The model against every table of figures that others made, as the README's accuracy table.
+"""The model against every table of figures that others made, as the documentation's accuracy table.
 
 Protocol: each table of tests/data/hardware (origin in tests/data/README.md) is compared row by row with
 the model of its default chip, as ``chipmodel validate TABLE.csv`` does; nothing is fitted here.

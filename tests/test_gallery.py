@@ -39,7 +39,7 @@ def test_every_study_has_its_commands_and_answer() -> None:
 
 
 def _row(file: Path) -> str:
-    found = re.search(rf"^\| \[{file.stem}\.yaml\].*$", README, re.MULTILINE)
+    found = re.search(rf"^\| `{file.stem}\.yaml`.*$", README, re.MULTILINE)
     assert found, f"the README has no row for {file.name}"
     return found[0]
 

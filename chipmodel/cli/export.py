@@ -51,7 +51,7 @@ def export(
       c-header    offsets and sizes, and a table of DMA transfers (source,
                   destination, bytes, step), as a C99 header
       tflm        TensorFlow Lite Micro's offline memory plan: the contents of the
-                  metadata OfflineMemoryAllocation (docs/exports.md says how to
+                  metadata OfflineMemoryAllocation (docs/howto/export.md says how to
                   attach it); stdout lists the tensors with their offsets
       minimalloc  MiniMalloc's CSV, id,lower,upper,size,offset, for chipmodel pack
 

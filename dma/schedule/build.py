@@ -52,7 +52,7 @@ WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
 divisor that spills nothing is used, otherwise the one whose schedule moves the fewest bytes. Measured: a
 fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M cycles instead of 9.41 M
-(docs/design-record.md)."""
+(docs/decisions)."""
 
 
 @dataclass(frozen=True, slots=True)

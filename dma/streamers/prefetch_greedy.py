@@ -39,13 +39,13 @@ NAME = "prefetch-greedy"
 SLICE_LIMITS = ((8, 3), (8, 8), (64, 2), (64, 3), (64, 6), (64, 12))
 """What is tried, as (weight floor divisor, slices at once): a slice takes at most an equal part of the memory
 that the op's tensors leave. Measured: chosen from 14 limits on four networks, none of which is best
-everywhere (docs/design-record.md)."""
+everywhere (docs/decisions)."""
 PROBE_LIMIT = (64, 6)
 """The limit of the streamer that is tried first, with every load where it is needed."""
 FREE_EIGHTHS = (8, 6, 4, 2)
 """Eighths of the free memory that may hold slices before they are needed, from most to least. Packers find no
 plan for many buffers with overlapping lifetimes that fill all of it; half of it is forecast to cost 0 to 2 %
-(measured on ResNet-18 and GoogLeNet, docs/design-record.md)."""
+(measured on ResNet-18 and GoogLeNet, docs/decisions)."""
 
 IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[str, int]], IssuePlan]
 """Decides about the weights, given the other transfers and the bytes available for weights at each op."""

@@ -33,7 +33,7 @@ from dma.streamers.weight_region import StraightRun, WeightSlice, issue_position
 NAME = "weight-pipeline"
 SLICES_AT_ONCE = 4
 """Slices of a cut block that fit at once. Two would do for the DMA engine, but packers find no plan for large
-buffers with overlapping lifetimes. Measured on ResNet-50 and MobileNetV2 (docs/design-record.md)."""
+buffers with overlapping lifetimes. Measured on ResNet-50 and MobileNetV2 (docs/decisions)."""
 MAX_JITTER_CYCLES = 10**12
 """Core cycles; more is a typing error."""
 

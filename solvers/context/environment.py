@@ -1,7 +1,7 @@
 """Memory allocation as a reinforcement learning environment: an agent chooses a place for each request.
 
 The interface is Gymnasium's (``reset``, ``step``, ``action_space``, ``observation_space``;
-https://gymnasium.farama.org), without the package. Every episode makes one plan. docs/planners.md has an
+https://gymnasium.farama.org), without the package. Every episode makes one plan. docs/howto/agent.md has an
 example of an agent.
 
 Source: the many-core patent (CN, 2023), reinforcement learning (docs/references.md).

@@ -3,7 +3,7 @@
 A state is the set of loads issued before a step, the times at which the sequencer and the DMA engine are
 free, and the times at which loads in flight end. Of two states with the same loads issued, one that is
 nowhere later dominates the other. Three rules reduce the choices without losing the best plan
-(docs/design-record.md has the arguments):
+(docs/decisions has the arguments):
 
 * a load that may be issued precedes every one that is needed later, takes as many cycles, and as many bytes
   or more;

@@ -79,7 +79,7 @@ def test_the_table_quotes_names() -> None:
 
 def test_the_recipe_of_the_documentation_attaches_it_to_a_model(tmp_path: Path) -> None:
     """As TensorFlow Lite Micro finds it: in the buffer of the metadata entry with this name."""
-    recipe = re.search(r"<<'EOF'\n(.*?)\nEOF", (ROOT / "docs/exports.md").read_text(), re.DOTALL)
+    recipe = re.search(r"<<'EOF'\n(.*?)\nEOF", (ROOT / "docs/howto/export.md").read_text(), re.DOTALL)
     assert recipe is not None
     (tmp_path / "model.json").write_text('{"version": 3, "buffers": [{}, {"data": [7]}]}')
     (tmp_path / "plan.bin").write_bytes(offline_bytes(OfflinePlan((("a", 64), ("b", -1)), 128)))

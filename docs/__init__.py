@@ -1,0 +1,1 @@
+"""The documentation's sources, and the commands that write its generated parts."""

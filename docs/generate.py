@@ -1,0 +1,118 @@
+"""Write the generated parts of README.md and of the documentation, or check that they are up to date.
+
+    python -m docs.generate            # write all of them
+    python -m docs.generate --check    # exit code 1 and a list of those that are out of date
+    python -m docs.generate docs/explanation/accuracy.md
+
+A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints
+it: a ``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints
+Markdown. ``| head -N`` after it keeps the first N lines. Pictures are files of their own, listed in
+``PICTURES``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from docs.tools.samples import ROOT, printed
+
+PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
+_PICTURE = "python -m docs.tools.picture zoo:resnet18 --chip stm32n6"
+PICTURES = {
+    "docs/pictures/resnet18.svg": f"{_PICTURE} --streamer prefetch-greedy",
+    "docs/pictures/resnet18-ping-pong.svg": _PICTURE,
+}
+"""File and the command that prints it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A generated part: the ``number``-th of ``page``, or a picture of its own (``number`` is -1)."""
+
+    page: Path
+    number: int
+    command: str
+
+    @property
+    def name(self) -> str:
+        """Where it is, for messages."""
+        return f"{self.page.relative_to(ROOT)}: {self.command}"
+
+
+def pages() -> list[Path]:
+    """README.md and every Markdown source of the documentation."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def parts(only: Sequence[str] = ()) -> Iterator[Part]:
+    """Every generated part, in the order of the pages; ``only`` of these files, if any are given."""
+    wanted = {(ROOT / name).resolve() for name in only}
+    for page in pages():
+        if not wanted or page in wanted:
+            for number, found in enumerate(PART.finditer(page.read_text())):
+                yield Part(page, number, found["command"])
+    for file, command in PICTURES.items():
+        if not wanted or ROOT / file in wanted:
+            yield Part(ROOT / file, -1, command)
+
+
+def made(part: Part) -> str:
+    """What the part should be now."""
+    command, _, lines = part.command.partition(" | head -")
+    text = printed(command)
+    if part.number < 0:
+        return text
+    if not command.startswith("chipmodel "):
+        return text.strip("\n") + "\n"
+    shown = [line.rstrip() for line in text.strip("\n").splitlines()]
+    if lines and int(lines) < len(shown):
+        shown = [*shown[: int(lines)], "..."]
+    body = "\n".join(shown).strip("\n")
+    return f"```console\n$ {command}\n{body}\n```\n"
+
+
+def present(part: Part) -> str:
+    """What the part is in its file; empty for a picture that is not there."""
+    if part.number < 0:
+        return part.page.read_text() if part.page.exists() else ""
+    return list(PART.finditer(part.page.read_text()))[part.number]["body"]
+
+
+def write(part: Part, body: str) -> None:
+    """Put ``body`` where the part is."""
+    if part.number < 0:
+        part.page.parent.mkdir(exist_ok=True)
+        part.page.write_text(body)
+        return
+    text = part.page.read_text()
+    found = list(PART.finditer(text))[part.number]
+    part.page.write_text(text[: found.start("body")] + body + text[found.end("body") :])
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 where something is out of date.")
+@click.argument("files", nargs=-1)
+def main(check: bool, files: tuple[str, ...]) -> None:
+    """Write the generated parts of FILES, or of all pages."""
+    say: Callable[[str], None] = click.echo
+    old = 0
+    for part in parts(files):
+        body = made(part)
+        if body == present(part):
+            continue
+        old += 1
+        say(f"{'out of date' if check else 'written'}: {part.name}")
+        if not check:
+            write(part, body)
+    if check and old:
+        say("bring them up to date with: python -m docs.generate")
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

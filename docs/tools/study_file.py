@@ -1,0 +1,48 @@
+"""Print the keys of a study file, made from its schema.
+
+python -m docs.tools.study_file
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from chipmodel.study.schema import StudyFile
+from docs.tools.markdown import code, table
+from docs.tools.schema_text import takes
+
+DEFAULTS = StudyFile(name="", title="")
+MEANING = {
+    "name": "Name of the study; the file's, if none is given.",
+    "title": "The question that the study answers; the report's heading.",
+    "workloads": "Built-in networks (`zoo:NAME`), bundled ONNX models (`onnx:NAME`), files relative to the "
+    "study, `guillotine:n=60`, `minimalloc:NAME`; `*` stands for any text. Options follow a `?`: "
+    "`model.onnx?dtype=int16&shape.data=1,3,224,224`, `buffers.csv?capacity=30KiB`, "
+    "`zoo:ds_cnn?steady_state=8`.",
+    "chips": "Presets and chip files, or `all`.",
+    "packers": "Names of packers, or `all`.",
+    "merges": "Names of mergers, or `all`.",
+    "streamers": "Names of streamers, or `all`.",
+    "seeds": "Seeds of planners that search.",
+    "set": "Chip fields, each with its values: all combinations are points.",
+    "filters": "`include` and `exclude`: lists of mappings such as "
+    "`{packer: exact, workload: zoo:vgg*}`. A mapping matches a point where all of its keys do.",
+    "time_limit": "Seconds for each planner that searches; on several cores, for each plan of a core.",
+    "node_limit": "Nodes of search instead: the same answer on every machine.",
+}
+
+
+def keys() -> str:
+    """One row a key: what it takes, its default, its meaning."""
+    forms = cast("dict[str, Any]", StudyFile.model_json_schema()["properties"])
+    rows: list[list[str]] = []
+    for key, form in forms.items():
+        default = getattr(DEFAULTS, key)
+        value = ", ".join(map(str, cast("list[object]", default))) if isinstance(default, list) else default
+        shown = str(value) if isinstance(value, str | int | float) else ""
+        rows.append([code(key), takes(form), code(shown) if shown else "", MEANING[key]])
+    return table(["key", "takes", "default", "meaning"], rows)
+
+
+if __name__ == "__main__":
+    print(keys())

@@ -1,0 +1,74 @@
+"""Every command and example that a page shows does what the page says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.tools.samples import folder_of_commands, run_chipmodel
+from tests.docs.pages import DOCS, README, blocks, commands, first_shown, name_of, pages, shell_lines
+from tests.paths import ROOT
+
+PAGES = [page for page in pages() if commands(page)]
+INSTALL = "python3 -m venv .venv && .venv/bin/pip install -q -c constraints.txt"
+OTHER_LINES = (f"{INSTALL} .", f"{INSTALL} -e '.[test]' && .venv/bin/pytest -q -n auto")
+"""Shell lines without a ``chipmodel`` command: installations, which ``.ci/run`` tries."""
+FILES = {
+    DOCS / "tutorial.md": {"tiny.yaml": ("yaml", 0)},
+    DOCS / "howto" / "chip.md": {"my-chip.yaml": ("yaml", 0)},
+    DOCS / "howto" / "measured.md": {"cycles.csv": ("text", 0)},
+}
+"""Examples that the reader is asked to save: file name, language and number of the block."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> None:
+    """In one folder for the page, so that a command finds what an earlier one wrote."""
+    with folder_of_commands(tmp_path):
+        for name, (language, number) in FILES.get(page, {}).items():
+            Path(name).write_text(blocks(page, language)[number])
+        for command in commands(page):
+            if first_shown()[command.words] != page and not command.writes:
+                continue  # tried where it is shown first
+            code, _, errors = run_chipmodel(command.words[1:])
+            assert code == command.code, (command, errors)
+
+
+def test_shell_blocks_hold_commands_that_are_tried() -> None:
+    for page in pages():
+        for line in shell_lines(page):
+            assert "chipmodel " in line or line in OTHER_LINES, (name_of(page), line)
+
+
+def test_the_readmes_second_shell_block_is_the_test_command() -> None:
+    """``.ci/run`` reads it there."""
+    assert blocks(README, "sh")[1].strip() == OTHER_LINES[1]
+
+
+def test_yaml_examples_are_valid(tmp_path: Path) -> None:
+    from chipmodel.chip.chip_file import load_chip
+    from chipmodel.study.study_file import read_study
+    from workloads.load import load
+
+    file = tmp_path / "example.yaml"
+    for page in pages():
+        for example in blocks(page, "yaml"):
+            file.write_text(example)
+            if "ops:" in example:
+                assert load(str(file)).name == "tiny"
+            elif "workloads:" in example:
+                assert read_study(file).title
+            else:
+                assert load_chip(str(file)).figures
+
+
+def test_the_python_example_prints_what_its_page_says() -> None:
+    page = DOCS / "howto" / "agent.md"
+    (example,) = blocks(page, "python")
+    ran = subprocess.run(
+        [sys.executable, "-c", example], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert f"It prints {ran.stdout.strip()}," in page.read_text()

@@ -1,0 +1,84 @@
+"""The site builds without a warning, and the pages keep the rules of the house."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.generate import PART
+from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, name_of, pages
+from tests.paths import ROOT
+
+LONGEST_README = 8 * 1024
+NAMED = re.compile(r"`(?:python(?:3)? |chipmodel |sphinx-build )[^`]+`|^\$ chipmodel ", re.MULTILINE)
+"""A command in the text."""
+NEAR = 9
+"""Lines from a figure or a table of numbers to the command that makes it, at most."""
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_bytes()) <= LONGEST_README
+
+
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    """Broken links and anchors are warnings; the pages themselves are not written."""
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-b",
+        "dummy",
+        "-W",
+        "--keep-going",
+        "-q",
+        str(DOCS),
+        str(tmp_path),
+    ]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "reports/gallery/README.md"], ids=name_of)
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
+    for link in links:
+        assert "://" in link or (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", [*pages(), ROOT / "bench/RESULTS.md"], ids=name_of)
+def test_figures_and_tables_of_numbers_name_their_command(page: Path) -> None:
+    """A column of numbers is aligned to the right, and nothing else is."""
+    lines = page.read_text().splitlines()
+    for number, line in enumerate(lines):
+        begins_figure = "![" in line
+        begins_table = line.startswith("|") and "---:" in line
+        if begins_figure or begins_table:
+            end = next((n for n in range(number, len(lines)) if not lines[n].startswith("|")), len(lines))
+            around = lines[max(0, number - NEAR) : number] + lines[end : end + NEAR]
+            assert NAMED.search("\n".join(around).replace("*\n", "* ")) or _generated(lines[:number]), line
+
+
+def _generated(before: list[str]) -> bool:
+    """Whether the last marker before is the beginning of a generated part of a whole page, which says so."""
+    markers = [line for line in before if line.startswith(("<!-- generated: ", "<!-- end"))]
+    return bool(markers) and markers[-1].startswith("<!-- generated: python -m docs.tools.chip_files")
+
+
+def test_every_decision_has_its_context_and_what_was_measured() -> None:
+    files = sorted(DECISIONS.glob("[0-9]*.md"))
+    assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
+    for file in files:
+        text = file.read_text()
+        assert re.search(r"^\*\*(Kept|Rejected)\*\* · \w", text, re.MULTILINE), file.name
+        for part in ("Context", "Decision", "Measured"):
+            assert text.count(f"**{part}.** ") == 1, file.name
+
+
+def test_no_page_cites_source_systems_by_number() -> None:
+    for page in [*pages(), ROOT / "bench/RESULTS.md", ROOT / "CHANGELOG.md"]:
+        prose = PART.sub("", BLOCK.sub("", page.read_text()))
+        assert not re.search(r"(?<![\w-])S[0-4]\b", prose), name_of(page)

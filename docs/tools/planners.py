@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dma.stream import policies
+from dma.stream import streamers
 from docs.tools.markdown import code, table
-from reports.lists import Listed
+from reports.lists import NamedEntry
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
 
@@ -18,10 +18,10 @@ def tables() -> Iterator[str]:
     """Packers, mergers and streamers: name, what it does, who published it."""
     yield _table("--packer", packers())
     yield _table("--merge", mergers())
-    yield _table("--streamer", policies())
+    yield _table("--streamer", streamers())
 
 
-def _table(option: str, planners: Mapping[str, Listed]) -> str:
+def _table(option: str, planners: Mapping[str, NamedEntry]) -> str:
     rows = [[code(each.name), each.title, each.source] for each in planners.values()]
     return f"### `{option}`\n\n" + table([code(option), "what it does", "source"], rows) + "\n"
 

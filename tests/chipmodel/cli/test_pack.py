@@ -12,6 +12,7 @@ import pytest
 from chipmodel.compare import packing
 from chipmodel.model.certificate import LiveSet
 from chipmodel.model.plan import Plan, Solved
+from solvers.registry import solve
 from tests import command
 from workloads.packing.problem_csv import read_packing
 
@@ -283,7 +284,7 @@ def test_bad_options_are_one_message(
 
 def _claiming(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
     """Let the packer claim what does not hold."""
-    honest = packing.solve
+    honest = solve
 
     def lying(*arguments: Any) -> Solved:
         return replace(honest(*arguments), **changes)  # type: ignore[arg-type]

@@ -17,8 +17,7 @@ from chipmodel.files.suggestions import shown, suggest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from chipmodel.files.yaml_file import Document
-    from chipmodel.files.yaml_tree import YamlNode
+    from chipmodel.files.yaml_tree import Document, YamlNode
 
 MAX_REPORTED = 10
 """Mistakes in one message."""

@@ -8,15 +8,14 @@ NaN are texts too: no size, clock or count is written so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import yaml
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.yaml_tree import Data, PathStep, Tree, YamlNode
+from chipmodel.files.yaml_tree import Document, Tree
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -28,36 +27,6 @@ MAX_FILE_BYTES = 64 << 20
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable; a byte order mark inside the text is refused as well.
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The contents of a file: ``data`` as plain dicts, lists and scalars, and the position of every value."""
-
-    file: str
-    data: Data
-    root: YamlNode
-    line: int = 1
-    column: int = 1
-
-    def place(self, path: Sequence[PathStep]) -> Place:
-        """The position of the key or item at ``path``, or of its nearest parent that exists."""
-        node, line, column = self.root, self.line, self.column
-        for step in path:
-            if step not in node.children:
-                break
-            node, line, column = node.children[step]
-        return Place(self.file, line, column)
-
-    def written(self, path: Sequence[PathStep]) -> str:
-        """The text of the scalar at ``path`` as written in the file, so that 30.891 stays exact.
-
-        Raises ``KeyError`` where the document has no such path.
-        """
-        node = self.root
-        for step in path:
-            node = node.children[step][0]
-        return node.text
 
 
 def read_text(path: Path) -> str:

@@ -98,6 +98,36 @@ class _OpenNode:
     column: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The contents of a file: ``data`` as plain dicts, lists and scalars, and the position of every value."""
+
+    file: str
+    data: Data
+    root: YamlNode
+    line: int = 1
+    column: int = 1
+
+    def place(self, path: Sequence[PathStep]) -> Place:
+        """The position of the key or item at ``path``, or of its nearest parent that exists."""
+        node, line, column = self.root, self.line, self.column
+        for step in path:
+            if step not in node.children:
+                break
+            node, line, column = node.children[step]
+        return Place(self.file, line, column)
+
+    def written(self, path: Sequence[PathStep]) -> str:
+        """The text of the scalar at ``path`` as written in the file, so that 30.891 stays exact.
+
+        Raises ``KeyError`` where the document has no such path.
+        """
+        node = self.root
+        for step in path:
+            node = node.children[step][0]
+        return node.text
+
+
 class Tree:
     """Builds the nodes of one document from the events of a YAML parser.
 

@@ -69,7 +69,7 @@ def chosen_order(
     if request.wish == "given":
         return ChosenOrder(reuse(request.program, request.in_place))
     names: tuple[OrderName, ...] = ORDERS if request.wish == "best" else ("given", request.wish)
-    attempts: list[_Attempt[T]] = []
+    attempts: list[_OrderAttempt[T]] = []
     for name in names:
         order = ordered(request.program, request.in_place, name)
         attempts.append(_known(order, attempts) or _planned(order, request.in_place, plan, cost))
@@ -123,7 +123,7 @@ def order_faults(program: Program, plan: PlanFile) -> tuple[Program, tuple[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt(Generic[T]):
+class _OrderAttempt(Generic[T]):
     order: OrderedProgram
     marked: Program
     planned: T | None = None
@@ -131,7 +131,7 @@ class _Attempt(Generic[T]):
     refusal: DoesNotFit | None = None
 
 
-def _known(order: OrderedProgram, earlier: list[_Attempt[T]]) -> _Attempt[T] | None:
+def _known(order: OrderedProgram, earlier: list[_OrderAttempt[T]]) -> _OrderAttempt[T] | None:
     """An earlier attempt with the same order under another name."""
     same = (attempt for attempt in earlier if attempt.order.program == order.program)
     found = next(same, None)
@@ -143,23 +143,23 @@ def _planned(
     in_place: InPlace,
     plan: Callable[[Program], T],
     cost: Callable[[T], PlanCost],
-) -> _Attempt[T]:
+) -> _OrderAttempt[T]:
     marked = reuse(order.program, in_place)
     try:
         planned = plan(marked)
     except DoesNotFit as refusal:
-        return _Attempt(order, marked, refusal=refusal)
-    return _Attempt(order, marked, planned, cost(planned))
+        return _OrderAttempt(order, marked, refusal=refusal)
+    return _OrderAttempt(order, marked, planned, cost(planned))
 
 
-def _key(attempt: _Attempt[T]) -> tuple[bool, bool, int, int]:
+def _key(attempt: _OrderAttempt[T]) -> tuple[bool, bool, int, int]:
     cost = attempt.cost
     if cost is None:
         return True, True, 0, 0
     return False, cost.overflows, cost.cycles, cost.peak
 
 
-def _tried(attempt: _Attempt[T]) -> OrderTried:
+def _tried(attempt: _OrderAttempt[T]) -> OrderTried:
     order, cost = attempt.order, attempt.cost
     cycles, peak = (None, None) if cost is None else (cost.cycles, cost.peak)
     return OrderTried(order.name, order.live_bytes, order.proven, cycles, peak)

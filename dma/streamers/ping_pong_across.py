@@ -68,7 +68,7 @@ ResidentOption = tuple[int, IssuePositions, Interval]
 """The number of a need, the positions that issue it, and the loop that it may stay for."""
 
 
-class _Planner:
+class _AcrossPlanner:
     def __init__(self, memory: MemoryBudget, emission: Emission) -> None:
         self.emission = emission
         self.needs = [need for need in emission.needs if need.kind == "weights"]
@@ -207,7 +207,7 @@ class _Planner:
 class _BestPlan:
     """The best plan so far, with its weights and its expected cycles."""
 
-    def __init__(self, planner: _Planner, plan: WeightPlan) -> None:
+    def __init__(self, planner: _AcrossPlanner, plan: WeightPlan) -> None:
         self.planner = planner
         self.plan = plan
         self.weights = planner.weights(plan)
@@ -246,7 +246,7 @@ def _extents(straight_run: tuple[int, ...]) -> dict[int, Interval]:
 
 
 def _issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
-    planner = _Planner(memory, emission)
+    planner = _AcrossPlanner(memory, emission)
     issued, buffers = planner.plan()
     return IssuePlan([*issued, *planner.rest], buffers)
 

@@ -11,7 +11,7 @@ from typing import Literal, NoReturn
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.files.yaml_file import Document
+from chipmodel.files.yaml_tree import Document
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Pair, Value
 from workloads.from_yaml.field_types import MAX_COUNT, KeyPath, ShapedTensor

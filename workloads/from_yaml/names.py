@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.files.yaml_file import Document
+from chipmodel.files.yaml_tree import Document
 from workloads.from_yaml.field_types import NAME_PATTERN, KeyPath
 from workloads.from_yaml.op_models import CustomOp, SimpleOp, SplitOp
 from workloads.from_yaml.schema import IfArm, IfOp, LoopOp, YamlWorkload

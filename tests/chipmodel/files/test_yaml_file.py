@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import chipmodel.files.yaml_file
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.yaml_file import Document, read_text, read_yaml
-from chipmodel.files.yaml_tree import MAX_DEPTH, MAX_VALUES
+from chipmodel.files.yaml_file import read_text, read_yaml
+from chipmodel.files.yaml_tree import MAX_DEPTH, MAX_VALUES, Document
 
 FILE = "f.yaml"
 BIG = 10_000_000

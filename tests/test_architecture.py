@@ -25,7 +25,8 @@ HEAVY = {"distributed", "jinja2", "numba", "onnx", "ortools", "plotly", "pyarrow
 COMPILER = "solvers.search.jit"
 """What imports it is compiled as soon as it is imported."""
 SLOW = {("workloads.load", "workloads.from_onnx.program")}
-"""Imported where it is used, though it imports nothing heavy: an eighth of a second that only ONNX files need."""
+"""Imported where it is used, though it imports nothing heavy: an eighth of a second that only ONNX files
+need."""
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for package in PACKAGES

@@ -7,6 +7,7 @@ It is built from the parser's events, without recursion and within limits, so th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 

@@ -42,6 +42,9 @@ STREAMERS = (
 )
 
 
+QUICK = tuple(name for name in STREAMERS if name != "exact")
+
+
 def test_the_streamers_that_there_are() -> None:
     assert tuple(policies()) == STREAMERS
     assert all(name == policy.name and policy.title and policy.source for name, policy in policies().items())
@@ -55,7 +58,7 @@ def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, P
     result: list[tuple[Chip, Program, Schedule]] = []
     for seed in seeds:
         program, chip = random_program(seed, shape(seed)), tiny_chip(Random(seed))
-        for streamer in STREAMERS:
+        for streamer in (*QUICK, "exact:3") if seed % 4 == 0 else QUICK:
             try:
                 made = stream(program, chip, streamer, chip.shared_memory.bytes)
             except DoesNotFit:
@@ -65,7 +68,7 @@ def schedules(shape: Callable[[int], Shape], seeds: range) -> list[tuple[Chip, P
 
 
 def test_never_more_bytes_alive_than_the_budget() -> None:
-    cases = schedules(lambda seed: Shape(ops=5, depth=seed % 3, side=5, channels=6), range(150))
+    cases = schedules(lambda seed: Shape(ops=5, depth=seed % 3, side=5, channels=6), range(90))
     assert len(cases) > 250
     for chip, program, schedule in cases:
         assert contention(liveness(schedule, chip)) <= chip.shared_memory.bytes, (
@@ -353,6 +356,7 @@ def test_odd_programs_are_planned_right(batch: int) -> None:
         program = odd.program()
         validate_program(program)
         chip, streamer = tiny_chip(odd.random), odd.random.choice(STREAMERS)
+        streamer = "exact:3" if streamer == "exact" else streamer
         try:
             planned = plan(program, chip, odd.random.choice(("naive", "large-first")), streamer)
         except DoesNotFit:

@@ -106,15 +106,18 @@ def cores(name: str, source: str, chip: str) -> Workload:
     )
 
 
-def packing(name: str, source: str) -> Workload:
-    limits = "--node-limit 2000"
+def packing(name: str, source: str, memories: str = "") -> Workload:
+    """All commands about a packing problem; ``memories`` are options that give their sizes."""
+    limits = f"--node-limit 2000 {memories}"
     return Workload(
         name,
         (
             Command("pack exact", f"pack {source} {limits} --json exact.json -o plan.csv", ("exact.json",)),
             Command("check", f"check exact.json {source}"),
             Command(
-                "pack large-first", f"pack {source} --packer large-first --json large.json", ("large.json",)
+                "pack large-first",
+                f"pack {source} --packer large-first {memories} --json large.json",
+                ("large.json",),
             ),
             Command("compare", f"compare {source} {limits} --json compare.json", ("compare.json",)),
         ),
@@ -147,7 +150,7 @@ WORKLOADS = (
     cores("two_cores", "workloads/two_cores.yaml", "luna-arcs --set cores=2"),
     network("squeezenet", "onnx:light_squeezenet", "stm32n6", "ping-pong"),
     packing("packing", "workloads/packing-example.csv"),
-    packing("banks", "workloads/packing-banks.csv"),
+    packing("banks", "workloads/packing-banks.csv", "--memory fast=16KiB --memory slow=64KiB"),
     study("study", "workloads/study_small.yaml"),
 )
 

@@ -121,7 +121,7 @@ def case(seed: int) -> Case | None:
     return Case(program, chip, op, passing, tiling)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.integers(0, 10**6))
 def test_every_tiling_is_no_better_than_some_way(seed: int) -> None:
     """One buffer for each operand: a second one only takes more."""

@@ -31,6 +31,8 @@ PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
 BATCHES = 6
 BATCH = 25
+LONGEST_STEPPED = 15_000
+"""Cycles of the longest run that the stepper repeats."""
 
 
 def random_case(seed: int) -> tuple[Program, Chip, dict[str, int], Random]:
@@ -87,7 +89,9 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
             seen["verified"] += 1
         path = random_path(tuple(c for p in plans for c in p.commands), random)
         trace = simulate_cores(streams(plans), chip, path)
-        assert trace == step_through_cores(streams(plans), chip, path), seed
+        if trace.cycles <= LONGEST_STEPPED:
+            seen["stepped"] += 1
+            assert trace == step_through_cores(streams(plans), chip, path), seed
         assert trace.cores == chip.cores
         assert not trace.unaccounted()
         assert trace.cycles >= lower_bound_cycles(program, chip, trace.path), seed
@@ -96,6 +100,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
         seen["spilled"] += any(p.schedule.spilled for p in plans)
         seen["striped"] += any(p.schedule.striped for p in plans)
     assert seen["verified"] > 10
+    assert seen["stepped"] > 10
     assert seen["crossed"] > 5
     assert seen["waited"] > 1000
     assert seen["spilled"]

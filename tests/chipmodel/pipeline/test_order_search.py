@@ -122,7 +122,9 @@ def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> 
         assert (found.least_bytes is None) == (name != "least-peak" or _branches(program))
         marked, chip = reuse(found.program, "all"), tiny_chip(random)
         try:
-            made = plan(marked, chip, "large-first", random.choice(tuple(policies())))
+            streamer = random.choice(tuple(policies()))
+            streamer = "exact:3" if streamer == "exact" else streamer
+            made = plan(marked, chip, "large-first", streamer)
         except DoesNotFit:
             continue
         if made.solved.peak <= chip.shared_memory.bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.cli.main import main
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 README = ROOT / "README.md"
 COMMANDS = re.findall(r"^(chipmodel .*?)(?:\s+#\s*exit code (\d))?$", README.read_text(), re.MULTILINE)

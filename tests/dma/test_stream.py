@@ -25,7 +25,7 @@ from dma.residency.tiling import SETUP_BYTES
 from dma.schedule.build import PARTS_FOR_WEIGHTS
 from dma.stream import policies, stream
 from solvers.core.bounds import contention
-from tests.support import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 from workloads.build.shapes import Value

@@ -26,7 +26,7 @@ from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 from workloads.load import load
 

@@ -23,8 +23,8 @@ from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.stream import policies
 from tests.fuzz.fuzzer import Check, Fault
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.random_programs import Shape, random_program
 
 COUNT = 20_000

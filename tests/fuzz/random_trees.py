@@ -31,7 +31,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import policies
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 
 COUNT = 5000

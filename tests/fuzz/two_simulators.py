@@ -17,8 +17,8 @@ from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Command
 from chipmodel.model.trace import Trace
 from tests.fuzz.fuzzer import Check, Fault
-from tests.random_commands import random_commands, random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_commands, random_path
 
 COUNT = 100_000
 

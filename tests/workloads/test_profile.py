@@ -8,7 +8,7 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.model.program import ops
 from chipmodel.pipeline.single_core import run
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 from workloads.load import load
 from workloads.profile import read_profile, with_profile
 

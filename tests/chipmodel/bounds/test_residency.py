@@ -14,7 +14,7 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan
 from solvers.residency.problem import Item, Overlay, ResidencyProblem
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -24,7 +24,7 @@ from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, weight_share
 from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

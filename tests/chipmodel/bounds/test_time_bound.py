@@ -20,7 +20,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.single_core import plan, run
 from dma.residency.tiling import Tiling
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

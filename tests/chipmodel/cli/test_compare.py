@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from solvers.registry import packers
-from tests.command import call
-from tests.paths import WORKLOADS
+from tests.support.command_line import call
+from tests.support.folders import WORKLOADS
 
 TINY = "zoo:ds_cnn"
 PACKING = str(WORKLOADS / "packing-example.csv")

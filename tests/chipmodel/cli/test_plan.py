@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import call
+from tests.support.command_line import call
 
 SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
 

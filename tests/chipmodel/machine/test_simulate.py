@@ -16,7 +16,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.single_core import run
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
 ONE = Interval(0, 1)

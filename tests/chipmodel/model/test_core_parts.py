@@ -23,8 +23,8 @@ from chipmodel.pipeline.single_core import run
 from chipmodel.plan_file.document import read_plan, write_plan
 from chipmodel.verify.cores import verify_cores, verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
-from tests.paths import WORKLOADS
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
+from tests.support.folders import WORKLOADS
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 

@@ -11,7 +11,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
 from chipmodel.pipeline.single_core import run
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

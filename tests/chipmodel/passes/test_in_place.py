@@ -24,7 +24,7 @@ from chipmodel.pipeline.single_core import plan, run
 from chipmodel.verify.commands import verify
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 from workloads.build.shapes import Value

@@ -23,9 +23,9 @@ from chipmodel.paths.taken import Again, Decided, Then, decisions
 from chipmodel.paths.tree import Block, count_paths, weighed
 from chipmodel.pipeline.single_core import plan
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.every_path import every_path, random_chances, unrolled
-from tests.random_commands import random_commands
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.every_path import every_path, random_chances, unrolled
+from tests.support.random_commands import random_commands
 from workloads.build.random_programs import Shape, random_program
 
 PLENTY = 10**6

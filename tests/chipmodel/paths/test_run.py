@@ -17,7 +17,7 @@ from chipmodel.paths.run import Effort, weigh_paths, with_paths
 from chipmodel.paths.tree import weighed
 from chipmodel.pipeline.single_core import run
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.every_path import every_path, unrolled
+from tests.support.every_path import every_path, unrolled
 from workloads.load import load
 
 GATE = Branch("g", (BranchArm("slow", (compute("s", 30),)), BranchArm("fast", (compute("f", 4),))))

@@ -23,8 +23,8 @@ from chipmodel.model.trace import Trace
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.verify.cores import verify_cores
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.random_programs import Shape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")

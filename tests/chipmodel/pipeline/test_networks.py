@@ -14,7 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from tests.paths import LIGHT_MODELS
+from tests.support.folders import LIGHT_MODELS
 from workloads.load import load
 from workloads.zoo import networks
 

@@ -18,7 +18,7 @@ from chipmodel.pipeline.order_search import OrderName, live_bytes, ordered
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.stream import policies
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 from workloads.load import load

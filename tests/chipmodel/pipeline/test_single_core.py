@@ -15,7 +15,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
 from chipmodel.pipeline import single_core as pipeline
 from chipmodel.pipeline.single_core import ROUNDS, largest_live_set, plan, run, smallest_capacity
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

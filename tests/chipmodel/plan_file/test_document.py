@@ -21,7 +21,7 @@ from chipmodel.model.work import Share
 from chipmodel.pipeline.single_core import plan
 from chipmodel.plan_file.document import FORMAT, PlanFile, PlannedBuffer, read_plan, write_plan
 from chipmodel.verify.commands import verify_file
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import Shape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)

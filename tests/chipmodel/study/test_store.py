@@ -22,7 +22,7 @@ from chipmodel.study.owner import LEASE_SECONDS, Owner, is_alive, myself
 from chipmodel.study.record import record_of, row_of
 from chipmodel.study.store import Store, opened, read_rows
 from tests.chipmodel.study.support import HEADER, row, rows
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 KEYS = [f"k{number}" for number in range(10)]
 CLAIM = """

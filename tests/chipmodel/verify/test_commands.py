@@ -13,7 +13,7 @@ from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait
 from chipmodel.model.program import Program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

@@ -17,7 +17,7 @@ from chipmodel.passes.lower import lower
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
 from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

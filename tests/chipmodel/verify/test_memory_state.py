@@ -19,7 +19,7 @@ from chipmodel.pipeline.single_core import plan
 from chipmodel.plan_file.document import PlanFile, PlannedBuffer
 from chipmodel.verify.commands import verify, verify_file
 from chipmodel.verify.memory_state import NOTHING, Cover, MemoryState
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

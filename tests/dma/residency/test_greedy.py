@@ -9,7 +9,7 @@ from chipmodel.model.program import Node, Program
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import decide
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

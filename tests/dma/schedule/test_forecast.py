@@ -14,8 +14,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.single_core import plan
 from dma.schedule.forecast import Forecast, Move, forecast, late_weights
-from tests.random_commands import random_path
-from tests.support import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 from workloads.zoo import build

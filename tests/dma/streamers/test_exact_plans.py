@@ -19,8 +19,8 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.single_core import plan, smallest_capacity
 from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 

@@ -7,7 +7,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.pipeline.single_core import plan, run
 from dma.stream import stream
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -25,7 +25,7 @@ from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import Expectation, Load
 from dma.schedule.forecast import transfer_times
 from dma.streamers.ping_pong_across import odds_of
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 from workloads.build.shapes import Value

@@ -19,7 +19,7 @@ from dma.stream import policy_named, stream
 from dma.streamers import sync
 from dma.streamers.prefetch_greedy import EIGHTHS, LEAN, LIMITS, early, field
 from dma.streamers.race import Forecasts, Race
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

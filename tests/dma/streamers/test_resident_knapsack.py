@@ -16,7 +16,7 @@ from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.streamers.resident_knapsack import GRAINS, Item, knapsack
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

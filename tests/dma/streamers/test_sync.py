@@ -16,7 +16,7 @@ from chipmodel.model.program import ops
 from chipmodel.pipeline.single_core import plan
 from dma.stream import stream
 from dma.streamers.sync import least_weights
-from tests.support import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import Shape, random_program
 

@@ -15,7 +15,7 @@ from chipmodel.passes.liveness import liveness
 from chipmodel.pipeline.single_core import plan, run
 from chipmodel.verify.commands import verify
 from dma.stream import policy_named, stream
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 

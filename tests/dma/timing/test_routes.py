@@ -17,7 +17,7 @@ from chipmodel.errors import BadInput
 from dma.timing.bursts import assert_legal, bursts_of
 from dma.timing.routes import Engine, PsramPort, Route, flash_to_shared, psram_to_shared, shared_to_psram
 from dma.timing.transfer import burst_routes_of, route_cycles
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 LUNA = load_chip("luna-arcs")
 LUNA_ROUTES = burst_routes_of(LUNA)

@@ -20,8 +20,8 @@ from chipmodel.model.result import Result
 from chipmodel.model.trace import Unit
 from chipmodel.pipeline.single_core import run
 from reports.run.chrome_trace import chrome_trace
-from tests.paths import WORKLOADS
 from tests.reports.sample import chip, large, sample
+from tests.support.folders import WORKLOADS
 from workloads.load import load
 
 REQUIRED = {

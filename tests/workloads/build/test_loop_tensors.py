@@ -20,7 +20,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
 from dma.stream import policies
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, evenly, hand_over, pick
 from workloads.build.shapes import Value

@@ -18,7 +18,7 @@ from chipmodel.model.program import Loop
 from chipmodel.pipeline.single_core import run
 from chipmodel.verify.commands import verify
 from tests.chipmodel.cli.test_main import call
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 from tests.workloads.from_onnx.support_bodies import (
     FLOAT,
     GO_ON,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from chipmodel.model.program import If, Loop, Node, ops
 from chipmodel.pipeline.single_core import plan
 from chipmodel.verify.commands import verify
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from tests.workloads.from_onnx.support_models import helper, load, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
 

@@ -29,7 +29,7 @@ packers: [large-first, short-first, greedy-best-fit, conflict-first, free-list,
 """
 INSTANCES = 30
 """Packings of the study, each with ten packers."""
-RUN = ("simulate", "zoo:resnet50", "--chip", "luna-arcs", "--set", "psram.bytes=32MiB", "--inferences", "5")
+RUN = ("simulate", "zoo:resnet50", "--chip", "luna-arcs", "--set", "psram.bytes=32MiB", "--steady-state", "5")
 
 
 def chipmodel(folder: Path, *arguments: str) -> None:

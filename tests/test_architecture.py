@@ -17,7 +17,7 @@ import pytest
 
 import chipmodel
 from chipmodel.cli.main import COMMANDS, commands
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 HEAVY = {"distributed", "jinja2", "numba", "onnx", "ortools", "plotly", "pyarrow", "pydantic", "rich", "yaml"}

@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 
 @cache

@@ -18,7 +18,7 @@ from chipmodel.chip.psram_parts import device_named
 from dma.timing.bursts import Burst, PsramTransfer
 from dma.timing.refresh import hidden, refresh_clocks
 from dma.timing.split import burst_limit, wall
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 RTL = ROOT / "dma" / "rtl"
 TRANSFERS = 200

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"

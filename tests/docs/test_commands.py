@@ -10,7 +10,7 @@ import pytest
 
 from docs.tools.samples import folder_of_commands, run_chipmodel
 from tests.docs.pages import DOCS, README, blocks, commands, first_shown, name_of, pages, shell_lines
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 PAGES = [page for page in pages() if commands(page)]
 INSTALL = "python3 -m venv .venv && .venv/bin/pip install -q -c constraints.txt"

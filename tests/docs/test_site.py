@@ -11,7 +11,7 @@ import pytest
 
 from docs.generate import PART
 from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, name_of, pages
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 LONGEST_README = 8 * 1024
 NAMED = re.compile(r"`(?:python(?:3)? |chipmodel |sphinx-build )[^`]+`|^\$ chipmodel ", re.MULTILINE)

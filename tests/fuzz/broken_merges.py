@@ -29,7 +29,7 @@ from solvers.branches.mergers import merge_arms, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import solve
 from tests.fuzz.fuzzer import Check, Fault
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.random_programs import TreeShape, random_program
 
 LARGE_CHIP = with_memory(LUNA_LIKE, 1 << 24)

@@ -27,7 +27,7 @@ from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 

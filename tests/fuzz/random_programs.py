@@ -24,8 +24,8 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 20_000

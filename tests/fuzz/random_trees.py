@@ -32,7 +32,7 @@ from chipmodel.verify.commands import verify
 from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz.fuzzer import Check, Fault
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 5000

@@ -28,7 +28,7 @@ from typing import Any
 from chipmodel.study.export import csv_bytes
 from chipmodel.study.store import read_rows
 from tests.fuzz.fuzzer import Check, Fault
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 COUNT = 1
 STUDY = """

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.reports.chromium import ARGUMENTS, CHROMIUM
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)

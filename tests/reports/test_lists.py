@@ -14,7 +14,7 @@ from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
 from solvers.registry import packers
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
 

@@ -1,9 +1,8 @@
-"""Every heuristic on random problems and on the zoo: correctness, bound and time."""
+"""Every heuristic on random problems and on the zoo: the check and the bound."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from time import process_time
 
 import pytest
 
@@ -18,8 +17,6 @@ from workloads.packing.random_problems import random_buffers
 
 EXACT = ("exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
-SLOWNESS = 4
-"""How much slower a test machine may be than the one for which the limits below are stated."""
 
 
 @pytest.mark.parametrize("packer", HEURISTICS)
@@ -68,24 +65,12 @@ def densenet121() -> Problem:
     return Problem(tuple(buffers))
 
 
-def fastest(problem: Problem, packer: str, tries: int) -> float:
-    """Seconds of the process of the fastest of several calls; every plan is checked."""
-    took: list[float] = []
-    for _ in range(tries):
-        began = process_time()
-        solved = solve(problem, packer)
-        took.append(process_time() - began)
-        assert check_fast(problem, solved.plan) == ()
-        assert solved.peak >= contention(problem)
-    return min(took)
-
-
 @pytest.mark.parametrize("packer", HEURISTICS)
-def test_seconds(packer: str) -> None:
-    resnet50 = zoo_problems()["resnet50"]
-    assert fastest(resnet50, packer, 3) < 0.05 * SLOWNESS
+def test_large_problems(packer: str) -> None:
+    """Their seconds are measured by ``python -m bench.packing_speed``."""
     dense = densenet121()
     assert len(dense.buffers) == 126
-    assert fastest(dense, packer, 3) < 0.2 * SLOWNESS
-    many = random_buffers(1, 10_000, horizon=10_000, longest=60, alignments=(16,))
-    assert fastest(many, packer, 1) < 2 * SLOWNESS
+    for problem in (dense, random_buffers(1, 10_000, horizon=10_000, longest=60, alignments=(16,))):
+        solved = solve(problem, packer)
+        assert check_fast(problem, solved.plan) == ()
+        assert solved.peak >= contention(problem)

@@ -6,7 +6,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 from workloads import load as load_module
 from workloads.load import load, parse_shape_option
 

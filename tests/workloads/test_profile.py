@@ -11,7 +11,7 @@ from chipmodel.model.chances import chances_of
 from chipmodel.model.program import ops
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 from workloads.build.control_options import with_probabilities
 from workloads.load import load
 from workloads.profile import read_profile, with_profile

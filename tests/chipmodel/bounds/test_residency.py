@@ -15,7 +15,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from solvers.residency.problem import InPlaceItems, ResidencyItem, ResidencyProblem
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 
 

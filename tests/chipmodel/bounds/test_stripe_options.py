@@ -35,7 +35,7 @@ from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, weight_share
 from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 
@@ -132,7 +132,7 @@ def random_tiling(seed: int) -> RealTiling | None:
     return RealTiling(program, chip, op, passing, tiling)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.integers(0, 10**6))
 @example(10040)  # two rows of which each reads both input rows: they are not loaded again
 def test_every_real_tiling_costs_at_least_as_much_as_some_option(seed: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import call
+from tests.support.command_line import call
 
 
 def run(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> Path:

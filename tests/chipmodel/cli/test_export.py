@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reports.export.tflm import read_offline
-from tests.command import call
+from tests.support.command_line import call
 
 PARQUET: Any = import_module("pyarrow.parquet")
 

@@ -11,7 +11,7 @@ import pytest
 
 from chipmodel.cli.main import main
 from chipmodel.study.store import read_rows
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TINY = "zoo:resnet8"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from solvers.branches.mergers import mergers
-from tests.command import call
-from tests.paths import WORKLOADS
+from tests.support.command_line import call
+from tests.support.folders import WORKLOADS
 
 GATED = str(WORKLOADS / "gated_vision.yaml")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import call
+from tests.support.command_line import call
 
 TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB")
 

@@ -13,7 +13,7 @@ from chipmodel.compare import packing
 from chipmodel.model.certificate import LiveSet
 from chipmodel.model.plan import Plan, Solved
 from solvers.registry import solve
-from tests import command
+from tests.support import command_line
 from workloads.packing.problem_csv import read_packing
 
 EXAMPLE = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
@@ -32,7 +32,7 @@ def example(tmp_path: Path) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    return command.call(capsys, "pack", *arguments)
+    return command_line.call(capsys, "pack", *arguments)
 
 
 def answer_of(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, dict[str, Any]]:

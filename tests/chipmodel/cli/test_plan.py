@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import call
+from tests.support.command_line import call
 
 SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
 
@@ -40,16 +40,17 @@ def test_what_does_not_fit_and_what_has_cores(capsys: pytest.CaptureFixture[str]
 def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> None:
     """No time: the heuristics alone. A wide gap: the first way that is so near. Never slower than they."""
 
-    def cycles(*options: str) -> int:
+    def answer(*options: str) -> dict[str, int]:
         code, out, _ = call(capsys, "simulate", *SMALL, "--streamer", "exact", "--json", "-", *options)
         assert code == 0
-        return int(json.loads(out)["total_cycles"])
+        found: dict[str, int] = json.loads(out)
+        return found
 
-    hurried, near, full = cycles("--time-limit", "0"), cycles("--gap", "5"), cycles()
-    assert full <= near < hurried
-    _, out, _ = call(capsys, "simulate", *SMALL, "--streamer", "exact", "--json", "-")
-    answer = json.loads(out)
-    assert answer["lower_bound_cycles"] <= full <= 1.02 * answer["lower_bound_cycles"]
+    full = answer()
+    hurried, near = (answer(*given)["total_cycles"] for given in (("--time-limit", "0"), ("--gap", "5")))
+    cycles, bound = full["total_cycles"], full["lower_bound_cycles"]
+    assert cycles <= near < hurried
+    assert bound <= cycles <= 1.02 * bound
 
 
 @pytest.mark.parametrize("option", ["--time-limit", "--gap"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import call
+from tests.support.command_line import call
 
 TINY = "workloads/tiny_cnn.yaml"
 

@@ -18,8 +18,8 @@ import chipmodel.cli.study
 from chipmodel.model.study_row import Point, Row
 from chipmodel.study.progress import StudyStatus
 from chipmodel.study.store import read_rows
-from tests import command
-from tests.paths import ROOT
+from tests.support import command_line
+from tests.support.folders import ROOT
 
 STUDY = "title: t\nworkloads: [zoo:ds_cnn]\nchips: [gap9]\npackers: [large-first, pool]\nstreamers: [sync]\n"
 
@@ -32,7 +32,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    return command.call(capsys, "study", *arguments)
+    return command_line.call(capsys, "study", *arguments)
 
 
 def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(

@@ -15,8 +15,8 @@ from chipmodel.pipeline.run import run
 from reports.compare.page import render_comparison
 from reports.compare.rows import core_cells, document
 from solvers.core.outcome import Limits
-from tests.paths import WORKLOADS
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
+from tests.support.folders import WORKLOADS
 from workloads.load import load
 
 EXAMPLE = WORKLOADS / "two_cores.yaml"

@@ -11,7 +11,7 @@ from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part, Phase
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 
 ONE = Interval(0, 1)
 X = Located(Part("x"), 100, 64, Interval(16, 48))

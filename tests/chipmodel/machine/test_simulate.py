@@ -17,7 +17,7 @@ from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
 ONE = Interval(0, 1)

@@ -13,7 +13,7 @@ from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
 from chipmodel.model.schedule import Direction
 from chipmodel.model.trace import Event
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 
 
 def test_by_hand() -> None:

@@ -26,8 +26,8 @@ from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.cores import verify_cores
 from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
-from tests.paths import WORKLOADS
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
+from tests.support.folders import WORKLOADS
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 

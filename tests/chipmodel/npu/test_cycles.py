@@ -5,7 +5,7 @@ from __future__ import annotations
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window
 from chipmodel.npu.cycles import op_cycles, padded_macs, work_cycles
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 
 NPU = LUNA_LIKE.npu
 SAME = Window(8, 10, 8, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)

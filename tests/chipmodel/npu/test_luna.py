@@ -31,7 +31,7 @@ from chipmodel.npu.luna import (
 )
 from chipmodel.npu.luna_array import column_sweep
 from chipmodel.npu.luna_convolution import plain_windows
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 Row = dict[str, str]
 

@@ -26,7 +26,7 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value

@@ -24,7 +24,7 @@ from chipmodel.model.schedule import (
 from chipmodel.passes.liveness import Touch, conditions, lifetime, liveness, scopes, touches_of
 from dma.stream import stream
 from solvers.core.bounds import contention
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 ONE = Interval(0, 1)

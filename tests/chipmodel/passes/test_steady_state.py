@@ -28,8 +28,8 @@ from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.fuzz.cycle_bounds import random_case
-from tests.random_commands import random_path
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 from workloads.zoo import build

@@ -30,9 +30,9 @@ from chipmodel.paths.tree import CommandBlock, count_paths, weighted_tree
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.every_path import every_path, random_chances, unrolled
-from tests.random_commands import random_commands
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.every_path import every_path, random_chances, unrolled
+from tests.support.random_commands import random_commands
 from workloads.build.random_programs import TreeShape, random_program
 
 PLENTY = 10**6

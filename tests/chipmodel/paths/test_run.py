@@ -18,7 +18,7 @@ from chipmodel.paths.tree import weighted_tree
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.every_path import every_path, unrolled
+from tests.support.every_path import every_path, unrolled
 from workloads.load import load
 
 GATE = Branch("g", (BranchArm("slow", (compute("s", 30),)), BranchArm("fast", (compute("f", 4),))))

@@ -16,9 +16,9 @@ from chipmodel.paths.exact import AnalysisBudget, ExactAnalysis
 from chipmodel.paths.sample import PathSampler, SampleStatistics, draw_index, student
 from chipmodel.paths.tree import count_paths, weighted_tree
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
-from tests.every_path import random_chances, unrolled
-from tests.random_commands import random_commands
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.every_path import random_chances, unrolled
+from tests.support.random_commands import random_commands
 
 
 @pytest.mark.parametrize(("degrees", "value"), [(15, 2.1314), (29, 2.0452), (99, 1.9842), (999, 1.9623)])

@@ -24,14 +24,16 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.random_programs import TreeShape, random_program
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
 BATCHES = 6
 BATCH = 25
+LONGEST_STEPPED = 15_000
+"""Cycles of the longest run that the stepper repeats."""
 
 
 def random_case(seed: int) -> tuple[Program, Chip, dict[str, int], Random]:
@@ -90,7 +92,9 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
             seen["verified"] += 1
         path = random_path(tuple(c for p in plans for c in p.commands), random)
         trace = simulate_cores(streams(plans), chip, path)
-        assert trace == step_through_cores(streams(plans), chip, path), seed
+        if trace.cycles <= LONGEST_STEPPED:
+            seen["stepped"] += 1
+            assert trace == step_through_cores(streams(plans), chip, path), seed
         assert trace.cores == chip.cores
         assert not trace.unaccounted()
         assert trace.cycles >= lower_bound_cycles(program, chip, trace.path), seed
@@ -99,6 +103,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
         seen["spilled"] += any(p.schedule.spilled for p in plans)
         seen["striped"] += any(p.schedule.striped for p in plans)
     assert seen["verified"] > 10
+    assert seen["stepped"] > 10
     assert seen["crossed"] > 5
     assert seen["waited"] > 1000
     assert seen["spilled"]

@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from tests.paths import LIGHT_MODELS
+from tests.support.folders import LIGHT_MODELS
 from workloads.load import load
 from workloads.zoo import networks
 

@@ -16,7 +16,7 @@ from chipmodel.passes.liveness import liveness
 from chipmodel.pipeline.plan import ROUNDS, largest_live_set, plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 

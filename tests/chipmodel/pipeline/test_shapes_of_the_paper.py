@@ -16,7 +16,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from dma.stream import stream
 from solvers.registry import solve
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 ROOMY = with_memory(LUNA_LIKE, 4 << 20)

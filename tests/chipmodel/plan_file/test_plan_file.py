@@ -25,7 +25,7 @@ from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.plan_file import verify_file
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)

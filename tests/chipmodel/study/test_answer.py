@@ -23,7 +23,7 @@ from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload, source_of
 from solvers.core.outcome import Limits
 from tests.chipmodel.study.support import tasks
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 from workloads.load import load
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.study.code_version import FOLDERS, NEVER_DECIDE, STILL_DECIDE, code_version, deciding_files
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 
 def test_the_version_is_a_short_hash() -> None:

@@ -22,7 +22,7 @@ from chipmodel.study.task import PointTask
 from chipmodel.study.worker_group import BatchSize
 from chipmodel.study.workload import load_workload
 from tests.chipmodel.study.support import row, tasks
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 QUICK = "workloads: [zoo:ds_cnn, zoo:autoencoder]\npackers: [large-first, pool]\nchips: [gap9, esp32s3]"
 SLOW = "workloads: 'guillotine:n=400,seed=1'\npackers: exact\ntime_limit: 60"

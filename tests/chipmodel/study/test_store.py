@@ -22,7 +22,7 @@ from chipmodel.study.connection import APPLICATION, FORMAT
 from chipmodel.study.store import StudyStore, opened, read_rows
 from chipmodel.study.store_owner import LEASE_SECONDS, Owner, is_alive, myself
 from tests.chipmodel.study.support import HEADER, row, rows
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 KEYS = [f"k{number}" for number in range(10)]
 CLAIM = """

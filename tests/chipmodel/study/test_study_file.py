@@ -11,7 +11,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.study_row import Point
 from chipmodel.study.study_file import DEFAULT_WORKLOADS, KEYS, MOST_POINTS, Study, parse_study, read_study
 from solvers.registry import packers
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 
 SMALL = WORKLOADS / "study_small.yaml"
 

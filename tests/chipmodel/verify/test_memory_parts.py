@@ -18,7 +18,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from chipmodel.verify.memory_state import MemoryState
 from tests.chipmodel.verify.test_memory_state import covered, share
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -22,7 +22,7 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -20,7 +20,7 @@ from dma.residency.tiling import NONE_KEPT, slice_bytes
 from dma.schedule.steps import Emission, emit
 from dma.timing.transfer import transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 

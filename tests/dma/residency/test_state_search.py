@@ -27,8 +27,8 @@ from dma.timing.transfer import transfer_cycles
 from solvers.tiers.search import initial_state, search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case
-from tests.random_commands import random_path
-from tests.support import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build, networks

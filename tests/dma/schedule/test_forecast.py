@@ -15,8 +15,8 @@ from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.schedule.forecast import RunForecast, RunTransfer, forecast, late_weights
-from tests.random_commands import random_path
-from tests.support import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build

@@ -18,7 +18,7 @@ from chipmodel.verify.commands import verify
 from dma.residency.greedy import Residency, Segment, decide
 from dma.residency.tiling import Tiling, whole_tiling
 from dma.schedule.steps import Emission, TransferNeed, emit
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -20,8 +20,8 @@ from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.fuzz.cycle_bounds import random_case
-from tests.random_commands import random_path
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 

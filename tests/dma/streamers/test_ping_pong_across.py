@@ -27,7 +27,7 @@ from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import transfer_times
 from dma.schedule.probabilities import branch_probabilities
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value

@@ -20,9 +20,15 @@ from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 from dma.stream import stream, streamer_named
 from dma.streamers import sync
-from dma.streamers.prefetch_greedy import FREE_EIGHTHS, PROBE_LIMIT, SLICE_LIMITS, early, probe
+from dma.streamers.prefetch_greedy import (
+    FREE_EIGHTHS,
+    PROBE_LIMIT,
+    SLICE_LIMITS,
+    early,
+    probe,
+)
 from dma.streamers.race import StreamerRace
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 

@@ -24,7 +24,7 @@ from dma.streamers import race as prefetch_race
 from dma.streamers import resident_slices as staying
 from dma.streamers.resident_knapsack import ResidentSlice
 from dma.streamers.resident_slices import SliceSet, best_slice_sets
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

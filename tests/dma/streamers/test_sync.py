@@ -17,7 +17,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream
 from dma.streamers.sync import least_weights
-from tests.support import LUNA_LIKE, tiny_chip
+from tests.support.chips import LUNA_LIKE, tiny_chip
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 

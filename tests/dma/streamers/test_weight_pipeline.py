@@ -18,7 +18,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from dma.stream import stream, streamer_named
 from dma.streamers import weight_pipeline
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from dma.timing.cdma import AxiCdma, CopyCost
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TABLE = HARDWARE / "rtl_axi_cdma.csv"
 

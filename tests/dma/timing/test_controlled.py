@@ -22,7 +22,7 @@ from dma.timing.controllers import HyperBus
 from dma.timing.interruptions import interruptions
 from dma.timing.shape import shape_of
 from dma.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TABLES = HARDWARE
 PULP, COPY, SERIAL = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chipmodel.chip.clocks import Clock, rescaled
 from chipmodel.errors import BadInput
 from dma.timing.controllers import EfPsram, HyperBus, HyperBusRead, ef_protocol
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TABLES = HARDWARE
 

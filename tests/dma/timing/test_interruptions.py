@@ -6,7 +6,7 @@ from fractions import Fraction
 from chipmodel.chip.chip import Cpu
 from chipmodel.chip.chip_file import load_chip
 from dma.timing.interruptions import Interruption, interruptions
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
 
 REFRESH = Interruption("refresh", Fraction(25, 2), 4, (6, 0))
 CPU = Interruption("cpu", Fraction(100), 30, None)

@@ -24,7 +24,7 @@ from dma.timing.routes import (
     shared_to_psram,
 )
 from dma.timing.transfer import burst_routes_of, route_cycles
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 LUNA = load_chip("luna-arcs")
 LUNA_ROUTES = burst_routes_of(LUNA)

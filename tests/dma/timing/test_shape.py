@@ -8,7 +8,7 @@ from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.shape import TransferShape, shape_of
 from dma.timing.transfer import transfer_cycles
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
 
 DIRECTIONS: tuple[Direction, ...] = ("load", "store")
 

@@ -11,7 +11,7 @@ from chipmodel.errors import BadInput
 from dma.timing.transfer import transfer_cycles
 from dma.validation.calibration import calibrate, chip_text
 from dma.validation.compare import MeasuredTable, read_table
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TABLES = HARDWARE
 

@@ -25,7 +25,7 @@ from dma.validation.compare import (
 )
 from dma.validation.kinds import KINDS
 from dma.validation.table import read_sheet
-from tests.paths import HARDWARE
+from tests.support.folders import HARDWARE
 
 TABLES = sorted(path.stem for path in HARDWARE.glob("*.csv"))
 

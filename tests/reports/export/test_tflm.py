@@ -23,9 +23,9 @@ from reports.export.tflm import (
     offline_table,
     read_offline,
 )
-from tests.paths import ROOT
 from tests.reports.plan_files import plan
 from tests.reports.sample import EVIL
+from tests.support.folders import ROOT
 
 LAYOUT = layout_of(plan(), "p")
 

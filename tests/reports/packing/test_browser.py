@@ -44,8 +44,7 @@ def middle_of(page: Page, box: int) -> tuple[float, float]:
     return canvas["x"] + corner[0] + 12, canvas["y"] + corner[1] - 12
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_it_opens_without_errors_and_fits_the_screen(
     browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
 ) -> None:

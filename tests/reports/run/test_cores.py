@@ -20,8 +20,8 @@ from reports.run.figures import EVENTS, timeline
 from reports.run.memory_map import memory_map
 from reports.run.page import render_page
 from reports.run.summary import print_summary
-from tests.paths import WORKLOADS
-from tests.support import LUNA_LIKE
+from tests.support.chips import LUNA_LIKE
+from tests.support.folders import WORKLOADS
 from workloads.load import load
 
 EXAMPLE = WORKLOADS / "two_cores.yaml"

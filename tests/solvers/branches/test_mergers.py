@@ -25,7 +25,7 @@ from solvers.branches.mergers import merge_arms, merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.fuzz.broken_merges import MergeCase, corrupts, later_conditional, objections
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value

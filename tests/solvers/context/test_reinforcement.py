@@ -24,8 +24,8 @@ from solvers.context.environment import (
 from solvers.context.reinforcement import INITIAL_WEIGHTS, POPULATION, CrossEntropy, learn, play
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
-from tests.paths import ROOT
 from tests.solvers.many_problems import odd_problems, simple_problems
+from tests.support.folders import ROOT
 from workloads.packing.guillotine import guillotine
 from workloads.packing.random_problems import random_buffers
 

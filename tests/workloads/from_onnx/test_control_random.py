@@ -15,7 +15,7 @@ from chipmodel.model.program import If, Loop, Node, ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from tests.support import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from tests.workloads.from_onnx.support_models import helper, load, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chipmodel.passes.validate import validate_program
-from tests.paths import LIGHT_MODELS
+from tests.support.folders import LIGHT_MODELS
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, onnx, operations
 from workloads.from_onnx.program import known_operators, load_onnx
 from workloads.zoo import build

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
 from workloads.from_yaml.schema import schema
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from chipmodel.errors import BadInput
-from tests.paths import WORKLOADS
+from tests.support.folders import WORKLOADS
 from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
 from workloads.from_yaml.schema import schema
 

@@ -1,4 +1,4 @@
-"""Small chips and the walk from a program to commands, for many tests."""
+"""Small chips, for many tests."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, Relea
 from chipmodel.model.trace import Event, Trace
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.fuzz.two_simulators import stalls
-from tests.random_commands import random_path
-from tests.random_cores import random_streams
-from tests.support import tiny_chip
+from tests.support.chips import tiny_chip
+from tests.support.random_commands import random_path
+from tests.support.random_streams import random_streams
 
 BATCHES = 4
 BATCH = 60

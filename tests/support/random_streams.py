@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from chipmodel.model.commands import Acquire, Branch, Command, Release, Repeat
-from tests.random_commands import random_commands
+from tests.support.random_commands import random_commands
 
 TENSORS = "xyz"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 """The checkout."""
 WORKLOADS = ROOT / "workloads"
 """Example workloads, packing problems and studies."""

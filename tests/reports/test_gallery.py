@@ -11,7 +11,7 @@ import pytest
 from chipmodel.study.points import idle_filters, tasks_of
 from chipmodel.study.study_file import read_study
 from chipmodel.study.workload import MINIMALLOC_FOLDER
-from tests.paths import ROOT
+from tests.support.folders import ROOT
 
 GALLERY = ROOT / "reports/gallery"
 STUDIES = sorted(GALLERY.glob("*.yaml"))

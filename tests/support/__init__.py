@@ -1,0 +1,1 @@
+"""Chips, random commands and calls of the command line, for many tests."""

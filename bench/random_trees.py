@@ -34,7 +34,7 @@ from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.single_core import Planned, plan
 from chipmodel.verify.commands import verify
-from dma.stream import streamers
+from dma.stream import streamers as streamer_table
 from solvers.branches.mergers import mergers
 from tests.support import tiny_chip
 from workloads.build.random_programs import Shape, random_program
@@ -55,7 +55,7 @@ class Fault(Exception):
 
 def combinations(streamers: tuple[str, ...] = ()) -> list[Combination]:
     """Every merger with every streamer, packers in turn until each has met each of those pairs."""
-    pairs = list(product(mergers(), streamers or tuple(streamers())))
+    pairs = list(product(mergers(), streamers or tuple(streamer_table())))
     return [
         (merge, PACKERS[(round_ + index) % len(PACKERS)], streamer)
         for round_ in range(len(PACKERS))

@@ -21,7 +21,7 @@ class SummaryTile:
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
+class PageColumn:
     """A column of a sortable table; ``numeric`` ones are right-aligned and sort from the largest first."""
 
     key: str

@@ -18,11 +18,11 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import left_to_move
+from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint_options import stripe_options
-from dma.residency.state_search import PSRAM, ChipTierProblem
 from dma.residency.storages import absorbed
-from dma.residency.tier_segments import SHARED
+from dma.residency.tier_segments import residency_of
 from dma.timing.transfer import transfer_cycles
 from solvers.residency.milp import HORIZON, solve_residency
 from solvers.residency.problem import (
@@ -63,12 +63,12 @@ def decide_jointly(
     tiers = ChipTierProblem(program, chip, budget, reserve)
     count = len(tiers.table.ops)
     if count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS):
-        return tiers.residency(tiers.found().state)
+        return residency_of(tiers, tiers.found().state)
     question = _JointProblem(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
     found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon)
     if found.cycles is None:
-        return tiers.residency(tiers.found().state)
+        return residency_of(tiers, tiers.found().state)
     tiers.fetches = False
     tiers.absorbed = {
         tiers.names[part]: tiers.names[join.whole]
@@ -76,7 +76,7 @@ def decide_jointly(
         if made
         for part in join.parts
     }
-    return replace(tiers.residency(_state(tiers, found)), staying=_staying(tiers, question, found))
+    return replace(residency_of(tiers, _state(tiers, found)), staying=_staying(tiers, question, found))
 
 
 def _staying(tiers: ChipTierProblem, question: ResidencyProblem, found: ResidencyFound) -> dict[str, float]:

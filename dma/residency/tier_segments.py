@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chipmodel.model.program import Op
 from chipmodel.passes.liveness import Touch
+from dma.residency.chip_tiers import SHARED, ChipTierProblem
 from dma.residency.greedy import Residency, Segment
 from dma.residency.storages import storages
 from solvers.tiers.problem import TierState
-
-if TYPE_CHECKING:
-    from dma.residency.state_search import ChipTierProblem
-
-SHARED = 0
-"""The tier of SharedMemory, by index."""
 
 
 @dataclass
@@ -27,6 +21,11 @@ class _StayTouches:
     touches: list[Touch]
     first: bool
     """Whether the stay begins with the tensor's definition."""
+
+
+def residency_of(tiers: ChipTierProblem, state: TierState) -> Residency:
+    """The segments of ``state``; ops with a tensor in Psram are striped, or load it whole."""
+    return StateSegments(tiers, state).residency()
 
 
 class StateSegments:

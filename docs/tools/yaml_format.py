@@ -14,7 +14,9 @@ from workloads.from_yaml.schema import schema
 
 SHARED = ("name", "cycles", "core", "out", "in", "in_place", "weights", "weight_dtype", "bias", "activation")
 """Keys that many kinds of ops have, described once."""
-CONTROL = ("If", "Loop")
+CONTROL = ("IfOp", "LoopOp")
+MAPPINGS = {"IfArm": "arm", "LoopCarry": "carry", "IterationRange": "iterations", "ShapedTensor": "tensor"}
+"""Mappings that are no ops of their own, and what the page calls them."""
 
 
 def reference() -> Iterator[str]:
@@ -32,8 +34,8 @@ def reference() -> Iterator[str]:
         if name not in CONTROL:
             yield from _op(forms[name], ops)
     yield "## Branches, loops, and mappings\n"
-    for name in (*CONTROL, "Arm", "Carry", "Bounds", "Shaped"):
-        yield from _op(forms[name], kinds.get(name, [name.lower()]), every_key=True)
+    for name in (*CONTROL, *MAPPINGS):
+        yield from _op(forms[name], kinds.get(name) or [MAPPINGS[name]], every_key=True)
 
 
 def _kinds(whole: Mapping[str, Any]) -> dict[str, list[str]]:

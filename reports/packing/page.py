@@ -9,7 +9,7 @@ from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes, thinne
 from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing.answer import exact_size, grounds, headline, verdict
-from reports.page_parts import SummaryTile, TableColumn, script_json
+from reports.page_parts import PageColumn, SummaryTile, script_json
 from reports.template import render, static
 from reports.words import count, percent, plural, ratio, size
 
@@ -113,31 +113,31 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     return facts + [("Note", note) for note in answer.notes]
 
 
-def _columns(answer: PackingAnswer) -> list[TableColumn]:
+def _columns(answer: PackingAnswer) -> list[PageColumn]:
     """The columns that every table has, and those of the constraints that some buffer has."""
     buffers = answer.problem.buffers
     columns = [
-        TableColumn("index", "#"),
-        TableColumn("name", "id", numeric=False),
-        TableColumn("bytes", "bytes"),
+        PageColumn("index", "#"),
+        PageColumn("name", "id", numeric=False),
+        PageColumn("bytes", "bytes"),
     ]
     if answer.plan is not None:
-        columns += [TableColumn("offset", "offset"), TableColumn("end", "end")]
+        columns += [PageColumn("offset", "offset"), PageColumn("end", "end")]
     columns += [
-        TableColumn("lower", "lower"),
-        TableColumn("upper", "upper"),
-        TableColumn("pressure", "max live B"),
+        PageColumn("lower", "lower"),
+        PageColumn("upper", "upper"),
+        PageColumn("pressure", "max live B"),
     ]
     if any(b.alignment > 1 for b in buffers):
-        columns.append(TableColumn("alignment", "alignment"))
+        columns.append(PageColumn("alignment", "alignment"))
     if any(len(b.live) > 1 for b in buffers):
-        columns.append(TableColumn("parts", "lifetimes"))
+        columns.append(PageColumn("parts", "lifetimes"))
     if any(b.pinned is not None for b in buffers):
-        columns.append(TableColumn("pinned", "pinned", numeric=False))
+        columns.append(PageColumn("pinned", "pinned", numeric=False))
     if answer.problem.memories:
-        columns.append(TableColumn("memory", "memory", numeric=False))
+        columns.append(PageColumn("memory", "memory", numeric=False))
     if answer.problem.colocated:
-        columns.append(TableColumn("group", "colocated with", numeric=False))
+        columns.append(PageColumn("group", "colocated with", numeric=False))
     return columns
 
 
@@ -173,7 +173,7 @@ def _memory_name(problem: Problem, start: int, stop: int) -> str:
     return next(iter(names), "")
 
 
-def _table(columns: list[TableColumn], rows: list[dict[str, int | str]]) -> dict[str, object]:
+def _table(columns: list[PageColumn], rows: list[dict[str, int | str]]) -> dict[str, object]:
     """Every row for the script, by column because that is shorter."""
     return {
         "columns": [[column.key, column.numeric] for column in columns],

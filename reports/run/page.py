@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.model.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
-from reports.page_parts import SummaryTile, TableColumn, plotly_script, script_json
+from reports.page_parts import PageColumn, SummaryTile, plotly_script, script_json
 from reports.run.bars import MOST_BARS
 from reports.run.charts import charts_data, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
@@ -209,24 +209,24 @@ def _slices(total: int, cycles: Mapping[str, int], moved: Mapping[str, int]) -> 
     ]
 
 
-def _columns(result: Result, sums: RunTotals) -> list[TableColumn]:
+def _columns(result: Result, sums: RunTotals) -> list[PageColumn]:
     """The columns that every table has, and one per cause for which the NPU waited."""
     causes = [
-        TableColumn(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"
+        PageColumn(f"stall:{cause}", f"for {AWAITED[cause]}") for cause in sums.stalls if cause != "finished"
     ]
     return [
-        TableColumn("index", "#"),
-        TableColumn("name", "op", numeric=False),
-        TableColumn("kind", "kind", numeric=False),
-        *([TableColumn("core", "core")] if result.cores else []),
-        TableColumn("runs", "runs"),
-        TableColumn("steps", "steps"),
-        TableColumn("macs", "MACs"),
-        TableColumn("compute", "compute"),
-        TableColumn("stall", "stall"),
+        PageColumn("index", "#"),
+        PageColumn("name", "op", numeric=False),
+        PageColumn("kind", "kind", numeric=False),
+        *([PageColumn("core", "core")] if result.cores else []),
+        PageColumn("runs", "runs"),
+        PageColumn("steps", "steps"),
+        PageColumn("macs", "MACs"),
+        PageColumn("compute", "compute"),
+        PageColumn("stall", "stall"),
         *causes,
-        TableColumn("loaded", "loaded B"),
-        TableColumn("stored", "stored B"),
+        PageColumn("loaded", "loaded B"),
+        PageColumn("stored", "stored B"),
     ]
 
 

@@ -17,8 +17,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Program
+from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import decide
-from dma.residency.state_search import ChipTierProblem
 from dma.streamers import ping_pong
 from solvers.tiers.search import initial_state
 from tests.fuzz.fuzzer import Check, Fault

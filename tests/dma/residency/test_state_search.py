@@ -20,9 +20,10 @@ from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
+from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
 from dma.residency.greedy import Residency
-from dma.residency.state_search import PSRAM, ChipTierProblem, decide_tiers
-from dma.residency.tier_segments import SHARED
+from dma.residency.state_search import decide_tiers
+from dma.residency.tier_segments import residency_of
 from dma.timing.transfer import transfer_cycles
 from solvers.tiers.search import initial_state, search
 from tests.dma.residency.test_greedy import skip_connection
@@ -86,7 +87,7 @@ def test_a_tensor_that_only_lives_through_the_widest_op_leaves_for_that_time() -
     assert tier_of(tiers, "wide2", "wide2", best=False) == PSRAM
     found = tiers.found()
     assert found.state.cycles < found.initial_cycles
-    residency = tiers.residency(found.state)
+    residency = residency_of(tiers, found.state)
     assert residency.spilled == ("early",)
     assert not residency.striped
     first, second = residency.segments["early"]
@@ -96,7 +97,7 @@ def test_a_tensor_that_only_lives_through_the_widest_op_leaves_for_that_time() -
 
 def test_operands_in_shared_memory_stay_whole_and_the_others_are_striped() -> None:
     tiers = asked_of(skip_connection(), 19000)
-    residency = tiers.residency(tiers.found().state)
+    residency = residency_of(tiers, tiers.found().state)
     assert "wide2" in residency.striped
     mixed = {op: names for op, names in residency.kept.items() if names}
     assert mixed
@@ -119,7 +120,7 @@ def hole_behind_in_place() -> Program:
 
 def test_a_tensor_that_overwrote_its_input_may_leave_and_return() -> None:
     tiers = asked_of(hole_behind_in_place(), 8900)
-    residency = tiers.residency(tiers.found().state)
+    residency = residency_of(tiers, tiers.found().state)
     assert residency.storage["b"] == "a"
     first, second = residency.segments["a"]
     assert {t.value for t in first.touches} == {"a", "b"}
@@ -217,7 +218,7 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
     except DoesNotFit:
         return
     assert found.state.cycles <= found.initial_cycles
-    residency = tiers.residency(found.state)
+    residency = residency_of(tiers, found.state)
     for op, through in zip(ops(program.body), residency.through, strict=True):
         assert through + keeps[op.name] <= budget, op.name
 

@@ -1,0 +1,175 @@
+"""A program on a chip as a problem of two memory tiers: SharedMemory and Psram.
+
+A tensor is a block. An op's access to SharedMemory costs its bytes through the NPU's port; to Psram it costs
+that and a transfer. A tensor in Psram passes through the op in stripes, for which the op needs the smallest
+stripe of it in SharedMemory (``TierAccess.staged``); where there is room for all of its tensors in Psram,
+they are loaded whole instead, which moves as many bytes. Bytes that the streamer reserves for weights are not
+available to blocks.
+
+A tensor that is touched in several straight runs, decides a branch, is defined more than once, or is read or
+written slice by slice, stays in one memory for its whole life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval, hull, merged
+from chipmodel.model.program import Op, Program
+from dma.residency.greedy import Reserve, ResidencyTable
+from dma.residency.tiling import least_stripe
+from dma.timing.transfer import transfer_cycles
+from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
+from solvers.tiers.search import TierSearchResult, search
+
+SHARED = 0
+"""The tier of SharedMemory, by index."""
+PSRAM = 1
+"""The tier of Psram, by index."""
+SEGMENT_LENGTHS = (1, 2)
+"""Steps that the search decides together, both tried: longer segments see further, but keep fewer states."""
+
+
+class ChipTierProblem:
+    """The tier problem of a program on a chip, and the residency of its states."""
+
+    def __init__(self, program: Program, chip: Chip, budget: int, reserve: Reserve) -> None:
+        self.program, self.chip, self.budget, self.reserve = program, chip, budget, reserve
+        self.table = ResidencyTable(program)
+        state = self.table.initial_decisions()
+        self.overwrites = dict(state.overwrites)
+        state.overwrites.clear()
+        state.absorbed.clear()
+        self.apart = self.table.residency(state)
+        """Everything in SharedMemory that may be, each tensor in its own memory."""
+        self.fetches = True
+        """Whether an op's tensors in Psram are loaded whole where there is room for them."""
+        self.absorbed: dict[str, str] = {}
+        """Each input of a concat that is made in its output, with that output."""
+        self.homed = self._always_in_psram(state.homed)
+        self.names = [n for n in program.tensors if self.table.touches[n]]
+        self.index = {name: index for index, name in enumerate(self.names)}
+        self.problem = self._problem()
+
+    def found(self) -> TierSearchResult:
+        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default
+        limit."""
+        return min((search(self.problem, segment=k) for k in SEGMENT_LENGTHS), key=lambda f: f.state.cycles)
+
+    # -- program to blocks ---------------------------------------------------------------------
+
+    def _always_in_psram(self, homed: set[str]) -> set[str]:
+        """``homed`` and the inputs that several straight runs read and that no op on every path could load
+        before them."""
+        touches = self.table.touches
+        late = {
+            name
+            for name in self.program.inputs
+            if touches[name]
+            and not self.table.straight(touches[name])
+            and self.table.early(touches[name]) is None
+        }
+        return homed | late
+
+    def _problem(self) -> TierProblem:
+        blocks = [self._block(name) for name in self.names]
+        lives = {b.name: (b.start, b.stop) for b in blocks}
+        for new, old in self.overwrites.items():
+            if self._may_overwrite(new, old) and lives[old][1] == lives[new][0] + 1:
+                at = self.index[new]
+                blocks[at] = replace(blocks[at], overwrites=(self.index[old],))
+        iterations = [times for _, times in self.program.op_counts()]
+        steps = [self._step(op, times) for op, times in zip(self.table.ops, iterations, strict=True)]
+        return TierProblem(_tiers(self.chip, self.budget), tuple(blocks), tuple(steps))
+
+    def _may_overwrite(self, new: str, old: str) -> bool:
+        """Whether ``new`` may take the memory of ``old``: not where only one of them may change its memory,
+        as their segments are built differently."""
+        if new not in self.index or old not in self.index or {new, old} & self.homed:
+            return False
+        alone = all(len(self.table.ops[t.position].outputs) == 1 for t in self.table.touches[new] if t.writes)
+        return alone and self.mobile(new) == self.mobile(old)
+
+    def _block(self, name: str) -> TierBlock:
+        positions = [t.position for t in self.table.touches[name]]
+        live = Interval(min(positions), max(positions) + 1)
+        spans: tuple[Interval, ...] = (live,)
+        if name not in self.homed:
+            segments = self.apart.segments[name]
+            alive = [i for s in segments for i in self.table.live(s)]
+            live = hull((live, *alive))
+            spans = (live,) if self.mobile(name) else merged((*alive, *_at(positions)))
+        return TierBlock(
+            name,
+            self.program.tensors[name].bytes,
+            live.start,
+            live.stop,
+            pinned=PSRAM if name in self.homed else None,
+            home=PSRAM if name in self.program.inputs else None,
+            ends=PSRAM if name in self.program.outputs else None,
+            swaps=self.mobile(name),
+            holes=tuple((a.stop, b.start) for a, b in pairwise(spans)),
+        )
+
+    def mobile(self, name: str) -> bool:
+        """Whether a tensor may leave SharedMemory, or come to it, between two of its touches."""
+        table, touches = self.table, self.table.touches[name]
+        defined = sum(t.writes for t in touches) + (name in self.program.inputs)
+        sliced = name in table.slicers or any(table.ops[t.position].allocates for t in touches if t.writes)
+        return table.straight(touches) and defined == 1 and name not in table.conditions and not sliced
+
+    def _step(self, op: Op, times: int) -> TierStep:
+        tasks: list[TierAccess] = []
+        for name in () if op.allocates else dict.fromkeys((*op.inputs, *op.outputs)):
+            others = frozenset((*op.inputs, *op.outputs)) - {name}
+            size = self.program.tensors[name].bytes
+            moved = size // op.slices if name == op.sliced else size
+            staged = least_stripe(self.program, op, others)
+            tasks.append(TierAccess(self.index[name], name in op.outputs, staged, moved))
+        return TierStep(tuple(tasks), times, self.reserve(op), op.name, cuts=True)
+
+    # -- state to segments ---------------------------------------------------------------------
+
+
+def _at(positions: Iterable[int]) -> Iterator[Interval]:
+    return (Interval(position, position + 1) for position in positions)
+
+
+def _tiers(chip: Chip, budget: int) -> tuple[Tier, Tier]:
+    npu = chip.npu
+
+    def read(size: int) -> Fraction:
+        return size / npu.read_bytes_per_cycle
+
+    def write(size: int) -> Fraction:
+        return size / npu.write_bytes_per_cycle
+
+    def load(size: int) -> int:
+        return transfer_cycles(chip, "load", size)
+
+    def store(size: int) -> int:
+        return transfer_cycles(chip, "store", size)
+
+    shared = Tier(
+        "SharedMemory",
+        budget,
+        read=read,
+        write=write,
+        leave=lambda _: 0,
+        enter=lambda _: 0,
+        alignment=chip.shared_memory.alignment,
+        copies=False,
+    )
+    psram = Tier(
+        "Psram",
+        None,
+        read=lambda size: load(size) + read(size),
+        write=lambda size: store(size) + write(size),
+        leave=load,
+        enter=store,
+    )
+    return shared, psram

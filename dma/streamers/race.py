@@ -101,11 +101,11 @@ class StreamerRace:
         self._try_more()
 
     def _try_more(self) -> None:
-        """Build schedules of untried candidates until the stop criterion is met."""
+        """Build schedules of untried candidates until the stop criterion is met, one in any case."""
         count = len(self.portfolio.candidates)
         while self.untried:
             tried = count - len(self.untried)
-            if tried >= self.portfolio.always_tried and self._enough(self.least):
+            if self.entered and tried >= self.portfolio.always_tried and self._enough(self.least):
                 return
             candidate = self.untried.pop()
             if isinstance(candidate, MemoryProbe):

@@ -121,7 +121,7 @@ def test_an_internal_fault_shows_no_traceback(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("on purpose")
 
-    monkeypatch.setattr("workloads.load.load", broken)
+    monkeypatch.setattr("chipmodel.cli.options.load", broken)
     monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
     code, _, err = call(capsys, "simulate", TINY)
     assert code == 70
@@ -179,7 +179,7 @@ def test_what_the_system_refuses_is_one_message(
     def refused(*_: object, **__: object) -> None:
         raise fault
 
-    monkeypatch.setattr("workloads.load.load", refused)
+    monkeypatch.setattr("chipmodel.cli.options.load", refused)
     monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
     found, out, err = call(capsys, "simulate", TINY)
     assert (found, out) == (code, "")

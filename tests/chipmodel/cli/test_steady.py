@@ -44,7 +44,7 @@ def test_streamers_are_compared_in_steady_state(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "why", "hint"),
     [
-        (("--steady-state", TINY), "is no number of inferences", "behind WORKLOAD: --steady-state 20"),
+        (("--steady-state", TINY), "is no number of inferences", "after WORKLOAD: --steady-state 20"),
         ((TINY, "--steady-state", "1"), "'1' is no number of inferences", "2 to 100,000"),
         ((TINY, "--steady-state", "9999999"), "'9999999' is no number", "2 to 100,000"),
         ((TINY, "--steady-state", "--set", "cores=2"), "for one core, and the chip has 2", "--set cores=1"),

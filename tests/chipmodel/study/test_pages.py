@@ -93,7 +93,7 @@ def test_points_of_older_code_and_options_without_the_others_are_refused(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in (["--points", "x"], ["-o", "x.html", "--point", "k"]):
-        with pytest.raises(BadInput, match="connected from a page"):
+        with pytest.raises(BadInput, match="linked from a page"):
             run(file, *words)
     monkeypatch.setitem(vars(study_pages), "tasks_of", _no_tasks)
     with pytest.raises(BadInput, match="answered by another chipmodel"):

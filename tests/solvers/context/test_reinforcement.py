@@ -150,7 +150,7 @@ def test_of_many_places_the_tightest_are_offered() -> None:
 
 
 def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = ROOT / "docs" / "planners.md"
+    page = ROOT / "docs" / "howto" / "agent.md"
     example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert example is not None
     exec(example.group(1), {})

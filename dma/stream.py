@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 from chipmodel.chip.chip import Chip
-from chipmodel.errors import BadInput
+from chipmodel.model.planner_table import imported, no_setting, row_named
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from dma.schedule.build import StreamRequest
@@ -107,27 +105,17 @@ def streamer_named(text: str) -> StreamerPortfolio:
 
     Raises BadInput for an unknown name, and for a setting that the streamer does not have.
     """
-    known = streamers()
-    name, colon, setting = text.partition(":")
-    if name not in known:
-        raise BadInput(f"unknown streamer {text!r}", hint=f"one of {', '.join(known)}")
-    entry = known[name]
-    if not colon:
-        return _portfolio(_imported(entry.target))
+    entry, setting = row_named("streamer", text, streamers())
+    if setting is None:
+        return _portfolio(imported(entry.target))
     if not entry.setting:
-        raise BadInput(f"streamer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
-    configured: Callable[[str], Streamer | StreamerPortfolio] = _imported(entry.setting)
+        raise no_setting("streamer", entry.name, setting)
+    configured: Callable[[str], Streamer | StreamerPortfolio] = imported(entry.setting)
     return _portfolio(configured(setting))
 
 
 def _portfolio(found: Streamer | StreamerPortfolio) -> StreamerPortfolio:
     return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
-
-
-@cache
-def _imported(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def stream(

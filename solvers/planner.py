@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import Any, Literal
 
+from chipmodel.model.planner_table import imported
 from solvers.core.outcome import Limits
 
 DEFAULT_LIMITS = Limits(nodes=2_000_000)
@@ -55,14 +55,7 @@ class Planner:
 
     def load(self) -> Callable[..., Any]:
         """The function, with the options given."""
-        return partial(load(self.function), **self.options)
-
-
-def load(reference: str) -> Callable[..., Any]:
-    """The function that ``"module:function"`` names; its module is imported if it is not yet."""
-    module, _, function = reference.partition(":")
-    loaded: Callable[..., Any] = getattr(import_module(module), function)
-    return loaded
+        return partial(imported(self.function), **self.options)
 
 
 def by_name(rows: Iterable[Planner]) -> Mapping[str, Planner]:

@@ -9,11 +9,12 @@ from time import perf_counter
 from chipmodel.errors import BadInput
 from chipmodel.model.certificate import Certificate, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
+from chipmodel.model.planner_table import imported, no_setting, row_named
 from solvers.core.bounds import largest_live_set
 from solvers.core.bounds_certified import best_bound
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
-from solvers.planner import Planner, by_name, load
+from solvers.planner import Planner, by_name
 
 
 def _reuse_threshold(packer: str, text: str) -> Mapping[str, object]:
@@ -196,16 +197,12 @@ def packers() -> Mapping[str, Planner]:
 
 def packer_named(text: str) -> Planner:
     """The packer given as ``NAME`` or ``NAME:SETTING``. Raises BadInput where there is none."""
-    known = packers()
-    name, colon, setting = text.partition(":")
-    if name not in known:
-        raise BadInput(f"unknown packer {text!r}", hint=f"one of {', '.join(known)}")
-    packer = known[name]
-    if not colon:
+    packer, setting = row_named("packer", text, packers())
+    if setting is None:
         return packer
     if packer.parse is None:
-        raise BadInput(f"packer {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
-    return replace(packer, name=text, options=packer.parse(name, setting))
+        raise no_setting("packer", packer.name, setting)
+    return replace(packer, name=text, options=packer.parse(packer.name, setting))
 
 
 def solve(
@@ -259,7 +256,7 @@ def _bound(problem: Problem) -> Certificate:
 
 
 def _searched(problem: Problem, outcome: Outcome, began: float, packer: str) -> Solved:
-    plan: Plan = load(FALLBACK)(problem) if outcome.plan is None else outcome.plan
+    plan: Plan = imported(FALLBACK)(problem) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
     certificate, bound, status = outcome.certificate, outcome.lower_bound, outcome.status
     if certificate is None and status == "feasible":

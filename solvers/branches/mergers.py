@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from chipmodel.errors import BadInput
-from chipmodel.files.suggestions import suggest
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.planner_table import no_setting, row_named
 from solvers.core.outcome import Limits
 from solvers.planner import Planner, by_name
 
@@ -57,11 +56,10 @@ def mergers() -> Mapping[str, Planner]:
 
 def merger_named(name: str) -> Planner:
     """The merger of that name. Raises BadInput where there is none."""
-    known = mergers()
-    if name not in known:
-        hint = suggest(name, known, "mergers are") or f"one of {', '.join(known)}"
-        raise BadInput(f"unknown merger {name!r}", hint=hint)
-    return known[name]
+    merger, setting = row_named("merger", name, mergers())
+    if setting is not None:
+        raise no_setting("merger", merger.name, setting)
+    return merger
 
 
 def merge_arms(

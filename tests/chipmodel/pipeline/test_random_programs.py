@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.random_programs import SMALL, check
 
-BATCHES = 12
+BATCHES = 10
 BATCH = 25
 
 

@@ -1,0 +1,33 @@
+"""Rows of tables of planners: found by the name that a user writes, and imported when they first run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
+
+from chipmodel.errors import BadInput
+
+Row = TypeVar("Row")
+
+
+def row_named(kind: str, text: str, rows: Mapping[str, Row]) -> tuple[Row, str | None]:
+    """The row that ``NAME`` or ``NAME:SETTING`` means, and the setting; None without a colon. ``kind`` says
+    in messages what the rows are, such as ``packer``. Raises BadInput for an unknown name."""
+    name, colon, setting = text.partition(":")
+    if name not in rows:
+        raise BadInput(f"unknown {kind} {text!r}", hint=f"one of {', '.join(rows)}")
+    return rows[name], setting if colon else None
+
+
+def no_setting(kind: str, name: str, setting: str) -> BadInput:
+    """The error of a setting for a planner that has none."""
+    return BadInput(f"{kind} {name!r} has no setting, but {setting!r} is given", hint=f"write {name}")
+
+
+@cache
+def imported(reference: str) -> Any:
+    """What ``"module:attribute"`` names; its module is imported if it is not yet."""
+    module, _, attribute = reference.partition(":")
+    return getattr(import_module(module), attribute)

@@ -94,7 +94,7 @@ class WorkloadOptions:
         return program
 
     def given(self) -> dict[str, object]:
-        """What was given beside the workload itself, by option."""
+        """Values of the options that describe the workload, by option."""
         return {
             "--dtype": self.dtype,
             "--shape": self.shapes,

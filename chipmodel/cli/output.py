@@ -37,6 +37,6 @@ def show(json_file: str | None, text: Callable[[], str], words: Callable[[Consol
 
 
 def note(texts: Iterable[str]) -> None:
-    """What a user should know beside the answer, on stderr."""
+    """Print remarks about the answer on stderr."""
     for text in texts:
         click.echo(f"note: {text}", err=True)

@@ -24,9 +24,7 @@ _MAGIC = b"SQLite format 3\x00"
 
 @click.command()
 @click.argument("study", metavar="STUDY")
-@click.option(
-    "--store", "store_file", metavar="FILE", help="Where study kept the rows. [STUDY.sqlite beside it]"
-)
+@click.option("--store", "store_file", metavar="FILE", help="Where study kept the rows. [STUDY.sqlite]")
 @click.option("--output", "-o", metavar="FILE", help="Write one self-contained HTML page.")
 @click.option(
     "--points", "folder", metavar="DIR", help="And a page for the plan of each point, linked from it."
@@ -44,7 +42,7 @@ def report(
 
     With --points DIR, points that have a plan are planned again, and DIR gets their pages, as simulate and
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
-    report tells its key) begin with a KEY. Files that the study names are sought beside STUDY.
+    report tells its key) begin with a KEY. Files that the study names are sought in the folder of STUDY.
     """
     if output == "-":
         raise BadInput("a page is not written to stdout", hint="name a file: -o report.html")
@@ -70,7 +68,7 @@ def report(
 
 
 def _store(path: Path, store_file: str | None) -> Path:
-    """Where the rows are: ``path`` itself, or beside it. Raises BadInput."""
+    """Where the rows are: ``path`` itself, or the store in its folder. Raises BadInput."""
     if not _is_store(path):
         return Path(store_file) if store_file else path.with_suffix(STORE)
     if store_file:

@@ -41,7 +41,7 @@ from reports.run.summary import print_summary
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """Where the answer goes beside the terminal."""
+    """Files that the answer is written to."""
 
     json_file: str | None
     plan_file: str | None

@@ -132,7 +132,7 @@ def study(*, options: StudyOptions) -> int:
 
 
 def _ask(store: StudyStore, asked: Study, tasks: tuple[PointTask, ...]) -> None:
-    """Searches are handed out first, as they may take long: then nobody waits for one at the end."""
+    """Hand out searches first: they may take long, and no worker should wait for one at the end."""
     header = StudyHeader(asked.name, asked.title, asked.file.name, asked.text, code_version(), len(tasks))
     turns = sorted(tasks, key=lambda task: not task.searches)
     store.ask(header, [task.key for task in tasks], (task.key for task in turns))

@@ -7,9 +7,9 @@ the order lets that input die there and ``in_place.reuse`` will be asked to use 
 count by themselves: to make them in its output spares time, but takes all of the output's memory from the
 first of them on, and where memory is tight ``dma.residency.greedy`` gives them memory of their own again.
 
-An ``if`` or ``loop`` is one node, which takes beside the tensors that others touch what its own need in the
-worst arm. So the peak of a program with control flow is that of its outermost list under this reading, and a
-proof that no order is below it is given for straight programs alone.
+An ``if`` or ``loop`` is one node, which takes, in addition to the tensors that others touch, what its own
+need in the worst arm. So the peak of a program with control flow is that of its outermost list under this
+reading, and a proof that no order is below it is given for straight programs alone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
 
 def live_bytes(program: Program, in_place: InPlace) -> int:
     """The most bytes of tensors alive at one op of ``program`` as it is, with nothing spilled and the inputs
-    of concats beside their outputs."""
+    of concats in memory of their own."""
     table = ResidencyTable(reuse(program, _APART[in_place]))
     return max(table.residency(table.initial_decisions()).through, default=0)
 

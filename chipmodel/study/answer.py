@@ -92,7 +92,7 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
 
 
 def failed(task: PointTask, error: str) -> Row:
-    """The row of a point that nobody could answer."""
+    """The row of a point that could not be answered."""
     return Row(task.point, task.key, "failed", 0.0, error=error)
 
 

@@ -100,7 +100,7 @@ def _is_empty(link: sqlite3.Connection) -> bool:
 
 def _whole(path: Path) -> bool:
     """Whether all that is stored is in the file itself, so that it can be read in a folder that may not be
-    written, where SQLite cannot put its files beside it."""
+    written, where SQLite cannot create its own files next to it."""
     log = path.with_name(f"{path.name}-wal")
     return path.is_file() and not (log.is_file() and log.stat().st_size)
 

@@ -21,7 +21,7 @@ from chipmodel.study.worker import PRELOADED, serve
 from chipmodel.study.worker_group import MOST_DEATHS, BatchSize, death_error
 
 QUEUED_SECONDS = 0.25
-"""Work queued at a worker beside the point that it is answering, so that it never waits for the next."""
+"""Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
 MOST_QUEUED = 32
 """Points queued at a worker at most."""
 FILES_PER_WORKER, OTHER_FILES = 3, 24

@@ -101,7 +101,7 @@ class StudyStore:
             self._link.executemany("INSERT INTO temp.wanted VALUES (?, ?)", enumerate(turns))
 
     def claim(self, most: int) -> list[str]:
-        """At most ``most`` keys that have no row and that nobody works on; they are the caller's now. Fewer
+        """Claim at most ``most`` keys that have no row and that no process works on, for the caller. Fewer
         where there are no more; others may still be at work (see ``open_points``)."""
         with transaction(self._link):
             owner = self._registered()

@@ -44,7 +44,7 @@ T = TypeVar("T")
 S = TypeVar("S", str, int)
 
 KEYS = ("workload", "chip", "packer", "merge", "streamer", "seed")
-"""What a filter may ask of a point, beside the fields under ``set``."""
+"""Keys of a filter, in addition to the fields under ``set``."""
 DEFAULT_WORKLOADS = ("zoo:ds_cnn", "zoo:mobilenetv1_025", "zoo:resnet8", "zoo:autoencoder")
 """The networks of MLPerf Tiny."""
 MOST_POINTS = 1_000_000

@@ -19,5 +19,5 @@ class PointTask:
     chip: Chip | None = None
     chip_digest: str = ""
     searches: bool = False
-    """Whether a planner searches, so that nobody knows how long it takes."""
+    """Whether a planner searches, so that its time is unknown."""
     error: str = ""

@@ -3,7 +3,7 @@
 ``zoo:NAME``, ``onnx:NAME``, ``guillotine:n=60,seed=3``, ``minimalloc:A``, and YAML, ONNX and CSV files,
 relative to the study file. Behind a ``?`` come ``dtype=int16``, ``shape.NAME=1,3,224,224``,
 ``iterations.NODE=3`` and ``steady_state=8`` for networks and ``capacity=30KiB`` for packings, joined by ``&``
-and beside a built-in network's own options.
+together with a built-in network's own options.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class _Portfolio:
         self.goal: Goal = goal
         self.progress = Incumbent(report)
         self.components = [Component(part) for part in components(problem)]
-        self.certificate: Certificate = Searched(0, "nobody", 0, "nothing was searched")
+        self.certificate: Certificate = Searched(0, "none", 0, "nothing was searched")
         self.nodes = 0
         self.proof = ""
 

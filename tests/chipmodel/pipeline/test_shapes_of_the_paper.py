@@ -1,4 +1,4 @@
-"""The rules of thumb of the control-flow paper (S2), whose models are not public, as shapes of results."""
+"""The rules of thumb of Wang et al. 2025, whose models are not public, as shapes of results."""
 
 from __future__ import annotations
 

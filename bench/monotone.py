@@ -69,7 +69,7 @@ def main() -> None:
         program = reuse(load(f"zoo:{network}"), "all")
         for name in asked.chips.split(","):
             chip = load_chip(name)
-            least = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
+            least = smallest_capacity(PlanRequest(program, chip)) or 0
             rows = {
                 "SharedMemory": list(memories(chip, least)),
                 "Psram": list(psrams(name, least // 2 // 64 * 64)),

@@ -88,7 +88,7 @@ def run(name: str, program: Program, chip_name: str, kib: int) -> str:
         return Cost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
 
     chosen: Chosen[Planned] = chosen_order(
-        program, "all", "best", lambda each: plan(PlanRequest(each, chip, "large-first", "ping-pong")), cost
+        program, "all", "best", lambda each: plan(PlanRequest(each, chip)), cost
     )
     assert chosen.planned is not None
     assert chosen.ordering is not None

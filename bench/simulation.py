@@ -65,7 +65,7 @@ def main() -> None:
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for workload, name, sets in NETWORKS:
         chip = load_chip(name, sets)
-        commands = plan(PlanRequest(load(workload), chip, "large-first", "ping-pong")).commands
+        commands = plan(PlanRequest(load(workload), chip)).commands
         starts = [c for c in walk(commands) if isinstance(c, DmaStart)]
         bursts = sum(shape_of(chip, s.direction, s.bytes).lines for s in starts)
         cycles = simulate(commands, chip).cycles

@@ -120,7 +120,7 @@ def rows(networks: Sequence[str], chips: Sequence[str], seconds: float) -> Itera
         program = reuse(load(network), "all")
         for name in chips:
             chip = load_chip(name)
-            size = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
+            size = smallest_capacity(PlanRequest(program, chip)) or 0
             for part in PARTS:
                 if time.process_time() - began > seconds:
                     return

@@ -140,7 +140,7 @@ def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
     for name in CHIPS:
         chip = load_chip(name)
         memory = chip.shared_memory
-        size = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0
+        size = smallest_capacity(PlanRequest(program, chip)) or 0
         for part in PARTS:
             bytes_ = size // part // memory.alignment * memory.alignment
             small = replace(chip, shared_memory=replace(memory, bytes=bytes_))

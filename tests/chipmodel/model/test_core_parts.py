@@ -173,7 +173,7 @@ def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None
     builder.output(builder.elementwise("add", "all", stems))
     program = builder.build()
     quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
-    result = run(PlanRequest(program, quick, "large-first", "ping-pong"))
+    result = run(PlanRequest(program, quick))
     assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
     assert result.one_core_cycles is not None
     assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles
@@ -185,7 +185,7 @@ def test_a_chain_stays_on_one_core() -> None:
     for index in range(5):
         x = builder.conv(f"c{index}", x, 8, 3, pad=1)
     builder.output(x)
-    result = run(PlanRequest(builder.build(), FOUR, "large-first", "ping-pong"))
+    result = run(PlanRequest(builder.build(), FOUR))
     assert result.trace.cycles == result.one_core_cycles
     assert [len(p.part.program.body) for p in result.cores] == [5, 0, 0, 0]
 
@@ -219,7 +219,7 @@ def test_more_cores_never_raise_the_bound(cores: int) -> None:
 
 
 def planned(program: Program, chip: Chip = TWO, **core_of: int) -> Streams:
-    plans = plan_cores(PlanRequest(program, chip, "large-first", "ping-pong"), core_of)
+    plans = plan_cores(PlanRequest(program, chip), core_of)
     streams = tuple(p.commands for p in plans)
     assert verify_cores(program, streams, chip) == ()
     simulate_cores(streams, chip)
@@ -308,7 +308,7 @@ def test_reading_an_older_value_on_another_core_is_found() -> None:
 def test_a_plan_file_of_several_cores() -> None:
     program = load(str(EXAMPLE))
     program = replace(program, notes=())
-    result = run(PlanRequest(program, TWO, "large-first", "ping-pong"))
+    result = run(PlanRequest(program, TWO))
     plan = plan_of(result, "two_cores.yaml", "test-chip", ("cores=2",))
     text = write_plan(plan)
     again = read_plan(text, "plan.json")
@@ -324,7 +324,7 @@ def test_a_plan_file_of_several_cores() -> None:
 
 def test_the_example_is_faster_on_two_cores() -> None:
     program = load(str(EXAMPLE))
-    result = run(PlanRequest(program, TWO, "large-first", "ping-pong"))
+    result = run(PlanRequest(program, TWO))
     assert result.one_core_cycles is not None
     assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles * 2 // 3
     assert result.cores[1].part.exports or result.cores[0].part.exports

@@ -20,7 +20,7 @@ from workloads.build.random_programs import TreeShape, random_program
 def small() -> Result:
     builder = ProgramBuilder("small")
     builder.output(builder.dense("d", builder.input("x", (1, 64)), 64))
-    return run(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "ping-pong"))
+    return run(PlanRequest(builder.build(), LUNA_LIKE))
 
 
 def test_capacity_and_fit() -> None:

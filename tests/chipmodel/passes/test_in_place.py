@@ -245,7 +245,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
 @given(st.integers(0, 10**6), st.sampled_from(CHOICES))
 def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
     program = reuse(random_program(seed, TreeShape(depth=2)), choice)
-    planned = plan(PlanRequest(program, CHIP, "large-first", "ping-pong"))
+    planned = plan(PlanRequest(program, CHIP))
     assert verify(program, planned.commands, CHIP) == ()
 
 

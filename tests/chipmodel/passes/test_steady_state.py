@@ -116,7 +116,7 @@ def test_wrong_inference_counts_and_names_are_refused() -> None:
     with pytest.raises(BadInput, match="'inferences' already"):
         steady(steady(chain(), 2), 2)
     with pytest.raises(BadInput, match="has 4"):
-        run(PlanRequest(steady(chain(), 2), replace(LUNA_LIKE, cores=4), "large-first", "ping-pong"))
+        run(PlanRequest(steady(chain(), 2), replace(LUNA_LIKE, cores=4)))
 
 
 def test_the_inferences_unrolled() -> None:

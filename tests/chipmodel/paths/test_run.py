@@ -130,13 +130,13 @@ def test_several_cores_are_simulated_path_by_path(effort: PathEffort, method: st
 def test_a_workload_from_file_to_answer() -> None:
     chip = load_chip("luna-arcs")
     program = load("workloads/gated_vision.yaml")
-    result = with_paths(run(PlanRequest(program, chip, "large-first", "ping-pong")))
+    result = with_paths(run(PlanRequest(program, chip)))
     paths = result.paths
     assert paths is not None
     assert paths.worst.choices == {"gate": "face"}
     assert paths.worst.cycles == result.trace.cycles
     assert paths.worst.lower_bound == result.lower_bound_cycles
-    best = run(PlanRequest(program, chip, "large-first", "ping-pong"), paths.best.choices)
+    best = run(PlanRequest(program, chip), paths.best.choices)
     assert best.trace.cycles == paths.best.cycles
     assert paths.best.cycles < paths.expected < paths.worst.cycles
 
@@ -146,9 +146,9 @@ def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
     program, chip = load("workloads/gated_vision.yaml"), load_chip(chip_name)
 
     def cycles(arm: str) -> int:
-        return run(PlanRequest(program, chip, "large-first", "ping-pong"), {"gate": arm}).trace.cycles
+        return run(PlanRequest(program, chip), {"gate": arm}).trace.cycles
 
-    paths = with_paths(run(PlanRequest(program, chip, "large-first", "ping-pong"))).paths
+    paths = with_paths(run(PlanRequest(program, chip))).paths
     assert paths is not None
     assert paths.method == "exact"
     assert (paths.worst.cycles, paths.best.cycles) == (cycles("face"), cycles("nothing"))

@@ -36,7 +36,7 @@ def test_all_nine_models_are_there() -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=[Path(s).stem for s in SOURCES])
 def test_network_fits_and_its_plan_is_correct(source: str, chip_name: str) -> None:
     network, chip = program(source), load_chip(chip_name)
-    planned = plan(PlanRequest(network, chip, "large-first", "ping-pong"))
+    planned = plan(PlanRequest(network, chip))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert verify(network, planned.commands, chip) == ()
     trace = simulate(planned.commands, chip)

@@ -98,7 +98,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
 
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
     program = random_program(7, TreeShape(ops=6, depth=1))
-    ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
+    ping_pong = run(PlanRequest(program, LUNA_LIKE))
     sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
     assert ping_pong.sync_cycles == sync.sync_cycles == sync.trace.cycles
     assert ping_pong.trace.cycles < sync.trace.cycles
@@ -114,7 +114,7 @@ def test_the_twin_takes_the_same_path() -> None:
     builder.add_loop("loop", 2, body)
     program = builder.build()
     for iterations in (0, 1, 5):
-        result = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"), {"loop": str(iterations)})
+        result = run(PlanRequest(program, LUNA_LIKE), {"loop": str(iterations)})
         sync = simulate(
             plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands,
             LUNA_LIKE,

@@ -12,9 +12,7 @@ from workloads.load import load
 
 
 def planned(workload: str, merge: str = "conflict", *overrides: str) -> Result:
-    return run(
-        PlanRequest(load(workload), load_chip("stm32n6", overrides), "large-first", "ping-pong", merge=merge)
-    )
+    return run(PlanRequest(load(workload), load_chip("stm32n6", overrides), merge=merge))
 
 
 @pytest.mark.parametrize("merge", ["conflict", "unified-block"])

@@ -61,7 +61,7 @@ def network() -> tuple[Program, Chip, tuple[Command, ...]]:
     builder.output(builder.elementwise("add", "c", [a, b]))
     program = builder.build()
     chip = with_memory(LUNA_LIKE, 4096)
-    return program, chip, plan(PlanRequest(program, chip, "large-first", "ping-pong")).commands
+    return program, chip, plan(PlanRequest(program, chip)).commands
 
 
 def test_a_correct_plan_has_no_faults() -> None:

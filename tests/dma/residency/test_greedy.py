@@ -52,18 +52,18 @@ def test_no_spill_names_the_op_its_tensors_and_the_smallest_capacity() -> None:
     program = skip_connection()
     chip = with_memory(LUNA_LIKE, 20000)
     with pytest.raises(DoesNotFit) as refusal:
-        plan(PlanRequest(program, chip, "large-first", "ping-pong", spill=False))
+        plan(PlanRequest(program, chip, spill=False))
     message = str(refusal.value)
     assert "'wide2'" in message
     assert "wide 16,384 B" in message
     assert "early 4,096 B" in message
-    least = smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong"))
+    least = smallest_capacity(PlanRequest(program, chip))
     assert least is not None
     assert f"shared_memory.bytes={least}" in message
-    fitting = plan(PlanRequest(program, with_memory(chip, least), "large-first", "ping-pong", spill=False))
+    fitting = plan(PlanRequest(program, with_memory(chip, least), spill=False))
     assert fitting.solved.peak <= least
     with pytest.raises(DoesNotFit):
-        plan(PlanRequest(program, with_memory(chip, least - 16), "large-first", "ping-pong", spill=False))
+        plan(PlanRequest(program, with_memory(chip, least - 16), spill=False))
 
 
 @pytest.mark.parametrize("size", [40000, 33000, 21000, 12000, 6000, 3000])

@@ -85,7 +85,7 @@ def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> No
     """Of the smallest size without spilling; the bound holds, too."""
     program, chip = reuse(build(name), "all"), load_chip(on)
     memory = chip.shared_memory
-    size = (smallest_capacity(PlanRequest(program, chip, "large-first", "ping-pong")) or 0) // part
+    size = (smallest_capacity(PlanRequest(program, chip)) or 0) // part
     chip = replace(chip, shared_memory=replace(memory, bytes=size // memory.alignment * memory.alignment))
     planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
     assert planned.solved.peak <= chip.shared_memory.bytes

@@ -42,7 +42,7 @@ def words(commands: tuple[Command, ...]) -> list[str]:
 
 
 def test_the_next_load_starts_between_a_wait_and_its_compute() -> None:
-    commands = plan(PlanRequest(chain(4096, 8192, 2048), LUNA_LIKE, "large-first", "ping-pong")).commands
+    commands = plan(PlanRequest(chain(4096, 8192, 2048), LUNA_LIKE)).commands
     said = [w for w in words(commands) if "weights" in w or "compute n" in w]
     assert said == [
         "start load weights of n0",
@@ -88,7 +88,7 @@ def test_hidden_transfers_by_hand() -> None:
     builder.output(x)
     program = builder.build()
     sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).trace
-    ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong")).trace
+    ping_pong = run(PlanRequest(program, LUNA_LIKE)).trace
     compute = 2 * 64 * 64 // 64
     load, x_in = 32289, 656 + 62
     assert sync.busy("npu") == ping_pong.busy("npu") == 3 * compute
@@ -109,7 +109,7 @@ def test_every_region_starts_without_weights() -> None:
     builder.add_if("gate", [("left", left), ("right", right)])
     y = builder.tensor("y", (1, 64))
     builder.output(builder.dense("after", y, 64))
-    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "ping-pong"))
+    planned = plan(PlanRequest(builder.build(), LUNA_LIKE))
     for transfer in planned.schedule.transfers:
         if transfer.part.weights:
             assert transfer.issue == transfer.due, transfer.name
@@ -118,7 +118,7 @@ def test_every_region_starts_without_weights() -> None:
 
 def test_blocks_that_do_not_fit_are_sliced_by_output_channels() -> None:
     program = chain(65536, 65536)
-    planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024), "large-first", "ping-pong"))
+    planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024)))
     slices = [t for t in planned.schedule.transfers if t.part.weights and t.part.name == "n0"]
     assert len(slices) > 1
     assert sum(t.bytes for t in slices) == 65536

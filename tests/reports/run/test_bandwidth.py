@@ -66,7 +66,7 @@ def test_no_chip_is_faster_than_its_bus(name: str) -> None:
     chip = load_chip(name, ())
     if chip.shared_memory.bytes < 128 * 1024:
         chip = load_chip(name, ("shared_memory.bytes=512KiB",))
-    result = run(PlanRequest(load("zoo:resnet8"), chip, "large-first", "ping-pong"))
+    result = run(PlanRequest(load("zoo:resnet8"), chip))
     fastest = max(sum(rate.values()) for _, rate in rates(result))
     assert 0 < fastest <= peak_rate(chip)
 

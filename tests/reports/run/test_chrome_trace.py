@@ -64,7 +64,7 @@ def assert_orderly(found: list[dict[str, Any]]) -> None:
 
 def real(workload: str, *overrides: str) -> Result:
     chip_ = load_chip("stm32n6", ["shared_memory.bytes=256KiB", *overrides])
-    return run(PlanRequest(load(workload), chip_, "large-first", "ping-pong"))
+    return run(PlanRequest(load(workload), chip_))
 
 
 RESULTS: dict[str, Callable[[], Result]] = {

@@ -29,7 +29,7 @@ EXAMPLE = WORKLOADS / "two_cores.yaml"
 
 @cache
 def result() -> Result:
-    return run(PlanRequest(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2), "large-first", "ping-pong"))
+    return run(PlanRequest(load(str(EXAMPLE)), replace(LUNA_LIKE, cores=2)))
 
 
 def test_every_cycle_of_every_core_is_in_the_table() -> None:

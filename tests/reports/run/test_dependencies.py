@@ -60,9 +60,7 @@ def _runs() -> tuple[Result, ...]:
 
     chips = load_chip("stm32n6", ("shared_memory.bytes=64KiB",)), load_chip("stm32n6", ("cores=2",))
     names = ("zoo:resnet8", "zoo:branchynet")
-    return tuple(
-        run(PlanRequest(load(name), chip, "large-first", "ping-pong")) for name in names for chip in chips
-    )
+    return tuple(run(PlanRequest(load(name), chip)) for name in names for chip in chips)
 
 
 def test_in_real_runs_dependencies_have_ended_before() -> None:

@@ -44,7 +44,7 @@ def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
     net.output(net.dense("fc", x, 50))
     net.override(cycles=1000)
     chip = with_memory(PLAIN, 16384)
-    result = run(PlanRequest(net.build(), chip, "large-first", "ping-pong"))
+    result = run(PlanRequest(net.build(), chip))
     assert [(b.unit, b.first, b.last) for b in result.bound.bindings] == [
         ("npu", "conv0", "conv9"),
         ("dma", "fc", "fc"),

@@ -187,7 +187,7 @@ def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRe
         assert inputs
         sizes = [prod(program.tensors[t].shape) for t in program.outputs]
         assert sizes == [value.size for value in expected], name
-        result = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
+        result = run(PlanRequest(program, LUNA_LIKE))
         assert not verify(program, result_commands(result), LUNA_LIKE), name
     assert {"test_if", "test_loop11", "test_scan9_sum", "test_scan_sum"} <= cases.keys() - refused.keys()
     assert all("node '" in text or "the input '" in text for text in refused.values())

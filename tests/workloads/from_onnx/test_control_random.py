@@ -211,7 +211,7 @@ def test_its_plans_are_right(seed: int, tmp_path: Path) -> None:
     program = load(tmp_path, Writer(seed).model())
     for size in (48, 96, 4096):
         chip = with_memory(LUNA_LIKE, size, 1)
-        planned = plan(PlanRequest(program, chip, "large-first", "ping-pong"))
+        planned = plan(PlanRequest(program, chip))
         if planned.solved.peak <= size:
             assert not verify(program, planned.commands, chip)
 

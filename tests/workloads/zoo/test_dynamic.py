@@ -47,7 +47,7 @@ def program(url: str) -> Program:
 
 @cache
 def planned(name: str, chip: str) -> Planned:
-    return plan(PlanRequest(program(name), load_chip(chip), "large-first", "ping-pong"))
+    return plan(PlanRequest(program(name), load_chip(chip)))
 
 
 def nodes(body: tuple[Node, ...]) -> list[If | Loop]:
@@ -125,7 +125,7 @@ def test_no_op_is_dead() -> None:
 def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
     node = next(iter(CONTROL[name]))
     with pytest.raises(BadInput):
-        run(PlanRequest(program(name), load_chip("stm32n6"), "large-first", "ping-pong"), {node: "nothing"})
+        run(PlanRequest(program(name), load_chip("stm32n6")), {node: "nothing"})
 
 
 OPTIONS = {
@@ -165,7 +165,7 @@ def test_small_options_run_and_are_checked(name: str) -> None:
         if "depth" in options:
             continue
         built = zoo.build(name, options)
-        done = plan(PlanRequest(built, chip, "large-first", "ping-pong"))
+        done = plan(PlanRequest(built, chip))
         assert verify(built, done.commands, chip) == ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Generic, Literal, TypeVar
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, DoesNotFit
@@ -22,7 +22,6 @@ from chipmodel.pipeline.request import Planned
 from chipmodel.plan_file.contents import PlanFile
 
 OrderWish = Literal["given", "least-peak", "best"]
-WISHES: tuple[OrderWish, ...] = get_args(OrderWish)
 T = TypeVar("T")
 Run = Callable[[Program, Mapping[str, str]], Result]
 """Plan and simulate a program along a path."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chipmodel.files.sizes import format_bytes
 from chipmodel.model.study_results import PlannerScore, StudyResults, failures
-from chipmodel.model.study_row import Row
 from reports.study.design import designs, sufficient_memories
 from reports.study.words import answer, gap_words, scope
 from reports.words import count, seconds_text, shortened
@@ -18,12 +16,6 @@ if TYPE_CHECKING:
 
 SHOWN_ERRORS = 3
 """Errors that are printed."""
-
-
-def print_study(rows: Sequence[Row], console: Console, name: str = "study", points: int = 0) -> None:
-    """Print the answer of the study ``name``, which has ``points`` points in all, readable at 80 columns and
-    without colour."""
-    print_answer(StudyResults(name, tuple(rows), points=points), console)
 
 
 def print_answer(study: StudyResults, console: Console) -> None:

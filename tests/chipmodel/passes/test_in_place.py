@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
@@ -49,10 +48,6 @@ def inception(extra_reader: bool = False) -> Program:
     if extra_reader:
         net.output(net.elementwise("relu", "again", [a]))
     return net.build()
-
-
-def planned_peak(program: Program, chip: Chip = CHIP) -> int:
-    return plan(PlanRequest(program, chip, "exact", "sync")).solved.peak
 
 
 def test_an_elementwise_op_takes_an_operand_that_dies() -> None:

@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 
 from chipmodel.model.study_results import StudyResults
-from reports.study.terminal import print_answer, print_study
+from reports.study.terminal import print_answer
 from tests.reports.study_sample import designs, many, packing, small
 
 
@@ -50,12 +50,3 @@ def test_names_are_no_markup() -> None:
     assert "[red]p" in text
     assert "[b]q" in text
     assert "[/bad] tag" in text
-
-
-def test_print_study_takes_rows() -> None:
-    text = StringIO()
-    print_study(small().rows, Console(file=text, width=80, no_color=True), "mine", 13)
-    assert text.getvalue().startswith("mine: 12 points: 4 workloads by 3 packers.\n12 of 13 points")
-    empty = StringIO()
-    print_study((), Console(file=empty, width=80), "mine", 2)
-    assert empty.getvalue() == "mine: \nNo point has an answer yet.\n"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import suggest
 
 Row = TypeVar("Row")
 
@@ -17,7 +18,7 @@ def row_named(kind: str, text: str, rows: Mapping[str, Row]) -> tuple[Row, str |
     in messages what the rows are, such as ``packer``. Raises BadInput for an unknown name."""
     name, colon, setting = text.partition(":")
     if name not in rows:
-        raise BadInput(f"unknown {kind} {text!r}", hint=f"one of {', '.join(rows)}")
+        raise BadInput(f"unknown {kind} {text!r}", hint=suggest(name, rows, f"{kind}s are"))
     return rows[name], setting if colon else None
 
 

@@ -57,7 +57,7 @@ def test_the_table_of_streamers() -> None:
     with pytest.raises(BadInput) as refusal:
         stream(random_program(1), LUNA_LIKE, "pingpong", 1 << 20)
     assert refusal.value.what == "unknown streamer 'pingpong'"
-    assert refusal.value.hint == f"one of {', '.join(STREAMERS)}"
+    assert refusal.value.hint == f"did you mean 'ping-pong'? streamers are {', '.join(STREAMERS)}"
 
 
 def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chip, Program, Schedule]]:

@@ -62,7 +62,7 @@ def test_an_unknown_packer_is_refused_with_the_known_names() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
-    assert refusal.value.hint == f"one of {', '.join([*HEURISTICS, *ANYTIME])}"
+    assert f"packers are {', '.join([*HEURISTICS, *ANYTIME])}" in refusal.value.hint
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.random_programs import SMALL, check
 
 BATCHES = 10
-BATCH = 25
+BATCH = 20
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -125,13 +125,6 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
     assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])
 
 
-def test_a_search_without_time_says_why_nothing_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    """It tried no schedule at all, and so had neither a plan nor a reason."""
-    small = ("--no-spill", "--set", "shared_memory.bytes=8192")
-    answer = compared(capsys, TINY, "--streamers", "exact", "--time-limit", "0", *small)
-    assert [bool(row["refused"]) for row in answer["streamers"]] == [True]
-
-
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

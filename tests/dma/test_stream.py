@@ -354,10 +354,11 @@ class _Odd:
         values.append(carried)
 
 
-def test_a_race_without_time_has_a_schedule_or_says_why_not() -> None:
-    """It tried no candidate at all, and so had neither."""
+@pytest.mark.parametrize("streamer", STREAMERS)
+def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> None:
+    """A portfolio tried no candidate at all, and so had neither."""
     program, no_time = random_program(5, TreeShape(ops=6, depth=1)), StopCriterion(seconds=0)
-    portfolio = streamer_named("exact")
+    portfolio = streamer_named(streamer)
     roomy = StreamerRace(StreamRequest(program, LUNA_LIKE, 1 << 20, True, False), portfolio, no_time)
     assert roomy.next() is not None
     with pytest.raises(DoesNotFit):

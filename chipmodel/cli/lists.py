@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.files.json_text import json_text
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
@@ -18,7 +17,7 @@ from workloads.zoo import build, networks
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators."""
-    click.echo(json.dumps(workload_schema(), indent=2))
+    click.echo(json_text(workload_schema()), nl=False)
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from chipmodel.cli.options import group
 from chipmodel.cli.output import STDOUT, note, write_files
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.atomic_write import refuse_overwriting
+from chipmodel.files.json_text import json_text
 from chipmodel.model.study_row import Row
 from chipmodel.study.code_version import code_version
 from chipmodel.study.dask_cluster import Cluster
@@ -123,7 +123,7 @@ def study(*, options: StudyOptions) -> int:
     if options.table_file:
         write_table(rows, Path(options.table_file), times=not options.no_times)
     document = _document(header.name, counts, errors, rows)
-    write_files([(options.json_file, lambda: json.dumps(document, indent=2) + "\n")])
+    write_files([(options.json_file, lambda: json_text(document))])
     _print(document, options.json_file)
     if not finished:
         click.echo("stopped; what is finished is stored: run it again to go on", err=True)
@@ -177,7 +177,7 @@ def _document(
 def _print(document: dict[str, Any], json_file: str | None) -> None:
     """As JSON where stdout was asked for, else in words; errors on stderr."""
     as_json = json_file == STDOUT
-    click.echo(json.dumps(document, indent=2) if as_json else _words(document))
+    click.echo(json_text(document) if as_json else _words(document), nl=not as_json)
     errors = document["errors"]
     for each in errors[:SHOWN_ERRORS]:
         first = each["error"].partition("\nTraceback")[0]

@@ -14,12 +14,12 @@ from typing import TypeVar
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.compare.packing import checked_answer
+from chipmodel.compare.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.packing_answer import PackingAnswer, compile_seconds
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.model.study_row import Improved, Point, Row, Status
@@ -33,8 +33,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.study.task import PointTask
 from chipmodel.study.workload import Source
 from solvers.core.outcome import Limits
-from solvers.registry import packer_named, solve
-from solvers.search import complete as search
+from solvers.registry import packer_named
 
 Workload = Program | PackingTable
 
@@ -246,6 +245,4 @@ def _limits(point: Point) -> Limits:
 @cache
 def _warm(packer: str, merge: str) -> None:
     """Import and compile, so that no point's seconds have it in them."""
-    solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), packer)
-    if packer in ("exact", "search") or merge == "exact":
-        search.warm()
+    warm_up([packer, "exact"] if merge == "exact" else [packer])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.json_file import read_json
 from chipmodel.files.suggestions import shown
 from chipmodel.model.certificate import Certificate, Searched, excludes, from_record, rests_on
 from chipmodel.model.plan import Memory, Plan, Problem
@@ -41,12 +41,9 @@ class Verdict:
 def read_claim(text: str, file: str) -> Claim:
     """Read a JSON document. Raises BadInput where it is not an answer of ``chipmodel pack``."""
     hint = "give the file that chipmodel pack --json wrote"
+    document = read_json(text, file, hint)
     try:
-        values: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadInput("this is not a JSON document", where=Place(file), hint=hint) from None
-    try:
-        return _claim(cast("dict[str, Any]", values))
+        return _claim(cast("dict[str, Any]", document.value))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"this is not an answer of chipmodel pack: {type(error).__name__} at {shown(str(error))}"
         raise BadInput(what, where=Place(file), hint=hint) from None

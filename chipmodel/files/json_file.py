@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import NoReturn, TypeGuard, TypeVar
@@ -15,9 +15,12 @@ from chipmodel.files.suggestions import shown
 T = TypeVar("T")
 PathStep = str | int
 """A key of an object or an index of a list."""
+MAX_INTEGER = (1 << 63) - 1
+"""Largest absolute value of a whole number; more than any count of bytes or cycles."""
 _BLANK = " \t\n\r"
 _DECODER = json.JSONDecoder()
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,24 @@ class JsonValue:
         """The value as a whole number."""
         if not isinstance(self.value, int) or isinstance(self.value, bool):
             self.fail(f"expected a whole number, not {shown(self.value)}")
+        if abs(self.value) > MAX_INTEGER:
+            self.fail(f"{shown(self.value)} is too large")
         return self.value
 
     def count(self) -> int:
         """The value as a whole number of at least 0."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 0:
             self.fail(f"expected a whole number of 0 or more, not {shown(self.value)}")
+        return self.integer()
+
+    def optional(self, read: Callable[[JsonValue], T]) -> T | None:
+        """What ``read`` returns; None for null."""
+        return None if self.value is None else read(self)
+
+    def choice(self, known: Collection[str]) -> str:
+        """The value as one of the ``known`` strings."""
+        if not isinstance(self.value, str) or self.value not in known:
+            self.fail(f"expected {' or '.join(known)}, not {shown(self.value)}")
         return self.value
 
     def integers(self, count: int) -> tuple[int, ...]:
@@ -109,6 +124,8 @@ class JsonValue:
         """The value as a finite number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             self.fail(f"expected a number, not {shown(self.value)}")
+        if isinstance(self.value, int):
+            return self.integer()
         if not isfinite(self.value):
             self.fail(f"expected a finite number, not {shown(self.value)}")
         return self.value
@@ -117,7 +134,8 @@ class JsonValue:
 def read_json(text: str, file: str, hint: str) -> JsonValue:
     """The value in ``text``, whose errors name ``file`` and end in ``hint``.
 
-    Raises BadInput, with line and column, for what is not JSON or has a key twice in one object.
+    Raises BadInput, with line and column, for what is not JSON, has a key twice in one object, or has half
+    a character (a lone surrogate, which is no text) in a string.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
@@ -133,7 +151,30 @@ def read_json(text: str, file: str, hint: str) -> JsonValue:
         raise BadInput("a number is too long", where=Place(file), hint=hint) from None
     except RecursionError:
         raise BadInput("nested too deeply", where=Place(file), hint=hint) from None
-    return JsonValue(value, (), _JsonSource(text, file, hint))
+    root = JsonValue(value, (), _JsonSource(text, file, hint))
+    if _SURROGATE.search(text):
+        _refuse_half_characters(root)
+    return root
+
+
+def _refuse_half_characters(root: JsonValue) -> None:
+    for node in _all_values(root):
+        strings = [node.value] if isinstance(node.value, str) else []
+        strings += list(node.value) if _is_object(node.value) else []
+        if any("\ud800" <= character <= "\udfff" for string in strings for character in string):
+            node.fail("half a character is no text")
+
+
+def _all_values(root: JsonValue) -> Iterator[JsonValue]:
+    """``root`` and all values below it."""
+    left = [root]
+    while left:
+        node = left.pop()
+        yield node
+        if _is_object(node.value):
+            left += node.values(lambda inner: inner).values()
+        elif _is_list(node.value):
+            left += node.each(lambda inner: inner)
 
 
 class _DuplicateKey(Exception):

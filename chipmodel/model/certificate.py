@@ -7,10 +7,7 @@ problem is proven infeasible where ``bytes`` is None or more than its capacity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-
-from chipmodel.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +81,6 @@ class Searched:
 
 
 Certificate = LiveSet | Tallest | Regions | Reachable | Contradiction | Core | Searched
-FLOORS = ("LiveSet", "Tallest", "Regions")
-KINDS = {
-    kind.__name__: kind for kind in (LiveSet, Tallest, Regions, Reachable, Contradiction, Core, Searched)
-}
 
 
 def as_record(certificate: Certificate) -> dict[str, object]:
@@ -96,26 +89,6 @@ def as_record(certificate: Certificate) -> dict[str, object]:
     if isinstance(certificate, Reachable):
         record["floor"] = as_record(certificate.floor)
     return record
-
-
-def from_record(record: Mapping[str, object]) -> Certificate:
-    """The certificate that ``as_record`` wrote. Raises BadInput where it is not one."""
-    values = dict(record)
-    kind = values.pop("kind", None)
-    if kind not in KINDS:
-        raise BadInput(f"unknown kind of certificate {kind!r}", hint=f"one of {', '.join(KINDS)}")
-    if isinstance(values.get("floor"), Mapping):
-        values["floor"] = from_record(values["floor"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    if isinstance(values.get("buffers"), list):
-        values["buffers"] = tuple(values["buffers"])  # type: ignore[arg-type]  # pyright: ignore
-    try:
-        certificate: Certificate = KINDS[str(kind)](**values)  # type: ignore[arg-type]  # pyright: ignore
-    except TypeError as error:
-        raise BadInput(f"this is no {kind} certificate: {error}") from None
-    faults = _malformed(certificate)
-    if faults:
-        raise BadInput(f"this is no {kind} certificate: {faults}")
-    return certificate
 
 
 def rests_on(certificate: Certificate) -> str:
@@ -146,22 +119,3 @@ def excludes(certificate: Certificate | None, capacity: int | None) -> bool:
     if certificate.bytes is None:
         return True
     return capacity is not None and certificate.bytes > capacity
-
-
-def _malformed(certificate: Certificate) -> str:
-    """The first field of a wrong type, in words; empty for none."""
-    for name, value in asdict(certificate).items():
-        if name in ("bytes", "position", "unit", "nodes"):
-            good = isinstance(value, int) and not isinstance(value, bool)
-            good = good or (
-                name == "bytes" and value is None and not isinstance(certificate, LiveSet | Reachable)
-            )
-        elif name == "buffers":
-            good = isinstance(value, tuple) and all(isinstance(part, str) for part in value)  # pyright: ignore
-        elif name == "floor":
-            good = isinstance(certificate, Reachable) and type(certificate.floor).__name__ in FLOORS
-        else:
-            good = isinstance(value, str)
-        if not good:
-            return f"{name} is {value!r}"
-    return ""

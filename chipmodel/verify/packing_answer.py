@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from itertools import combinations
 
-from chipmodel.errors import BadInput, Place
-from chipmodel.files.json_file import read_json
+from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.suggestions import shown
-from chipmodel.model.certificate import Certificate, Searched, excludes, from_record, rests_on
+from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Memory, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.certificate_file import read_certificate
 from chipmodel.verify.offsets_sweep import check_fast
 
 STATUSES = ("optimal", "feasible", "infeasible", "unknown")
@@ -39,36 +39,35 @@ class Verdict:
 
 
 def read_claim(text: str, file: str) -> Claim:
-    """Read a JSON document. Raises BadInput where it is not an answer of ``chipmodel pack``."""
-    hint = "give the file that chipmodel pack --json wrote"
-    document = read_json(text, file, hint)
-    try:
-        return _claim(cast("dict[str, Any]", document.value))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"this is not an answer of chipmodel pack: {type(error).__name__} at {shown(str(error))}"
-        raise BadInput(what, where=Place(file), hint=hint) from None
-
-
-def _claim(values: dict[str, Any]) -> Claim:
-    record = values["certificate"]
-    offsets = values["offsets"]
-    if values["status"] not in STATUSES:
-        raise ValueError(values["status"])
+    """Read a JSON document. Raises BadInput, with line and column, where it is not an answer of ``chipmodel
+    pack``."""
+    root = read_json(text, file, "give the file that chipmodel pack --json wrote")
     return Claim(
-        status=values["status"],
-        peak=_int_or_none(values["peak_bytes"]),
-        lower_bound=_int_or_none(values["lower_bound_bytes"]) or 0,
-        capacity=_int_or_none(values["capacity_bytes"]),
-        memories=tuple(Memory(m["name"], m["start"], m["stop"]) for m in values["memories"]),
-        offsets=None if offsets is None else {str(k): _int_or_none(v) or 0 for k, v in offsets.items()},
-        certificate=None if record is None else from_record(record),
+        status=root.at("status").choice(STATUSES),
+        peak=root.at("peak_bytes").optional(JsonValue.count),
+        lower_bound=root.at("lower_bound_bytes").optional(JsonValue.count) or 0,
+        capacity=root.at("capacity_bytes").optional(JsonValue.count),
+        memories=_memories(root.at("memories")),
+        offsets=root.at("offsets").optional(lambda node: node.values(JsonValue.count)),
+        certificate=root.at("certificate").optional(read_certificate),
     )
 
 
-def _int_or_none(value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise TypeError(str(value))
+def _memories(node: JsonValue) -> tuple[Memory, ...]:
+    memories = node.each(_memory)
+    for a, b in combinations(memories, 2):
+        if a.name == b.name:
+            node.fail(f"two memories have the name {shown(a.name)}")
+        if max(a.start, b.start) < min(a.stop, b.stop):
+            node.fail(f"the memories {shown(a.name)} and {shown(b.name)} overlap")
+    return memories
+
+
+def _memory(node: JsonValue) -> Memory:
+    name, start, stop = node.at("name").text(), node.at("start").count(), node.at("stop").count()
+    if stop < start:
+        node.at("stop").fail(f"a memory that begins at {start:,} cannot end at {stop:,}")
+    return Memory(name, start, stop)
 
 
 def judge(problem: Problem, claim: Claim) -> Verdict:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from chipmodel.errors import BadInput
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
@@ -17,10 +15,7 @@ from chipmodel.model.certificate import (
     Regions,
     Searched,
     Tallest,
-    as_record,
     excludes,
-    from_record,
-    rests_on,
 )
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
@@ -173,32 +168,6 @@ def test_a_core_with_too_many_partial_plans_is_not_verified() -> None:
 def test_memories_that_overlap_prove_nothing() -> None:
     problem = replace(BANKS, memories=(Memory("x", 0, 8), Memory("y", 4, 16)))
     assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_certificate_survives_json(seed: int) -> None:
-    problem = random_problem(seed)
-    certificate = best_bound(problem, problem.capacity)
-    assert from_record(json.loads(json.dumps(as_record(certificate)))) == certificate
-    assert rests_on(certificate)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {},
-        {"kind": "Promise", "bytes": 3},
-        {"kind": "LiveSet", "bytes": 3},
-        {"kind": "LiveSet", "bytes": "3", "position": 0, "buffers": []},
-        {"kind": "LiveSet", "bytes": None, "position": 0, "buffers": []},
-        {"kind": "LiveSet", "bytes": 3, "position": 0, "buffers": [1]},
-        {"kind": "Reachable", "bytes": 3, "floor": 2},
-        {"kind": "Core", "bytes": 3, "buffers": "ab"},
-    ],
-)
-def test_a_malformed_record_is_refused(record: dict[str, object]) -> None:
-    with pytest.raises(BadInput):
-        from_record(record)
 
 
 @pytest.mark.parametrize("first", range(0, 500, 100))

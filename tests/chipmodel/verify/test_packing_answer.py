@@ -23,6 +23,7 @@ GOOD: dict[str, Any] = {
     "certificate": {"kind": "LiveSet", "bytes": 12, "position": 0, "buffers": ["b1", "b3", "b5"], "unit": 1},
     "offsets": {"b1": 8, "b2": 8, "b3": 4, "b4": 4, "b5": 0},
 }
+MEMORY: dict[str, Any] = {"name": "m", "start": 0, "stop": 8}
 INFEASIBLE: dict[str, Any] = GOOD | {
     "status": "infeasible",
     "peak_bytes": None,
@@ -74,22 +75,43 @@ def test_a_solvers_unverifiable_bound_is_reported_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "",
-        "[1]",
-        "{}",
-        "nonsense",
-        "[" * 100_000,
-        json.dumps(GOOD | {"peak_bytes": "12"}),
-        json.dumps(GOOD | {"status": "great"}),
-        json.dumps(GOOD | {"offsets": [1]}),
-        json.dumps(GOOD | {"certificate": {"kind": "Trust"}}),
+        ("", "a.json:1:1: not JSON"),
+        ("[1]", "a.json:1:1: expected an object, not a list"),
+        ("{}", "the key 'status' is missing"),
+        ("nonsense", "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        (json.dumps(GOOD | {"peak_bytes": "12"}), "a.json:1:37: peak_bytes: expected a whole number"),
+        (json.dumps(GOOD | {"peak_bytes": -12}), "peak_bytes: expected a whole number of 0 or more, not -12"),
+        (
+            json.dumps(GOOD | {"capacity_bytes": 10**400}),
+            "capacity_bytes: an integer of 1329 bits is too large",
+        ),
+        (json.dumps(GOOD | {"status": "great"}), "status: expected optimal or feasible"),
+        (json.dumps(GOOD | {"status": ["optimal"]}), "status: expected optimal or feasible"),
+        (json.dumps(GOOD | {"offsets": [1]}), "offsets: expected an object, not a list"),
+        (json.dumps(GOOD | {"offsets": {"b1": None}}), "offsets.b1: expected a whole number"),
+        (json.dumps(GOOD | {"memories": 3}), "memories: expected a list, not 3"),
+        (json.dumps(GOOD | {"memories": ["m"]}), "memories[0]: expected an object, not 'm'"),
+        (json.dumps(GOOD | {"memories": [MEMORY | {"start": "0"}]}), "memories[0].start: expected a whole"),
+        (json.dumps(GOOD | {"memories": [MEMORY | {"name": 1}]}), "memories[0].name: expected a string"),
+        (
+            json.dumps(GOOD | {"memories": [MEMORY | {"start": 9}]}),
+            "a memory that begins at 9 cannot end at 8",
+        ),
+        (json.dumps(GOOD | {"memories": [MEMORY, MEMORY]}), "two memories have the name 'm'"),
+        (json.dumps(GOOD | {"memories": [MEMORY, MEMORY | {"name": "n"}]}), "'m' and 'n' overlap"),
+        (json.dumps(GOOD | {"certificate": {"kind": "Trust"}}), "certificate.kind: expected LiveSet or"),
+        (json.dumps(GOOD | {"certificate": {"kind": "Core"}}), "certificate: the key 'bytes' is missing"),
+        (json.dumps(GOOD | {"offsets": {"\ud800": 1}}), "half a character"),
     ],
 )
-def test_a_document_that_is_not_an_answer_is_refused(text: str) -> None:
-    with pytest.raises(BadInput):
+def test_a_document_that_is_not_an_answer_is_refused(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as refused:
         read_claim(text, "a.json")
+    assert message in str(refused.value)
+    assert "hint: give the file that chipmodel pack --json wrote" in str(refused.value)
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
+from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase
 
 
@@ -122,10 +123,6 @@ class Acquire:
 Plain = DmaStart | DmaWait | Compute | Release | Acquire
 """The commands that remain when branches are decided and loops are unrolled."""
 Command = Plain | Branch | Repeat
-
-
-MAX_ITERATIONS = 1_000_000
-"""Limit of a loop's iterations in ``--path``."""
 
 
 class Deadlock(RuntimeError):

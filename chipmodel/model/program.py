@@ -14,6 +14,8 @@ from chipmodel.errors import Place
 from chipmodel.model.interval import Interval
 from chipmodel.model.work import WHOLE, Share, Work, output_share
 
+MAX_ITERATIONS = 1_000_000
+"""The largest number of a loop's iterations (assumed)."""
 DTYPE_BITS: Mapping[str, int] = {
     "bool": 8,
     "int4": 4,

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import NoReturn
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.suggestions import suggest
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.files.suggestions import shown, suggest
+from chipmodel.model.program import MAX_ITERATIONS, If, Loop, Node, Op, Program, ops
 from chipmodel.model.work import Vector
 
 
@@ -165,6 +165,9 @@ class _Validator:
     def loop(self, node: Loop, state: _Definitions) -> None:
         if node.iterations < 0:
             _refuse(f"'{node.name}' runs {node.iterations} times", node.place, "iterations are 0 or more")
+        if node.iterations > MAX_ITERATIONS:
+            what = f"'{node.name}' makes {shown(node.iterations)} iterations"
+            _refuse(what, node.place, f"at most {MAX_ITERATIONS:,}")
         _check_chances(node)
         inside = _defined(node.body)
         self.carry(node, inside, state)

@@ -7,6 +7,7 @@ from typing import cast, get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.suggestions import shown
 from chipmodel.model.commands import (
     Acquire,
     Branch,
@@ -20,6 +21,7 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.interval import Interval
+from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
@@ -168,8 +170,10 @@ def _branch(node: JsonValue) -> Branch:
 
 
 def _repeat(node: JsonValue) -> Repeat:
-    commands = node.at("commands").each(_command)
-    return Repeat(node.at("repeat").text(), node.at("iterations").integer(), commands)
+    iterations = node.at("iterations").count()
+    if iterations > MAX_ITERATIONS:
+        node.at("iterations").fail(f"at most {MAX_ITERATIONS:,} iterations, not {shown(iterations)}")
+    return Repeat(node.at("repeat").text(), iterations, node.at("commands").each(_command))
 
 
 _COMMANDS: Mapping[str, Callable[[JsonValue], Command]] = {

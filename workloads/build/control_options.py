@@ -8,10 +8,7 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
-
-MAX_ITERATIONS = 1_000_000
-"""The largest number of iterations that may be given (assumed)."""
+from chipmodel.model.program import MAX_ITERATIONS, Arm, If, Loop, Node, Op, Program
 
 
 def parse_iterations_option(text: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from chipmodel.files.suggestions import shown
+from chipmodel.model.program import MAX_ITERATIONS
 from workloads.build.loop_tensors import MAX_ITERATION_COUNTS, equally_likely
 from workloads.from_yaml.field_types import KeyPath
 from workloads.from_yaml.names import NameTable
@@ -30,7 +31,16 @@ def probabilities_of(op: IfOp, path: KeyPath, names: NameTable) -> dict[str, Fra
 
 
 def iterations_of(op: LoopOp, path: KeyPath, names: NameTable) -> tuple[int, Chances]:
-    """The largest number of iterations, and where there are several, each with its probability."""
+    """The largest number of iterations, and where there are several, each with its probability. Raises
+    BadInput for more than ``MAX_ITERATIONS``."""
+    most, chances = _iterations(op, path, names)
+    if most > MAX_ITERATIONS:
+        what = f"'{names.ops[path]}' makes {most:,} iterations"
+        names.refuse((*path, "iterations"), what, f"at most {MAX_ITERATIONS:,}")
+    return most, chances
+
+
+def _iterations(op: LoopOp, path: KeyPath, names: NameTable) -> tuple[int, Chances]:
     name, where = names.ops[path], (*path, "iterations")
     match op.iterations:
         case int():

@@ -6,7 +6,6 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.commands import (
-    MAX_ITERATIONS,
     Branch,
     BranchArm,
     Command,
@@ -15,6 +14,7 @@ from chipmodel.model.commands import (
     resolve_path,
     walk,
 )
+from chipmodel.model.program import MAX_ITERATIONS
 
 
 def wait(name: str) -> DmaWait:

@@ -90,6 +90,11 @@ CORRECT = {
 }
 
 WRONG = {
+    "too many iterations": (
+        program(loop(op("o1", "x", "a"), iterations=1_000_001)),
+        60,
+        "1000001 iterations",
+    ),
     "read before defined": (program(op("o1", "b", "a"), op("o2", "x", "b")), 1, "nothing before defines"),
     "read and never defined": (program(op("o1", "c", "a")), 1, "'c', which nothing before defines"),
     "unknown tensor": (program(op("o1", "zz", "a")), 1, "unknown tensor 'zz'"),

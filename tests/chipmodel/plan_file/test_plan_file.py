@@ -205,8 +205,9 @@ COMMAND = ("commands", 2)
         (
             ("commands", 4, "iterations"),
             "x" * 99,
-            "commands[4].iterations: expected a whole number, not 'xxx",
+            "commands[4].iterations: expected a whole number of 0 or more, not 'xxx",
         ),
+        (("commands", 4, "iterations"), 1_000_001, "commands[4].iterations: at most 1,000,000 iterations"),
     ],
 )
 def test_a_malformed_value_is_named_by_its_path_and_place(

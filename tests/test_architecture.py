@@ -73,18 +73,25 @@ def heavy_modules() -> set[str]:
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_packages_resolve_to_this_project_from_an_empty_folder(name: str, tmp_path: Path) -> None:
-    """Plain names such as ``solvers`` could be somebody else's package."""
+    """Plain names such as ``solvers`` could be somebody else's package. The environment may be that of
+    another checkout of this project, as in a git worktree; but all of its packages are of one checkout."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     found = subprocess.run(
-        [sys.executable, "-c", f"import {name}; print({name}.__file__)"],
+        [
+            sys.executable,
+            "-c",
+            f"import chipmodel, {name}; print(chipmodel.__file__); print({name}.__file__)",
+        ],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    installed = Path(chipmodel.__file__).parent.parent
-    assert Path(found.stdout.strip()) == installed / name / "__init__.py"
+    ours, named = map(Path, found.stdout.splitlines())
+    installed = ours.parent.parent
+    assert named == installed / name / "__init__.py"
+    assert (installed / "chipmodel" / "errors.py").is_file()
 
 
 def test_the_version_is_said_once() -> None:

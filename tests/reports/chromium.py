@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.work import PATIENCE_SECONDS
+
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE_MILLISECONDS = 1000 * PATIENCE_SECONDS
+"""How long to wait for what a page shows."""
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +13,7 @@ from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.chip.fields import FIELDS
 from chipmodel.chip.psram_parts import device_named
 from chipmodel.errors import BadInput, Place
+from tests.support.work import calls
 
 PRESETS = (
     *("alif-e7", "axi-cdma", "ef-psram", "esp32s3", "gap9"),
@@ -109,14 +109,10 @@ def test_memory_and_mac_rate(name: str, shared: int, macs: Fraction) -> None:
     assert chip.npu.macs_per_cycle == {8: macs, 16: Fraction(macs) / 4, 32: Fraction(macs) / 16}
 
 
-def test_loading_a_preset_is_quick() -> None:
+def test_loading_a_preset_takes_few_calls() -> None:
+    """7,958 on 2026-11-22; the first time in a process also imports and compiles schemas."""
     load_chip("luna-arcs")
-    took: list[float] = []
-    for _ in range(5):
-        start = time.perf_counter()
-        load_chip("luna-arcs")
-        took.append(time.perf_counter() - start)
-    assert min(took) < 0.06
+    assert calls(lambda: load_chip("luna-arcs")) < 16_000
 
 
 def test_override() -> None:

@@ -38,7 +38,7 @@ def test_pack_finds_the_plans_own_bound_and_no_worse_peak(
     table = tmp_path / "plan.csv"
     assert call(capsys, "export", plan, "--as", "minimalloc", "-o", table) == (0, "", "")
     simulated = json.loads(result.read_text())
-    code, out, _ = call(capsys, "pack", table, "--time-limit", "5", "--json", "-")
+    code, out, _ = call(capsys, "pack", table, "--node-limit", "20000", "--json", "-")
     packed = json.loads(out)
     assert code == 0
     assert packed["lower_bound_bytes"] == simulated["peak_lower_bound_bytes"]

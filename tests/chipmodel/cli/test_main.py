@@ -267,20 +267,18 @@ def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) ->
     assert "(luna-arcs" in words
 
 
-def test_the_main_job_is_quick_and_small() -> None:
-    """ResNet-18 as a whole process: under 1.5 s of its own time and 150 MB, the best of three."""
+def test_the_main_job_takes_few_calls_and_little_memory() -> None:
+    """ResNet-18 as a whole process with its imports: 820,982 calls and 51 MB on 2026-11-22."""
     code = (
-        "import re, sys, time; from chipmodel.cli.main import commands; "
-        "commands.main(sys.argv[1:], standalone_mode=False); "
-        "peak = int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]); "
-        "print(time.process_time(), peak, file=sys.stderr)"
+        "import pathlib, re, sys; from cProfile import Profile; profile = Profile(); profile.enable(); "
+        "from chipmodel.cli.main import commands; commands.main(sys.argv[1:], standalone_mode=False); "
+        "profile.disable(); calls = sum(entry.callcount for entry in profile.getstats()); "
+        "peak = re.search(r'VmHWM:\\s*(\\d+)', pathlib.Path('/proc/self/status').read_text())[1]; "
+        "print(calls, peak, file=sys.stderr)"
     )
     job = ["simulate", "zoo:resnet18", "--chip", "stm32n6", "--json", "-"]
-    runs: list[tuple[float, float]] = []
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True, check=True)
-        seconds, peak = map(float, done.stderr.split())
-        runs.append((seconds, peak))
-        assert json.loads(done.stdout)["workload"] == "resnet18"
-    assert min(seconds for seconds, _ in runs) < 1.5
-    assert max(kilobytes for _, kilobytes in runs) < 150_000
+    done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True, check=True)
+    number, kilobytes = map(int, done.stderr.split())
+    assert json.loads(done.stdout)["workload"] == "resnet18"
+    assert number < 1_300_000
+    assert kilobytes < 150_000

@@ -128,7 +128,9 @@ def test_unknown_within_the_limits_is_3(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_guillotine_problems_are_packed_without_a_wasted_byte(capsys: pytest.CaptureFixture[str]) -> None:
-    code, answer = answer_of(capsys, "guillotine:n=30,seed=3", "--capacity", "1048576", "--time-limit", "30")
+    code, answer = answer_of(
+        capsys, "guillotine:n=30,seed=3", "--capacity", "1048576", "--node-limit", "3000000"
+    )
     assert (code, answer["status"], answer["peak_bytes"]) == (0, "optimal", 1 << 20)
     assert answer["known_optimum_bytes"] == 1 << 20
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-import time
+import threading
 
 import pytest
 
 from chipmodel.terminal import solver_status as module
 from chipmodel.terminal.solver_status import SolverStatus
+from tests.support.work import wait_until
 
 
 class Terminal(io.StringIO):
@@ -29,27 +30,24 @@ def test_the_line_has_elapsed_time_best_bound_and_gap() -> None:
 
 
 def test_on_a_terminal_it_is_updated_and_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
+    terminal, before = Terminal(), threading.active_count()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(module, "DELAY_SECONDS", 0.01)
     with module.solver_status() as line:
         line.update(12, 10, "compiling [/b] :x:")
-        deadline = time.monotonic() + 5
-        while "compiling" not in terminal.getvalue() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: "compiling" in terminal.getvalue())
         assert "best 12 B  bound 10 B  gap 20.00%  compiling [/b] :x:" in terminal.getvalue()
     ended = terminal.getvalue()
     assert "\x1b[?25h" in ended  # the cursor is back
-    time.sleep(0.1)
+    wait_until(lambda: threading.active_count() == before)  # nobody is left to write later
     assert terminal.getvalue() == ended
 
 
 def test_quick_work_and_work_off_a_terminal_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
-        if not stream.isatty():
-            monkeypatch.setattr(module, "DELAY_SECONDS", 0.0)
+        monkeypatch.setattr(module, "DELAY_SECONDS", 3600.0 if stream.isatty() else 0.0)
         with module.solver_status() as line:
             line.update(1, 1, "x")
         assert stream.getvalue() == ""

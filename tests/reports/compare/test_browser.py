@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from reports.compare.page import render_comparison
-from tests.reports.chromium import CHROMIUM
+from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.compare.test_rows import COMPARISON
 from tests.reports.run.test_browser import ColorScheme
 from tests.reports.sample import write
@@ -23,6 +23,7 @@ def test_it_opens_without_errors_and_its_chart_is_readable(
 ) -> None:
     file = write(tmp_path, "compare.html", render_comparison(COMPARISON))
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))

@@ -14,7 +14,7 @@ from chipmodel.model.plan import Plan
 from chipmodel.model.program import ops
 from chipmodel.model.result import Result
 from reports.run.page import MOST_ROWS, render_page
-from tests.reports.chromium import CHROMIUM
+from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.sample import EVIL, large, sample, write
 
 ColorScheme = Literal["light", "dark"]
@@ -51,12 +51,13 @@ def merged() -> Result:
 
 def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme = "light") -> Visit:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     found = Visit(context.new_page())
     found.page.on("console", lambda message: found.complaints.append(message.text))
     found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
     found.page.on("request", lambda request: found.requests.append(request.url))
     found.page.goto(file.as_uri())
-    found.page.wait_for_selector("html[data-ready]", timeout=60_000)
+    found.page.wait_for_selector("html[data-ready]")
     return found
 
 
@@ -132,9 +133,11 @@ def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
     page = opened.page
     page.focus("#timeline")
     said = page.locator("#timeline-said")
+    before = ""
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(50)
+        expect(said).not_to_have_text(before)
+        before = said.inner_text()
     expect(said).to_contain_text("compute: stem, 23,600 cycles")
     page.wait_for_selector("#timeline .hovertext")
     page.keyboard.press("ArrowDown")

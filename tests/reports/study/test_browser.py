@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from chipmodel.model.study_results import StudyResults
 from reports.study.page import render_study
-from tests.reports.chromium import CHROMIUM
+from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS
 from tests.reports.run.test_browser import ColorScheme, Visit, visit
 from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, designs, many, small
@@ -182,13 +182,16 @@ def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None
     study = small()
     file = write(tmp_path, "link.html", render_study(study))
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     page = context.new_page()
     page.goto(f"{file.as_uri()}#point-{study.rows[0].key}")
     page.wait_for_selector("html[data-ready]")
     assert page.inner_text("#point-title") == "a.csv"
     assert page.locator("#point-steps tr").count() == 3
     page.set_viewport_size({"width": 1000, "height": 900})
-    page.wait_for_timeout(300)  # charts that are hidden cannot follow
+    # Charts that are hidden cannot follow. A page runs its timers in the order of their ends: after this
+    # one, that of Plotly's resizing (0.1 s) has run.
+    page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
     page.click("#point-back")
     expect(page.locator("#overview")).to_be_visible()
     width = "document.querySelector('#peak-gaps .main-svg').getBoundingClientRect().width"

@@ -14,6 +14,7 @@ from solvers.core.outcome import Limits, Progress
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem
+from tests.support.work import counted_clock
 from workloads.packing.guillotine import guillotine
 from workloads.packing.random_problems import random_buffers
 
@@ -23,6 +24,10 @@ PROBLEMS = (
     random_buffers(5, 30, horizon=20, longest=8, alignments=(1, 4)),
     any_problem(12),
 )
+
+
+AFTER_THE_END = 10
+"""Readings of the clock that may follow the one that says that time is over: for progress and the answer."""
 
 
 def test_all_of_them_are_here() -> None:
@@ -68,11 +73,17 @@ def test_no_more_nodes_than_asked_for_and_another_seed_is_another_way(packer: st
 
 
 @pytest.mark.parametrize("packer", ["hill-climb", "context-evolutionary", "context-rl"])
-def test_seconds_are_kept(packer: str) -> None:
-    problem = replace(guillotine(150, 2), capacity=None)
-    solved = solve(problem, packer, Limits(seconds=0.3))
-    assert solved.seconds < 3
-    assert solved.status == "feasible"
+def test_seconds_are_kept(packer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that is a second later at each reading: 20 s are at most 20 looks at it."""
+    problem = replace(guillotine(60, 2), capacity=None)
+    clock = counted_clock(monkeypatch, 1.0, "solvers.core.outcome", "solvers.core.incumbent")
+    few = solve(problem, packer, Limits(seconds=20.0))
+    assert few.status == "feasible"
+    assert clock.reads <= 20 + AFTER_THE_END
+    before = clock.reads
+    many = solve(problem, packer, Limits(seconds=60.0))
+    assert clock.reads - before <= 60 + AFTER_THE_END
+    assert many.nodes > few.nodes
 
 
 def test_a_worse_plan_is_not_kept() -> None:

@@ -17,6 +17,7 @@ from solvers.loads.bound import tail_bounds
 from solvers.loads.exact import StreamOutcome, StreamProgress, solve_stream
 from solvers.loads.problem import StreamMove, StreamProblem, StreamSlice, run
 from tests.solvers.loads.oracle import best_of_all, random_stream
+from tests.support.work import counted_clock
 
 SEEDS = st.integers(0, 10**6)
 
@@ -187,9 +188,12 @@ def test_stops_at_the_gap_that_is_asked_for() -> None:
     assert solve_stream(problem, gap=first.gap * 0.9).cycles < enough.cycles
 
 
-def test_a_second_is_a_second() -> None:
-    outcome = solve_stream(chain(5, 400), Limits(seconds=0.05))
-    assert outcome.nodes < 100_000
+def test_a_second_is_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that is a second later at each reading."""
+    clock = counted_clock(monkeypatch, 1.0, "solvers.loads.exact", "solvers.core.outcome")
+    few, more = (solve_stream(chain(5, 400), Limits(seconds=seconds)) for seconds in (5.0, 50.0))
+    assert clock.reads <= 5 + 50 + 4
+    assert few.nodes < more.nodes < 100_000
 
 
 def test_a_small_load_overtakes_where_the_large_one_has_no_room_yet() -> None:

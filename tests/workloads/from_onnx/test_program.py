@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from chipmodel.passes.validate import validate_program
 from tests.support.folders import LIGHT_MODELS
+from tests.support.work import calls
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, onnx, operations
 from workloads.from_onnx.program import known_operators, load_onnx
 from workloads.zoo import build
@@ -108,28 +108,27 @@ def test_dtype_is_the_type_of_weights_and_activations(dtype: str, bits: int) -> 
     assert program.weight_bytes == (weights * bits + biases * bias_bits) // 8
 
 
-def test_import_is_quick_and_small() -> None:
+def test_import_is_small_and_needs_no_onnx() -> None:
     """VGG-19 has 575 MB of float weights, none of which is computed."""
     code = (
-        "import json, pathlib, re, sys, time; from workloads.from_onnx.program import load_onnx; "
-        "before = 'onnx' in sys.modules; start = time.perf_counter(); "
-        f"load_onnx(pathlib.Path({str(_path('vgg19'))!r})); seconds = time.perf_counter() - start; "
+        "import json, pathlib, re, sys; from workloads.from_onnx.program import load_onnx; "
+        "before = 'onnx' in sys.modules; "
+        f"load_onnx(pathlib.Path({str(_path('vgg19'))!r})); "
         # Not ru_maxrss, which a child inherits from the process that it was forked from.
         "peak = int(re.search(r'VmHWM:\\s*(\\d+)', pathlib.Path('/proc/self/status').read_text())[1]); "
-        "print(json.dumps([before, seconds, peak]))"
+        "print(json.dumps([before, peak]))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported, seconds, kilobytes = json.loads(run.stdout)
+    imported, kilobytes = json.loads(run.stdout)
     assert not imported
-    assert seconds < 3
     assert kilobytes < 300_000
     assert run.stderr == ""
 
 
-def test_the_largest_light_model_takes_less_than_three_seconds() -> None:
-    start = time.perf_counter()
+def test_the_largest_light_model_takes_few_calls_for_each_op() -> None:
+    """246 ops with 2,471 calls each; the second import, for the first also imports modules."""
     load_onnx(_path("densenet121"))
-    assert time.perf_counter() - start < 3
+    assert calls(lambda: load_onnx(_path("densenet121"))) < 246 * 4_000
 
 
 FIXTURES = sorted(LIGHT.parent.glob("pytorch-*/*/model.onnx"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown
 from chipmodel.study.columns import COLUMNS
 
 APPLICATION = 0x63686970
@@ -16,6 +19,8 @@ APPLICATION = 0x63686970
 FORMAT = 2
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
+NOTICE_SECONDS = 2.0
+"""After how long the user is told of the lock: other runs of the study hold it for milliseconds."""
 NEW = (0, 0)
 """application_id and user_version of a file that has never been written."""
 
@@ -39,11 +44,68 @@ def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connecti
     try:
         with closing(_connected(path, only_read)) as link:
             yield link
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error as error:
+        raise _reason(path, error) from None
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """What tells the file from another one of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class PatientConnection(sqlite3.Connection):
+    """A connection that waits for locks of other processes, and says so once it takes long."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Run one statement. Raises ``sqlite3.OperationalError`` after ``BUSY_SECONDS`` of a lock."""
+        began = monotonic()
+        noticed = False
+        while True:
+            try:
+                return super().execute(sql, parameters)
+            except sqlite3.OperationalError as error:
+                if not _is_lock(error) or monotonic() - began >= BUSY_SECONDS:
+                    raise
+            if not noticed:
+                print_notice("note: another process has locked the study's store; waiting for it")
+            noticed = True
+
+
+def print_notice(text: str) -> None:
+    """Say something on stderr, above a progress line."""
+    sys.stderr.write(f"{text}\n")
+
+
+def _is_lock(error: sqlite3.Error) -> bool:
+    return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _primary(error: sqlite3.Error) -> int:
+    """SQLite's primary result code (https://sqlite.org/rescode.html); 0 where Python itself complains."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _reason(path: Path, error: sqlite3.Error) -> BadInput:
+    """Why a store cannot be used, and what to do."""
+    code, where = _primary(error), Place(str(path))
+    if _is_lock(error):
+        what = f"the store is locked by another process, since more than {BUSY_SECONDS:.0f} s"
+        hint = "end what holds it (a database browser, a backup) and run this again; what is stored stays"
+        return BadInput(what, where=where, hint=hint)
+    if code == sqlite3.SQLITE_ERROR and path.is_file():
+        # A statement that is right for the tables of a study: a table or column is missing.
+        return _another(path, f"this is no store of a study: {error}")
+    if not code and "UTF-8" in str(error):
+        hint = "another program changed the store: move it away, and run the study again"
+        return BadInput(f"a text in the store is not UTF-8: {shown(str(error))}", where=where, hint=hint)
+    if isinstance(error, sqlite3.OperationalError):
         hint = "it has to be in a folder that is there, may be written and has room; what is stored stays"
-        raise BadInput(f"the store cannot be used: {error}", where=Place(str(path)), hint=hint) from None
-    except sqlite3.DatabaseError as error:
-        raise _another(path, f"this is no store of a study: {error}") from None
+        return BadInput(f"the store cannot be used: {error}", where=where, hint=hint)
+    return _another(path, f"this is no store of a study: {error}")
 
 
 @contextmanager
@@ -83,7 +145,9 @@ def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
 
 def _link(path: Path, how: str) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?{how}"
-    return sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+    return sqlite3.connect(
+        address, timeout=NOTICE_SECONDS, isolation_level=None, factory=PatientConnection, uri=True
+    )
 
 
 def _marks(link: sqlite3.Connection) -> tuple[int, int]:

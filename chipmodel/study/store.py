@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import shown
 from chipmodel.model.study_row import Row
-from chipmodel.study.columns import COLUMNS, record_of, row_of
-from chipmodel.study.connection import connected, transaction
+from chipmodel.study.columns import COLUMNS, owner_of, record_of, row_of
+from chipmodel.study.connection import connected, file_identity, transaction
 from chipmodel.study.store_owner import Owner, is_alive, myself
 
 
@@ -66,23 +67,40 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
         hint = "run the study first: chipmodel study STUDY.yaml"
         raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
     with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
-        named = dict(link.execute("SELECT name, value FROM header"))
+        named = _header_texts(link, path)
         points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
         texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
         header = StudyHeader(points=points, **{name: named.get(name, "") for name in texts})
         names = ", ".join(f"rows.{name}" for name in _NAMES)
         found = link.execute(f"SELECT {names} FROM asked JOIN rows USING (key) ORDER BY position")
-        return header, tuple(row_of(record) for record in found)
+        return header, tuple(row_of(record, str(path)) for record in found)
+
+
+def _header_texts(link: sqlite3.Connection, path: Path) -> dict[str, str]:
+    found = dict(link.execute("SELECT name, value FROM header"))
+    for name, value in found.items():
+        if not isinstance(value, str):
+            hint = "another program changed the store: move it away, and run the study again"
+            raise BadInput(
+                f"header {shown(name)} is {shown(value)}, no text", where=Place(str(path)), hint=hint
+            )
+    return found
 
 
 _NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))
 
 
 class StudyStore:
-    """One process's access to a study's file; made by ``opened``."""
+    """One process's access to a study's file; made by ``opened``.
 
-    def __init__(self, link: sqlite3.Connection) -> None:
+    Every method raises BadInput where the file holds what no study stores, and ``sqlite3.Error`` where it
+    cannot be used, which ``opened`` turns into BadInput.
+    """
+
+    def __init__(self, link: sqlite3.Connection, path: Path) -> None:
         self._link = link
+        self._path = path
+        self._file = file_identity(path)
         self._owner: int | None = None
         self._position = -1
 
@@ -100,6 +118,15 @@ class StudyStore:
         with transaction(self._link):
             self._link.executemany("INSERT INTO temp.wanted VALUES (?, ?)", enumerate(turns))
 
+    def check_file(self) -> None:
+        """Raise BadInput where the file was deleted, moved or replaced since it was opened. SQLite goes on in
+        a file without a name, which nobody can read afterwards."""
+        if file_identity(self._path) == self._file:
+            return
+        what = "the store was deleted or replaced while the study ran"
+        hint = "put it back and run the study again; points that were stored in a moved file are still there"
+        raise BadInput(what, where=Place(str(self._path)), hint=hint)
+
     def claim(self, most: int) -> list[str]:
         """Claim at most ``most`` keys that have no row and that no process works on, for the caller. Fewer
         where there are no more; others may still be at work (see ``open_points``)."""
@@ -116,6 +143,7 @@ class StudyStore:
     def save(self, rows: Iterable[Row]) -> None:
         """Store ``rows`` and give up the claims on them, all at once. A row that is there stays as it is,
         unless it was to be tried again."""
+        self.check_file()
         with transaction(self._link):
             for row in rows:
                 self._link.execute(_ATTEMPT, (row.key,))
@@ -157,7 +185,7 @@ class StudyStore:
         """The rows of this study that are there, in no order."""
         names = ", ".join(f"rows.{name}" for name in _NAMES)
         for record in self._link.execute(f"SELECT {names} FROM temp.wanted JOIN rows USING (key)"):
-            yield row_of(record)
+            yield row_of(record, str(self._path))
 
     def beat(self) -> None:
         """Say that this process lives. To be called at least every ``store_owner.LEASE_SECONDS``."""
@@ -194,9 +222,8 @@ class StudyStore:
         return [key for _, key in found]
 
     def _owners(self) -> list[Owner]:
-        return [
-            Owner(*each) for each in self._link.execute("SELECT id, host, pid, started, beat FROM owners")
-        ]
+        found = self._link.execute("SELECT id, host, pid, started, beat FROM owners")
+        return [owner_of(record, str(self._path)) for record in found]
 
     def _void_claims(self) -> None:
         for each in self._owners():
@@ -221,8 +248,11 @@ def opened(path: Path) -> Generator[StudyStore]:
     Raises BadInput where it cannot be opened, or is none of this version.
     """
     with connected(path) as link:
-        store = StudyStore(link)
+        store = StudyStore(link, path)
         try:
             yield store
-        finally:
-            store.release()
+        except BaseException:
+            with suppress(sqlite3.Error):  # The reason why the block failed counts.
+                store.release()
+            raise
+        store.release()

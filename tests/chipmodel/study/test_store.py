@@ -7,9 +7,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -59,7 +61,7 @@ def other(path: Path, most: int) -> tuple[subprocess.Popen[str], list[str]]:
 
 @given(rows)
 def test_a_record_is_read_back_as_it_was(row: Row) -> None:
-    assert row_of(record_of(row)) == row
+    assert row_of(record_of(row), "s.sqlite") == row
 
 
 @settings(max_examples=25)
@@ -260,9 +262,9 @@ def connections(monkeypatch: pytest.MonkeyPatch, *statements: str) -> list[str]:
     asked: list[str] = []
     real = sqlite3.connect
 
-    def connect(address: str, timeout: float, isolation_level: None, uri: bool) -> sqlite3.Connection:
+    def connect(address: str, timeout: float, **options: Any) -> sqlite3.Connection:
         asked.append(address.rpartition("?")[2])
-        link = real(address, timeout, isolation_level=isolation_level, uri=uri)
+        link: sqlite3.Connection = real(address, timeout, **options)
         for statement in statements:
             link.execute(statement)
         return link
@@ -334,3 +336,121 @@ def test_a_store_that_is_not_there_and_a_folder_that_is_not(path: Path) -> None:
         opened(path.parent / "none" / "s.sqlite"),
     ):
         pass
+
+
+def damage(path: Path, statement: str, *values: object) -> None:
+    with opened(path) as store:
+        asked(store, ["k1"]).save([row("k1")])
+    with sqlite3.connect(path) as link:
+        link.execute(statement, values)
+    link.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("seconds", -1.0, "row 'k1': seconds is -1.0: input should be greater than or equal to 0"),
+        ("seconds", "soon", "row 'k1': seconds is 'soon': input should be a valid number"),
+        ("seconds", float("inf"), "row 'k1': seconds is inf: input should be a finite number"),
+        ("seed", None, "row 'k1': seed is nothing: input should be a valid integer"),
+        ("peak_bytes", "many", "row 'k1': peak_bytes is 'many': input should be a valid integer"),
+        ("total_cycles", -3, "row 'k1': total_cycles is -3: input should be greater"),
+        ("total_cycles", 2.5, "row 'k1': total_cycles is 2.5: input should be a valid integer"),
+        ("status", "great", "row 'k1': status is 'great': input should be 'optimal'"),
+        ("workload", b"zoo", "row 'k1': workload is b'zoo': input should be a valid string"),
+        ("overrides", "{", "row 'k1': overrides is '{': invalid JSON"),
+        ("overrides", '[["a", 1]]', "row 'k1': overrides[0][1] is 1: input should be a valid string"),
+        ("trajectory", "[[0, 1]]", "row 'k1': trajectory[0][2] is a list: field required"),
+        ("trajectory", "[[-1, 1, 1]]", "row 'k1': trajectory[0][0] is -1: input should be greater"),
+        ("trajectory", "[" * 100_000, "row 'k1': trajectory is '[[["),
+    ],
+)
+def test_a_value_that_no_study_stores_is_refused_by_row_and_column(
+    path: Path, column: str, value: object, message: str
+) -> None:
+    damage(path, f"UPDATE rows SET {column} = ?", value)
+    with pytest.raises(BadInput) as refused:
+        read_rows(path)
+    assert str(refused.value).startswith(f"{path}: {message}")
+    assert "hint: another program changed the store" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE header SET value = x'00' WHERE name = 'name'", "header 'name' is b'\\x00', no text"),
+        ("UPDATE rows SET error = CAST(x'ff' AS TEXT)", "a text in the store is not UTF-8"),
+        ("DROP TABLE asked", "this is no store of a study: no such table: asked\n  hint: name another file"),
+        ("ALTER TABLE rows DROP COLUMN seed", "this is no store of a study: no such column"),
+    ],
+)
+def test_a_store_that_was_changed_is_refused(path: Path, statement: str, message: str) -> None:
+    damage(path, statement)
+    with pytest.raises(BadInput) as refused:
+        read_rows(path)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "values", ["'here', 'x', '', 1.0", "'here', -1, '', 1.0", "NULL, 1, '', 1.0", "'', 1, '', 'x'"]
+)
+def test_a_process_that_cannot_be_is_refused(path: Path, values: str) -> None:
+    damage(path, f"INSERT INTO owners (host, pid, started, beat) VALUES ({values})")
+    with pytest.raises(BadInput, match="owner 1: "), opened(path) as store:
+        store.counts()
+
+
+def test_a_lock_is_told_and_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(path):
+        pass
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    told: list[str] = []
+
+    def notice(text: str) -> None:
+        told.append(text)
+        holder.execute("COMMIT")
+
+    monkeypatch.setattr("chipmodel.study.connection.NOTICE_SECONDS", 0)
+    monkeypatch.setattr("chipmodel.study.connection.print_notice", notice)
+    with opened(path) as store:
+        assert asked(store, ["k1"]).claim(1) == ["k1"]
+    holder.close()
+    assert told == ["note: another process has locked the study's store; waiting for it"]
+
+
+def test_a_lock_that_stays_is_the_reason(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with opened(path):
+        pass
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr("chipmodel.study.connection.NOTICE_SECONDS", 0)
+    monkeypatch.setattr("chipmodel.study.connection.BUSY_SECONDS", 0)
+    with (
+        pytest.raises(BadInput, match=r"locked by another process.*\n  hint: end what holds it"),
+        opened(path) as store,
+    ):
+        asked(store)
+    holder.close()
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other.sqlite")
+    with opened(other):
+        pass
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [Path.unlink, replaced])
+def test_a_store_that_is_deleted_or_replaced_meanwhile_is_noticed(
+    path: Path, change: Callable[[Path], None]
+) -> None:
+    with opened(path) as store:
+        asked(store).save([row("k1")])
+        store.check_file()
+        change(path)
+        for use in (store.check_file, lambda: store.save([row("k2")])):
+            with pytest.raises(BadInput, match="the store was deleted or replaced"):
+                use()

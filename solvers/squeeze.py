@@ -6,6 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from chipmodel.model.plan import Problem, Solved
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 from solvers.registry import judge
 from solvers.search.complete import fit
@@ -14,14 +15,22 @@ MAX_NODES = 100_000
 """Nodes of the complete search: about 0.2 s. Plans that exist are mostly found within 2,000."""
 
 
-def squeezed(problem: Problem, solved: Solved, capacity: int, nodes: int = MAX_NODES) -> Solved:
+def squeezed(
+    problem: Problem,
+    solved: Solved,
+    capacity: int,
+    nodes: int = MAX_NODES,
+    deadline: Deadline = NO_DEADLINE,
+) -> Solved:
     """``solved`` if it fits in ``capacity`` bytes, else a plan that does, if the search finds one within
-    ``nodes``, else ``solved``. Deterministic.
+    ``nodes`` and until the ``deadline``, else ``solved``. Deterministic without a deadline.
     """
     if solved.peak <= capacity or solved.lower_bound > capacity or not solved.plan.offsets:
         return solved
     began = perf_counter()
-    plan = fit(problem, capacity, Limits(nodes=nodes, threads=1)).plan
+    if deadline.ends("the search for offsets"):
+        return solved
+    plan = fit(problem, capacity, Limits(nodes=nodes, threads=1, deadline=deadline)).plan
     if plan is None:
         return solved
     peak = plan.peak(problem)

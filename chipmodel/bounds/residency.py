@@ -21,6 +21,7 @@ from chipmodel.bounds.tiling_costs import OpOnChip, last_tile_bytes, most_tile_b
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.residency.milp import HORIZON, MAX_NODES, solve_residency
 from solvers.residency.problem import (
     InPlaceItems,
@@ -40,21 +41,47 @@ LONG_RUN_HORIZON = 32
 DenseNet-121 takes 25 s instead of 52 s with the solver's own ``HORIZON``."""
 MAX_STEPS = 400
 """Runs of ops on a path up to which there is a bound; the solver's problem grows with the square of them."""
+BUILD_SECONDS_PER_STEP = 0.025
+"""Seconds to list what a step may do, which cannot be interrupted; measured: DenseNet-121's 246 take 5.5 s on
+``luna-csk6``. Where less is left for all steps, there is no such bound."""
+LEFT_OUT = "the bound from what stays in SharedMemory"
+"""What a deadline leaves out or cuts short, in the words of the answer."""
 
 
 def residency_bound(
-    program: Program, chip: Chip, path: Mapping[str, str], nodes: int = MAX_NODES
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    nodes: int = MAX_NODES,
+    deadline: Deadline = NO_DEADLINE,
 ) -> TimeBound | None:
-    """The least cycles of any plan along ``path``, found in seconds. None where this bound does not apply:
-    several cores, a very long run, or tensors that are read or made slice by slice."""
+    """The least cycles of any plan along ``path``, found in seconds; a weaker bound at the ``deadline``. None
+    where this bound does not apply, several cores, a very long run, or tensors that are read or made slice by
+    slice, and where the deadline leaves no time for it."""
+    steps = sum(1 for _ in islice(program.ops_along(path), MAX_STEPS))
+    if not deadline.allows(steps * BUILD_SECONDS_PER_STEP, LEFT_OUT):
+        return None
     problem = residency_problem(program, chip, path)
     if problem is None:
         return None
-    horizon = HORIZON if len(problem.steps) <= LONG_RUN_STEPS else LONG_RUN_HORIZON
-    found = solve_residency(problem, nodes, horizon=horizon)
+    found = _solved(problem, nodes, deadline)
     cycles = ceil(found.bound)
     names = [op.name for op in islice(program.ops_along(path), MAX_STEPS)]
     return TimeBound(cycles, tuple(_bindings(problem, found, names)))
+
+
+def _solved(problem: ResidencyProblem, nodes: int, deadline: Deadline) -> ResidencyFound:
+    """The answer of the mixed-integer program. With a deadline the quick relaxation comes first: its bound is
+    higher than what branching proves in a short time."""
+    horizon = HORIZON if len(problem.steps) <= LONG_RUN_STEPS else LONG_RUN_HORIZON
+    if deadline.left is None:
+        return solve_residency(problem, nodes, horizon=horizon)
+    relaxed = solve_residency(problem, relaxed=True, horizon=horizon, deadline=deadline)
+    if deadline.ends(LEFT_OUT):
+        return relaxed
+    found = solve_residency(problem, nodes, horizon=horizon, deadline=deadline)
+    deadline.ends(LEFT_OUT)
+    return found if found.bound >= relaxed.bound else relaxed
 
 
 def _bindings(problem: ResidencyProblem, found: ResidencyFound, names: list[str]) -> Iterator[Binding]:

@@ -13,6 +13,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import Binding, TimeBound, Unit
 from dma.timing.transfer import least_cost
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
 def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
@@ -20,7 +21,13 @@ def lower_bound_cycles(program: Program, chip: Chip, path: Mapping[str, str]) ->
     return time_bound(program, chip, path).cycles
 
 
-def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency: bool = False) -> TimeBound:
+def time_bound(
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    residency: bool = False,
+    deadline: Deadline = NO_DEADLINE,
+) -> TimeBound:
     """The largest of three bounds that hold for every plan, or of four with ``residency``.
 
     *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
@@ -30,7 +37,7 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency:
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
     *Residency*: data that leave SharedMemory have to come back (``chipmodel.bounds.residency``); this one may
-    take seconds.
+    take seconds, and at the ``deadline`` proves what it has.
     """
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
@@ -42,7 +49,7 @@ def time_bound(program: Program, chip: Chip, path: Mapping[str, str], residency:
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs)),
     ]
     if residency:
-        found.append(residency_bound(program, chip, path))
+        found.append(residency_bound(program, chip, path, deadline=deadline))
     return max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from chipmodel.passes.steady_state import parse_inferences, steady
 from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
+from solvers.core.deadline import Deadline, deadline_in
 from solvers.core.outcome import Limits
 from workloads.build.control_options import (
     parse_iterations_option,
@@ -228,6 +229,22 @@ def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
     )
 
 
+class TimeLimit:
+    """The deadline of a command, which begins to run when this is made, and what it cut short."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.parts: dict[str, None] = {}
+        self.deadline: Deadline = replace(deadline_in(seconds), ended=self._cut)
+
+    def _cut(self, part: str) -> None:
+        self.parts[part] = None
+
+    @property
+    def cut_short(self) -> tuple[str, ...]:
+        """What was ended early or left out so far, each once, in a few words."""
+        return tuple(self.parts)
+
+
 @dataclass(frozen=True, slots=True)
 class EffortOptions:
     """How long planners that search may take."""
@@ -238,6 +255,10 @@ class EffortOptions:
     def limits(self) -> Limits | None:
         """For a packer; None: its own."""
         return None if self.time_limit is None else Limits(seconds=self.time_limit)
+
+    def start(self) -> TimeLimit:
+        """The command's time begins now."""
+        return TimeLimit(self.time_limit)
 
     def stop(self, say: Callable[[object], None]) -> StopCriterion:
         """For a streamer, which reports its progress to ``say``."""
@@ -251,7 +272,7 @@ effort_options = group(
         "--time-limit",
         metavar="S",
         type=click.FloatRange(min=0),
-        help="Seconds for a packer, and for a streamer, that search. [each its own]",
+        help="Seconds, after which every search and bound ends with what it has. [none]",
     ),
     click.option(
         "--gap",

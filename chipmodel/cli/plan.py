@@ -19,7 +19,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import STDOUT, write_files
+from chipmodel.cli.output import STDOUT, note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.op_order import names_in_order
@@ -32,6 +32,9 @@ from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
+
+ORDER_SHARE = 0.4
+"""Of the time that is left of ``--time-limit``, what each of several orders of ops may take. Chosen."""
 
 
 @click.command()
@@ -58,6 +61,7 @@ def plan(
     The plan is what chipmodel check verifies and chipmodel export turns into a C header. The forecast of its
     cycles, where nothing contends, and their lower bound are on stderr. For a chip of one core.
     """
+    limit = effort.start()
     chip, program = target.load(), source.load()
     if chip.cores > 1:
         hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
@@ -68,7 +72,8 @@ def plan(
 
     def planned_in(program: Program) -> Planned:
         with stage(f"planning {program.name}") as say:
-            return plan_program(replace(asked, program=program, stop=effort.stop(say)))
+            until = limit.deadline.share(ORDER_SHARE if order != "given" else 1.0)
+            return plan_program(replace(asked, program=program, stop=effort.stop(say), deadline=until))
 
     chosen = order_of_plan(OrderRequest(program, memory.in_place, order), chip, planned_in)
     planned = chosen.planned or planned_in(chosen.program)
@@ -78,6 +83,7 @@ def plan(
         click.echo(write_plan(document), nl=False)
     write_files([(output, lambda: write_plan(document))])
     click.echo(_words(chosen, chip, planned), err=True)
+    note(f"the time limit cut short: {part}" for part in limit.cut_short)
     return EXIT_DONE if planned.solved.peak <= chip.shared_memory.bytes else EXIT_DOES_NOT_FIT
 
 

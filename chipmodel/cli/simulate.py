@@ -23,7 +23,7 @@ from chipmodel.cli.options import (
 )
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.paths import SampleOptions, path_word, sample_options, weighed_run
-from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.files.json_text import json_text
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
@@ -37,6 +37,11 @@ from reports.run.chrome_trace import trace_text
 from reports.run.document import document
 from reports.run.page import render_page
 from reports.run.summary import print_summary
+
+ORDER_SHARE = 0.3
+"""Of the time that is left of ``--time-limit``, what each of several orders of ops may take. Chosen."""
+EXTREME_SHARE = 0.5
+"""The same for the run that all paths are weighed by, before the best or worst one. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +88,23 @@ def simulate(
     files: RunFiles,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
+    limit = effort.start()
     chip, program = target.load(), source.load()
     word, path = path_word(choices)
     asked = PlanRequest(
         program, chip, packer, streamer, memory.merge, not memory.no_spill, limits=effort.limits()
     )
+    share = ORDER_SHARE if order != "given" else EXTREME_SHARE if word else 1.0
 
     def run(program: Program, choices: Mapping[str, str]) -> Result:
         with stage(f"planning and simulating {program.name}") as say:
-            return pipeline.run(replace(asked, program=program, stop=effort.stop(say)), choices)
+            until = limit.deadline.share(share)
+            return pipeline.run(
+                replace(asked, program=program, stop=effort.stop(say), deadline=until), choices
+            )
 
     along = run_in_order(OrderRequest(program, memory.in_place, order), run, path)
-    result = weighed_run(along, word, path, samples)
+    result = replace(weighed_run(along, word, path, samples), cut_short=limit.cut_short)
     write_files(
         (
             (files.plan_file, lambda: plan_text(result, source.workload, target.name, target.overrides)),
@@ -110,6 +120,9 @@ def simulate(
 def _verdict(result: Result) -> int:
     if result.fits:
         return EXIT_DONE
+    if result.cut_short and result.solved.status != "infeasible":
+        click.echo("unknown: --time-limit came before a plan that fits\n  hint: a longer one", err=True)
+        return EXIT_UNKNOWN
     click.echo(
         f"does not fit: packer {result.solved.planner} needs {result.solved.peak:,} B of "
         f"{result.capacity:,} B\n  hint: another --packer, or more memory: "

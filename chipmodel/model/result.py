@@ -106,6 +106,15 @@ class Result:
     unmerged: Solved | None = None
     """``problem`` packed with a block for every arm (``--merge none``), for comparison; None where it was not
     requested, and on several cores."""
+    cut_short: tuple[str, ...] = ()
+    """What a time limit ended early or left out, in a few words each."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader is to know about the program and its answer, in sentences."""
+        if not self.cut_short:
+            return self.program.notes
+        return *self.program.notes, f"the time limit cut short: {'; '.join(self.cut_short)}"
 
     def on_core(self, core: int) -> Result:
         """The result of one core: its plan, and the events of its NPU and of its transfers."""

@@ -23,6 +23,10 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.psram_layout import ALIGNMENT
 
+PARTITION_SHARE = 0.4
+"""Of the time until a deadline, what the plans of one partition may take; the rest is for the other one, one
+core alone and streamer ``sync``. Chosen."""
+
 
 def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     """Plan and simulate a program on all cores of the chip, and on one core to compare with.
@@ -53,7 +57,10 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
     """A plan for each core, where each node of the outermost body runs on the core ``core_of`` its name.
     Raises DoesNotFit as ``plan``."""
     parts = split(request.program, core_of, request.chip.cores)
-    planned = [plan(replace(request, program=part.program)) for part in parts]
+    planned: list[Planned] = []
+    for part in parts:
+        share = request.deadline.share(1 / (len(parts) - len(planned)))
+        planned.append(plan(replace(request, program=part.program, deadline=share)))
     schedules = one_psram(parts, [p.schedule for p in planned])
     return tuple(map(_core_plan, parts, planned, schedules))
 
@@ -135,7 +142,7 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
     refusals: list[DoesNotFit] = []
     for core_of in candidates[: 1 if candidates[0] == candidates[1] else 2]:
         try:
-            found.append(_try(request, choices, core_of))
+            found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, core_of))
         except DoesNotFit as refusal:
             refusals.append(refusal)
     if not found:

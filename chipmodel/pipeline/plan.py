@@ -27,6 +27,7 @@ from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named
 from dma.streamers.race import StreamerRace
 from solvers.branches.mergers import merge_arms
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 from solvers.squeeze import squeezed
@@ -35,6 +36,10 @@ TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""
 ROUNDS = 16
 """Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
+BOUND_SHARE = 0.35
+"""Of the time until a deadline, what the bound that streamers stop at may take. Chosen."""
+SCHEDULES_SHARE = 0.7
+"""Of the rest, what the first schedules may take; then comes the packer. Chosen."""
 LARGEST_SHARED_MEMORY = 1 << 32
 """Bytes up to which a capacity that would do is sought: 4 GiB, what 32-bit addresses reach."""
 
@@ -60,7 +65,7 @@ def plan(request: PlanRequest) -> Planned:
             hint=_larger_memory(request),
         )
     if request.smallest_peak:
-        return with_smallest_peak(planned, request, _left(request.limits, began))
+        return with_smallest_peak(planned, request, _left(request, began))
     return planned
 
 
@@ -78,8 +83,9 @@ def largest_live_set(problem: Problem, schedule: Schedule) -> str:
 
 def smallest_capacity(request: PlanRequest) -> int | None:
     """The smallest SharedMemory, in bytes, that a bisection finds a plan without spilling for; None
-    where even 4 GiB are too few. The plan for the returned size has been made and fits."""
-    asked = PlanRequest(request.program, request.chip, request.packer, request.streamer, request.merge, False)
+    where even 4 GiB are too few, or where the deadline comes first. The plan for the returned size has been
+    made and fits."""
+    asked = replace(request, spill=False, limits=None, stop=None, smallest_peak=False)
 
     def does(size: int) -> bool:
         try:
@@ -92,21 +98,23 @@ def smallest_capacity(request: PlanRequest) -> int | None:
     high = 1
     while not does(high * step):
         high *= 2
-        if high * step > LARGEST_SHARED_MEMORY:
+        if high * step > LARGEST_SHARED_MEMORY or request.deadline.over:
             return None
     low = high // 2
-    while low + 1 < high:
+    while low + 1 < high and not request.deadline.ends("the search for the smallest capacity"):
         middle = (low + high) // 2
         low, high = (low, middle) if does(middle * step) else (middle, high)
     return high * step
 
 
-def one_path_bound(program: Program, chip: Chip, residency: bool) -> TimeBound | None:
+def one_path_bound(
+    program: Program, chip: Chip, residency: bool, deadline: Deadline = NO_DEADLINE
+) -> TimeBound | None:
     """``time_bound`` of a program that has one path; None of one with branches or loops. With ``residency``
     the sharper bound that knows which tensors must leave SharedMemory."""
     program = unrolled(program)
     one_path = all(isinstance(node, Op) for node in program.body)
-    return time_bound(program, chip, {}, residency) if one_path else None
+    return time_bound(program, chip, {}, residency, deadline) if one_path else None
 
 
 def _with_memory(chip: Chip, size: int) -> Chip:
@@ -114,7 +122,12 @@ def _with_memory(chip: Chip, size: int) -> Chip:
 
 
 def _larger_memory(request: PlanRequest) -> str:
-    size = smallest_capacity(request)
+    size = None if request.deadline.over else smallest_capacity(request)
+    if size is None and request.deadline.over:
+        return (
+            "more SharedMemory, --set shared_memory.bytes=..., or a longer --time-limit, which says how much "
+            "is enough; or leave out --no-spill"
+        )
     if size is None:
         return "no SharedMemory of up to 4 GiB would do without spilling"
     return (
@@ -123,29 +136,40 @@ def _larger_memory(request: PlanRequest) -> str:
     )
 
 
-def _left(limits: Limits | None, began: float) -> Limits | None:
-    return None if limits is None else replace(limits, seconds=limits.left(began))
+def _left(request: PlanRequest, began: float) -> Limits | None:
+    """The limits of the next run of the packer."""
+    limits = request.limits
+    if request.deadline.left is None:
+        return None if limits is None else replace(limits, seconds=limits.left(began))
+    limits = replace(limits or packer_named(request.packer).limits, deadline=request.deadline)
+    return replace(limits, seconds=limits.left(began))
 
 
 def _rounds(request: PlanRequest) -> Planned:
     """Schedule and pack, in rounds: whoever finds no room tries again with less memory."""
     began = perf_counter()
-    program, chip = request.program, request.chip
+    program, chip, deadline = request.program, request.chip, request.deadline
     capacity = chip.shared_memory.bytes
     portfolio = streamer_named(request.streamer)
-    bound = one_path_bound(program, chip, True) if portfolio.searches_offsets else None
-    stop = replace(request.stop or StopCriterion(), bound=bound.cycles if bound else 0)
+    bound = None
+    if portfolio.searches_offsets:
+        bound = one_path_bound(program, chip, True, deadline.share(BOUND_SHARE))
+    stop = request.stop or StopCriterion()
+    stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline.share(SCHEDULES_SHARE))
     asked = StreamRequest(program, chip, capacity, request.spill, packer_named(request.packer).tiers)
     race = StreamerRace(asked, portfolio, stop)
     best: Planned | None = None
     attempts: list[Attempt] = []
     while len(attempts) < ROUNDS * race.rounds:
+        if attempts and deadline.ends("further rounds of scheduling and packing"):
+            break
         entry = race.next()
         if entry is None:
             break
-        tried = _packed(request, entry.schedule, _left(request.limits, began))
+        tried = _packed(request, entry.schedule, _left(request, began))
         if portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
-            tried = replace(tried, solved=squeezed(tried.problem, tried.solved, capacity))
+            solved = squeezed(tried.problem, tried.solved, capacity, deadline=deadline)
+            tried = replace(tried, solved=solved)
         attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         excess = tried.solved.peak - capacity
         if best is None or excess <= 0 or tried.solved.peak < best.solved.peak:

@@ -14,6 +14,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.lower import lower
 from dma.schedule.effort import StopCriterion
 from solvers.branches.mergers import DEFAULT_MERGE
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 
 DEFAULT_PACKER = "large-first"
@@ -43,6 +44,8 @@ class PlanRequest:
     """For a streamer that tries several schedules: when it has tried enough."""
     smallest_peak: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
+    deadline: Deadline = NO_DEADLINE
+    """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 
     def with_chip(self, chip: Chip) -> PlanRequest:
         """The same for another chip."""
@@ -51,6 +54,10 @@ class PlanRequest:
     def with_sync(self) -> PlanRequest:
         """The same with every load waited for at once: the reference that streamers are compared with."""
         return replace(self, streamer="sync", limits=None, stop=None, smallest_peak=False)
+
+    def until(self, deadline: Deadline) -> PlanRequest:
+        """The same with another deadline."""
+        return replace(self, deadline=deadline)
 
 
 @dataclass(frozen=True, slots=True)

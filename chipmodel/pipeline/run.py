@@ -18,6 +18,10 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
+PLAN_SHARE = 0.8
+"""Of the time until a deadline, what the plan may take; the rest is for simulating it, and for the same with
+streamer ``sync``. Chosen."""
+
 
 def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Result:
     """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations),
@@ -31,7 +35,7 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
     if request.chip.cores > 1:
         return run_cores(request, choices)
     assigned(request.program, request.chip.cores)
-    planned = plan(request)
+    planned = plan(request.until(request.deadline.share(PLAN_SHARE)))
     trace = simulate(planned.commands, request.chip, choices)
     return Result(
         program=request.program,
@@ -52,7 +56,8 @@ def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
     if planned.bound and made == request.program.inferences:
         return planned.bound
     residency = streamer_named(request.streamer).searches_offsets
-    return time_bound(unrolled(request.program, made), request.chip, trace.path, residency)
+    program = unrolled(request.program, made)
+    return time_bound(program, request.chip, trace.path, residency, request.deadline)
 
 
 def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int:

@@ -23,8 +23,9 @@ from chipmodel.model.program import Op, Program
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe
 from dma.timing.transfer import transfer_cycles
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
-from solvers.tiers.search import TierSearchResult, search
+from solvers.tiers.search import TierSearchResult, default_limits, search
 
 SHARED = 0
 """The tier of SharedMemory, by index."""
@@ -55,10 +56,12 @@ class ChipTierProblem:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.problem = self._problem()
 
-    def found(self) -> TierSearchResult:
-        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default
-        limit."""
-        return min((search(self.problem, segment=k) for k in SEGMENT_LENGTHS), key=lambda f: f.state.cycles)
+    def found(self, deadline: Deadline = NO_DEADLINE) -> TierSearchResult:
+        """The cheapest state found with any of ``SEGMENT_LENGTHS``, each within the search's default limit
+        and until the ``deadline``."""
+        limits = replace(default_limits(self.problem), deadline=deadline)
+        found = (search(self.problem, limits, segment=k) for k in SEGMENT_LENGTHS)
+        return min(found, key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
 

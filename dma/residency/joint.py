@@ -24,6 +24,7 @@ from dma.residency.joint_options import stripe_options
 from dma.residency.storages import absorbed
 from dma.residency.tier_segments import residency_of
 from dma.timing.transfer import transfer_cycles
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.residency.milp import HORIZON, solve_residency
 from solvers.residency.problem import (
     InPlaceItems,
@@ -49,26 +50,44 @@ MAX_OPS = 400
 decides. Chosen for the solver's time."""
 MIN_RESIDENT_SHARE = 0.001
 """Share of an op's weights. Chosen: less than this is rounding, and nothing stays."""
+BUILD_SECONDS_PER_OP = 0.04
+"""Seconds to list how an op may be cut, which cannot be interrupted; measured: 10 s for DenseNet-121's 246 on
+``luna-csk6``. Where a deadline leaves less for all ops, the state search decides."""
+LEFT_OUT = "the joint decision of what stays in SharedMemory"
+"""What a deadline leaves out or cuts short, in the words of the answer."""
+SOLVER_SHARE = 0.25
+"""Of the time that is left at a deadline, what one mixed-integer program may take. Chosen: several such
+candidates follow one another."""
 MAX_NODES = 500
 """Nodes of branch and bound: well under a second."""
 
 
 def decide_jointly(
-    program: Program, chip: Chip, budget: int, reserve: Reserve, spill: bool = True
+    program: Program,
+    chip: Chip,
+    budget: int,
+    reserve: Reserve,
+    spill: bool = True,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Residency:
-    """Decide what stays in SharedMemory by the mixed-integer program, or where it finds nothing by the state
-    search. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
+    """Decide what stays in SharedMemory by the mixed-integer program, or where it finds nothing until
+    the ``deadline`` by the state search. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
+    enough."""
     if not spill:
         return decide(program, budget, reserve, spill=False)
     tiers = ChipTierProblem(program, chip, budget, reserve)
     count = len(tiers.table.ops)
-    if count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS):
-        return residency_of(tiers, tiers.found().state)
+    too_large = count > (MAX_DETAILED_OPS if tiers.table.scopes.loops else MAX_OPS)
+    if too_large or not deadline.allows(count * BUILD_SECONDS_PER_OP, LEFT_OUT):
+        return residency_of(tiers, tiers.found(deadline).state)
     question = _JointProblem(tiers).problem()
     horizon = HORIZON if count <= MAX_DETAILED_OPS else LONG_PROGRAM_HORIZON
-    found = solve_residency(question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon)
+    found = solve_residency(
+        question, MAX_NODES, dma_weight=DMA_CYCLE_COST, horizon=horizon, deadline=deadline.share(SOLVER_SHARE)
+    )
+    deadline.ends(LEFT_OUT)
     if found.cycles is None:
-        return residency_of(tiers, tiers.found().state)
+        return residency_of(tiers, tiers.found(deadline).state)
     tiers.fetches = False
     tiers.absorbed = {
         tiers.names[part]: tiers.names[join.whole]

@@ -11,17 +11,24 @@ from chipmodel.model.program import Program
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tier_segments import residency_of
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
 def decide_tiers(
-    program: Program, chip: Chip, budget: int, reserve: Reserve, spill: bool = True
+    program: Program,
+    chip: Chip,
+    budget: int,
+    reserve: Reserve,
+    spill: bool = True,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Residency:
-    """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used. Raises
-    DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
+    """Decide by the state search what stays in SharedMemory, of which ``budget`` bytes may be used; at the
+    ``deadline`` by the best state so far. Raises DoesNotFit, naming the op, where ``budget`` bytes are not
+    enough."""
     try:
         return decide(program, budget, reserve, spill=False)
     except DoesNotFit:
         if not spill:
             raise
     tiers = ChipTierProblem(program, chip, budget, reserve)
-    return residency_of(tiers, tiers.found().state)
+    return residency_of(tiers, tiers.found(deadline).state)

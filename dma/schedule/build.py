@@ -44,6 +44,7 @@ from dma.schedule.streamer import (
     WeightSlices,
     queue_order,
 )
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 MAX_STEPS = 200_000
 """Steps of one schedule. Chosen: a program that needs more has too little memory to be worth simulating."""
@@ -61,6 +62,7 @@ class StreamRequest:
 
     With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
     streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
+    Searches for what stays end at the ``deadline`` with their best so far.
     """
 
     program: Program
@@ -68,6 +70,7 @@ class StreamRequest:
     budget: int
     spill: bool = True
     tiers: bool = False
+    deadline: Deadline = NO_DEADLINE
 
     def decider(self, streamer: Streamer) -> Decider:
         """The planner that decides what stays in SharedMemory for ``streamer``."""
@@ -165,7 +168,7 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
             residency = decide(program, budget, reserve, request.spill)
         else:
             decided = decide_tiers if key.decider == "tiers" else decide_jointly
-            residency = decided(program, chip, budget, reserve, request.spill)
+            residency = decided(program, chip, budget, reserve, request.spill, request.deadline)
         claims = _claims(program, residency, budget, reserve)
         cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
     return cache.memory[key]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from solvers.core.deadline import NO_DEADLINE, Deadline
+
 DEFAULT_GAP = 0.0005
 """Share of the bound. Chosen: a forecast this near to the bound is not worth further candidates."""
 
@@ -30,17 +32,20 @@ class SearchProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StopCriterion:
-    """Stop after ``seconds``, or once the forecast is at most ``gap`` (a share) above ``bound`` cycles.
+    """Stop after ``seconds``, at the ``deadline``, or once the forecast is at most ``gap`` (a share) above
+    ``bound`` cycles.
 
-    Candidates that are always tried are tried in any case. ``report`` is called after each candidate.
+    Candidates that are always tried are tried in any case, as far as the ``deadline`` allows. ``report`` is
+    called after each candidate.
     """
 
     seconds: float | None = None
     gap: float = DEFAULT_GAP
     bound: int = 0
     report: Callable[[SearchProgress], None] | None = None
+    deadline: Deadline = NO_DEADLINE
 
     def enough(self, cycles: float, seconds: float) -> bool:
         """Whether to stop with that forecast after that many seconds."""
-        late = self.seconds is not None and seconds >= self.seconds
+        late = self.deadline.over or (self.seconds is not None and seconds >= self.seconds)
         return late or cycles <= self.bound * (1 + self.gap)

@@ -50,7 +50,7 @@ class StreamerRace:
     def __init__(
         self, request: StreamRequest, portfolio: StreamerPortfolio, stop: StopCriterion = NEVER_STOP
     ) -> None:
-        self.request = request
+        self.request = replace(request, deadline=stop.deadline)
         self.forecast = ScheduleForecast(request.program, request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
@@ -105,6 +105,8 @@ class StreamerRace:
         count = len(self.portfolio.candidates)
         while self.untried:
             tried = count - len(self.untried)
+            if self.entered and self.stop.deadline.ends("further schedules"):
+                return
             if self.entered and tried >= self.portfolio.always_tried and self._enough(self.least):
                 return
             candidate = self.untried.pop()

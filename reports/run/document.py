@@ -44,7 +44,7 @@ def document(result: Result) -> dict[str, object]:
         "striped": list(result.schedule.striped),
         "late_weights": [_late(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
-        "notes": list(result.program.notes),
+        "notes": list(result.notes),
         **cores_document(result),
         "ops": [_op(o) for o in sums.ops],
         "bank_conflicts": [_bank_conflict(each) for each in sums.bank_conflicts],

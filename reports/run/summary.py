@@ -218,7 +218,7 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
     if result.bound.bindings:
         remarks.append(("Time lower bound set by", bound_words(result.bound)))
-    return remarks + [("Note", note) for note in result.program.notes]
+    return remarks + [("Note", note) for note in result.notes]
 
 
 def _ends(rounds: list[str]) -> str:

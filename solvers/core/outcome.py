@@ -8,23 +8,31 @@ from time import perf_counter
 
 from chipmodel.model.certificate import Certificate
 from chipmodel.model.plan import Plan, Status
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """When to stop: ``seconds`` of wall time and ``nodes`` of search, whichever comes first.
 
-    With a ``nodes`` limit and no ``seconds``, the same problem and ``seed`` give the same answer.
+    With a ``nodes`` limit, no ``seconds`` and no ``deadline``, the same problem and ``seed`` give the same
+    answer. The seconds count from when a planner begins, the ``deadline`` is the same moment for all planners
+    of a command.
     """
 
     seconds: float | None = None
     nodes: int | None = None
     seed: int = 0
     threads: int = 2
+    deadline: Deadline = NO_DEADLINE
 
     def left(self, began: float) -> float | None:
         """Seconds left of the limit, for work that began at ``perf_counter()`` time ``began``."""
-        return None if self.seconds is None else max(0.0, self.seconds - (perf_counter() - began))
+        until = self.deadline.left
+        if self.seconds is None:
+            return until
+        own = max(0.0, self.seconds - (perf_counter() - began))
+        return own if until is None else min(own, until)
 
 
 @dataclass(frozen=True, slots=True)

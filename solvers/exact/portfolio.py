@@ -119,7 +119,11 @@ class _Portfolio:
             return Outcome(
                 "unknown", None, 0, proof=f"parts of over {MAX_SEARCHED_BUFFERS} buffers are not searched"
             )
+        if self.progress.left(self.limits) == 0 or self.limits.deadline.ends("the search for offsets"):
+            return Outcome("unknown", None, 0, proof="the limits came first")
         self._compile()
+        if self.limits.deadline.over:
+            return Outcome("unknown", None, 0, proof="the limits came first")
         others = [p.peak for p in self.components if p is not part]
         report = self.progress.part_report(part.peak, others, self.goal == "fit")
         left = self.progress.left(self.limits)

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.residency.accounts import ResidencyAccounts
 from solvers.residency.problem import Joined, ResidencyFound, ResidencyItem, ResidencyProblem
 
@@ -39,15 +40,16 @@ def solve_residency(
     relaxed: bool = False,
     dma_weight: float = 0.0,
     horizon: int = HORIZON,
+    deadline: Deadline = NO_DEADLINE,
 ) -> ResidencyFound:
-    """The least cycles over all residencies, within a limit of ``nodes``.
+    """The least cycles over all residencies, within a limit of ``nodes`` and until the ``deadline``.
 
     ``relaxed`` allows items to be kept in part, which takes milliseconds and still gives a lower bound. With
     ``dma_weight`` each DMA cycle costs that share of a cycle, even if it is hidden by compute, so that the
     answer leaves the engine idle where it can; the bound is then not one of cycles. A shorter ``horizon``
     (see ``HORIZON``) is solved sooner and gives a lower bound.
     """
-    return _ResidencyModel(problem, relaxed, dma_weight, horizon).solved(nodes)
+    return _ResidencyModel(problem, relaxed, dma_weight, horizon).solved(nodes, deadline)
 
 
 class _ResidencyModel:
@@ -271,13 +273,16 @@ class _ResidencyModel:
 
     # -- answer --------------------------------------------------------------------------------
 
-    def solved(self, nodes: int) -> ResidencyFound:
+    def solved(self, nodes: int, deadline: Deadline = NO_DEADLINE) -> ResidencyFound:
         solver, relaxed, unit = self.accounts.solver, self.accounts.relaxed, float(self.accounts.unit)
         if not relaxed:
             solver.SetSolverSpecificParametersAsString(f"limits/nodes = {nodes}\n{SETTINGS}")
+        if deadline.left is not None:
+            solver.SetTimeLimit(max(1, int(deadline.left * 1000)))
         status = solver.Solve()
         objective = solver.Objective()
-        if status not in (solver.OPTIMAL, solver.FEASIBLE):
+        # Out of time, GLOP's value is one of a plan, and no bound.
+        if status != solver.OPTIMAL and (relaxed or status != solver.FEASIBLE):
             bound = 0.0 if relaxed or status == solver.INFEASIBLE else objective.BestBound()
             return ResidencyFound(max(0.0, bound) * unit, None)
         bound = objective.Value() if relaxed else objective.BestBound()

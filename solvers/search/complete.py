@@ -80,7 +80,8 @@ class _SearchBudget:
 
     def __init__(self, limits: Limits, began: float) -> None:
         self.limits, self.began = limits, began
-        self.until = None if limits.seconds is None else began + limits.seconds
+        left = limits.left(began)
+        self.until = None if left is None else perf_counter() + left
         self.nodes = limits.nodes
         self.used = 0
 

@@ -56,6 +56,11 @@ def initial_state(problem: TierProblem) -> TierState:
     return as_state(tables, run.events, run.cost)
 
 
+def default_limits(problem: TierProblem) -> Limits:
+    """Those of a search where none are given."""
+    return Limits(nodes=MAX_STEPS // max(1, len(problem.steps)))
+
+
 def search(
     problem: TierProblem, limits: Limits | None = None, segment: int = 1, changes: int = MAX_ACTIONS
 ) -> TierSearchResult:
@@ -64,8 +69,7 @@ def search(
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
-    most = Limits(nodes=MAX_STEPS // max(1, len(problem.steps)))
-    walk = TierWalk(TierTables(problem), limits or most, segment, changes)
+    walk = TierWalk(TierTables(problem), limits or default_limits(problem), segment, changes)
     initial = walk.total
     finished = walk.run()
     scale = walk.tables.scale
@@ -186,7 +190,7 @@ class TierWalk:
         limits = self.limits
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return True
-        return limits.seconds is not None and perf_counter() - self.began >= limits.seconds
+        return limits.left(self.began) == 0.0
 
     def state(self) -> TierState:
         """The kept state, with offsets in the last tier."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from chipmodel.bounds.residency import residency_bound, residency_problem
+import pytest
+
+from chipmodel.bounds import residency
+from chipmodel.bounds.residency import LEFT_OUT, residency_bound, residency_problem
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
@@ -13,7 +17,9 @@ from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from solvers.residency.problem import InPlaceItems, ResidencyItem, ResidencyProblem
+from solvers.core.deadline import Deadline
+from solvers.residency.milp import solve_residency
+from solvers.residency.problem import InPlaceItems, ResidencyFound, ResidencyItem, ResidencyProblem
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
@@ -96,6 +102,37 @@ def test_there_is_no_bound_for_several_cores_or_a_very_long_run() -> None:
     long = replace(program, body=program.body * 101)
     assert residency_problem(long, PLAIN, {}) is None
     assert residency_bound(long, PLAIN, {}) is None
+
+
+def test_no_time_gives_no_bound_and_says_so() -> None:
+    said: list[str] = []
+    over = Deadline(0, lambda: 1, said.append)
+    assert residency_bound(skipping(16), with_fast_npu(400), {}, deadline=over) is None
+    assert said == [LEFT_OUT]
+    assert time_bound(skipping(16), with_fast_npu(400), {}, True, over) == time_bound(
+        skipping(16), with_fast_npu(400), {}
+    )
+
+
+def test_after_the_deadline_no_further_solver_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relaxation takes all the time: its bound, which is at most the other one's, is the answer."""
+    now, solved, said = [0.0], list[bool](), list[str]()
+
+    def relaxed_takes_long(*given: Any, **named: Any) -> ResidencyFound:
+        found = solve_residency(*given, **named)
+        solved.append(named["relaxed"])
+        now[0] = 100.0
+        return found
+
+    monkeypatch.setattr(residency, "solve_residency", relaxed_takes_long)
+    program, chip = skipping(16), with_fast_npu(400)
+    late = Deadline(50, lambda: now[0], said.append)
+    weaker = residency_bound(program, chip, {}, deadline=late)
+    assert (solved, said) == ([True], [LEFT_OUT])
+    full = residency_bound(program, chip, {})
+    assert weaker is not None
+    assert full is not None
+    assert 0 < weaker.cycles <= full.cycles
 
 
 def with_fast_npu(size: int) -> Chip:

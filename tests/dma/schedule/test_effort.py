@@ -9,6 +9,7 @@ from dma.schedule.build import StreamRequest
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.stream import streamer_named
 from dma.streamers.race import StreamerRace
+from solvers.core.deadline import Deadline
 from workloads.zoo import build
 
 
@@ -44,3 +45,14 @@ def test_heuristics_are_always_tried_and_others_where_these_do_not_fit() -> None
     patient.does_not_fit(ranked, 0)
     assert not patient.untried, "the others get their turn"
     assert race.untried
+
+
+def test_after_the_deadline_one_schedule_is_enough() -> None:
+    program, chip = build("ds_cnn"), load_chip("luna-arcs")
+    reports: list[SearchProgress] = []
+    said: list[str] = []
+    stop = StopCriterion(report=reports.append, deadline=Deadline(0, lambda: 1, said.append))
+    race = StreamerRace(StreamRequest(program, chip, chip.shared_memory.bytes), streamer_named("exact"), stop)
+    assert [each.tried for each in reports] == [1]
+    assert said == ["further schedules"]
+    assert race.next() is not None

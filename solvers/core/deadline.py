@@ -1,0 +1,72 @@
+"""When a command's time is over: one moment on a clock that never goes back, handed to every slow part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+
+def _to_nobody(part: str) -> None:
+    """Keep quiet about what was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment ``until`` on ``clock``, both in seconds; None: there is no limit.
+
+    A part that works in steps looks at ``over`` between them and returns its best so far. A step that cannot
+    be interrupted is begun only where it ``allows`` as many seconds as its size suggests. What is cut short
+    or left out is reported to ``ended``, in a few words for the command's answer.
+    """
+
+    until: float | None = None
+    clock: Callable[[], float] = perf_counter
+    ended: Callable[[str], None] = _to_nobody
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until then, 0 once it is over; None without a limit."""
+        return None if self.until is None else max(0.0, self.until - self.clock())
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left."""
+        return self.left == 0.0
+
+    def ends(self, part: str) -> bool:
+        """Whether no time is left; if so, ``part`` is reported as cut short."""
+        if self.over:
+            self.ended(part)
+            return True
+        return False
+
+    def allows(self, seconds: float, part: str) -> bool:
+        """Whether work of about so many seconds would end before; if not, ``part`` is reported as left
+        out."""
+        left = self.left
+        if left is None or left > seconds:
+            return True
+        self.ended(part)
+        return False
+
+    def share(self, part: float) -> Deadline:
+        """An earlier one, after that part (0 to 1) of the time that is left."""
+        left = self.left
+        return self if left is None else replace(self, until=self.clock() + part * left)
+
+    def within(self, seconds: float | None) -> Deadline:
+        """This one, or so many seconds from now if that is earlier."""
+        if seconds is None:
+            return self
+        then = self.clock() + seconds
+        return replace(self, until=then if self.until is None else min(self.until, then))
+
+
+NO_DEADLINE = Deadline()
+"""All the time in the world."""
+
+
+def deadline_in(seconds: float | None, clock: Callable[[], float] = perf_counter) -> Deadline:
+    """So many seconds from now; without ``seconds`` there is none."""
+    return Deadline(None, clock).within(seconds)

@@ -1,0 +1,71 @@
+"""Plans after a deadline: no search is begun, a plan is made all the same, and what is missing is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from chipmodel.bounds import residency
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from dma.residency import joint
+from solvers.core.deadline import Deadline
+from solvers.exact import portfolio
+from tests.support.chips import with_memory
+from workloads.load import load
+
+CHIP = load_chip("luna-arcs", ["shared_memory.bytes=64KiB"])
+
+
+@dataclass
+class LookCounter:
+    """A clock that goes on by a second whenever somebody looks at it."""
+
+    looks: float = 0.0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks
+
+
+def ds_cnn(deadline: Deadline) -> PlanRequest:
+    return PlanRequest(reuse(load("zoo:ds_cnn"), "all"), CHIP, "exact", "exact", deadline=deadline)
+
+
+def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begun(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a search was begun")
+
+    for module, search in ((residency, "solve_residency"), (joint, "solve_residency"), (portfolio, "warm")):
+        monkeypatch.setattr(module, search, begun)
+    said: list[str] = []
+    request = ds_cnn(Deadline(0, lambda: 1, said.append))
+    result = run(request)
+    assert result.fits
+    assert result.bound == time_bound(request.program, CHIP, {})
+    assert {residency.LEFT_OUT, "further schedules"} <= set(said)
+
+
+def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None:
+    """The later the deadline, the less is cut short."""
+    cut_short: list[bool] = []
+    for moment in (1, 10, 10**9):
+        said: list[str] = []
+        planned = plan(ds_cnn(Deadline(moment, LookCounter(), said.append)))
+        assert planned.solved.peak <= CHIP.shared_memory.bytes
+        cut_short.append(bool(said))
+    assert cut_short == [True, True, False]
+
+
+def test_no_round_is_begun_after_the_deadline() -> None:
+    """``naive`` never shares bytes: it needs several rounds of less memory, of which one is made."""
+    chip = with_memory(CHIP, 24 * 1024)
+    request = PlanRequest(load("zoo:ds_cnn"), chip, "naive", "sync")
+    assert len(plan(request).attempts) > 1
+    assert len(plan(request.until(Deadline(0, lambda: 1))).attempts) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
@@ -11,6 +12,7 @@ import pytest
 from chipmodel.chip.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.errors import BadInput
 from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Direction, Part, Phase
@@ -184,6 +186,21 @@ def test_set_ups_in_two_channels_overlap_in_time() -> None:
     clash = simulate(commands, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))))
     assert clash.cycles == 60
     assert clash.of("dma", 1)[0].cause == "order"
+
+
+@pytest.mark.parametrize("run_commands", [simulate, step_through])
+def test_a_load_of_what_is_being_stored_follows_the_store(run_commands: Callable[..., Trace]) -> None:
+    """Two free channels and no shared byte of SharedMemory: a store of 20 bytes takes 5 + 20 cycles, and the
+    load of the same Psram bytes begins its 10 + 20 after them. From elsewhere it is set up meanwhile."""
+    two = replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2)))
+    store, load = start("t", 20, "store"), elsewhere(start("u", 20))
+
+    def cycles(home: Interval) -> int:
+        commands = (replace(store, home=Interval(64, 84)), replace(load, home=home), wait("u"))
+        return run_commands(commands, two).cycles
+
+    assert cycles(Interval(64, 84)) == cycles(Interval(83, 103)) == 25 + 30
+    assert cycles(Interval(84, 104)) == 25 + 20
 
 
 def test_round_robin_serves_a_burst_of_each_in_turn() -> None:

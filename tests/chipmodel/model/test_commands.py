@@ -9,12 +9,16 @@ from chipmodel.model.commands import (
     Branch,
     BranchArm,
     Command,
+    DmaStart,
     DmaWait,
+    Located,
     Repeat,
     resolve_path,
     walk,
 )
+from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
+from chipmodel.model.schedule import Direction, Part
 
 
 def wait(name: str) -> DmaWait:
@@ -26,6 +30,41 @@ GATE = Branch(
     "gate", (BranchArm("face", (wait("b"),)), BranchArm("empty", ()), BranchArm("nothing", (INNER,)))
 )
 COMMANDS: tuple[Command, ...] = (wait("a"), GATE, Repeat("outer", 2, (wait("d"),)), wait("e"))
+
+
+def moved(direction: Direction, shared: int, home: tuple[int, int], size: int = 8) -> DmaStart:
+    """A transfer of ``size`` bytes at ``shared`` in SharedMemory, of what lies at ``home`` in Psram."""
+    at = Located(Part("t"), shared, size)
+    return DmaStart("t", direction, size, at, "op", home[0], Interval(*home))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "clash"),
+    [
+        # A load of what is being stored would bring the old bytes; a store, the bytes of a load in flight.
+        (moved("load", 0, (100, 108)), moved("store", 64, (100, 108)), True),
+        (moved("store", 0, (100, 108)), moved("store", 64, (100, 108)), True),
+        (moved("load", 0, (100, 108)), moved("load", 64, (100, 108)), False),
+        # The whole home counts: a stripe of a tensor against another stripe, by one byte or none.
+        (moved("load", 0, (100, 108)), moved("store", 64, (107, 200)), True),
+        (moved("load", 0, (100, 108)), moved("store", 64, (108, 200)), False),
+        (moved("load", 0, (100, 108)), moved("store", 64, (92, 100)), False),
+        # The same bytes of SharedMemory, whatever the direction: addresses 0 to 7 and 7 to 14.
+        (moved("load", 0, (0, 8)), moved("load", 7, (8, 16)), True),
+        (moved("load", 0, (0, 8)), moved("load", 8, (8, 16)), False),
+    ],
+)
+def test_transfers_of_the_same_bytes_must_follow_one_another(
+    one: DmaStart, other: DmaStart, clash: bool
+) -> None:
+    assert one.clashes(other) == other.clashes(one) == clash
+
+
+def test_cores_share_psram_and_no_sharedmemory() -> None:
+    here, there = moved("load", 0, (0, 8)), moved("store", 0, (8, 16))
+    assert here.clashes(there)
+    assert not here.clashes(there, same_core=False)
+    assert here.clashes(moved("store", 0, (7, 16)), same_core=False)
 
 
 def test_walk_lists_every_command_in_linear_order_arms_one_after_another() -> None:

@@ -99,6 +99,27 @@ def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
     assert op_named(program, "next").overwrites is None  # what it writes is carried
 
 
+def test_an_input_of_the_program_that_only_a_loop_reads_is_kept_for_its_next_iteration() -> None:
+    """Nobody else reads or writes ``x``, and no other region does: but the second iteration reads it."""
+    net = ProgramBuilder("again")
+    x, start = net.input("x", (1, 4, 8, 8)), net.input("start", (1, 4, 8, 8))
+    state = net.elementwise("copy", "first", [start], outputs=["state"])
+    with net.block() as body:
+        r = net.elementwise("relu", "r", [x])
+        net.elementwise("add", "next", [r, state], outputs=["state"])
+    net.add_loop("iterations", 3, body, ["state"])
+    net.output(state)
+    for choice in CHOICES:
+        program = reuse(net.build(), choice)
+        assert op_named(program, "r").overwrites is None
+        planned = plan(PlanRequest(program, CHIP))
+        assert verify(program, planned.commands, CHIP) == ()
+    # Outside of a loop it may: whoever runs the program gives its inputs each time.
+    once = ProgramBuilder("once")
+    once.output(once.elementwise("relu", "r", [once.input("x", (1, 4, 8, 8))]))
+    assert op_named(reuse(once.build(), "all"), "r").overwrites == "x"
+
+
 def test_a_concat_of_inputs_in_place_costs_nothing_and_holds_them_once() -> None:
     program = inception()
     x, a, b, whole = 256, 256, 768, 1024

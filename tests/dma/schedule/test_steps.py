@@ -115,6 +115,18 @@ def test_stripes_alternate_in_their_buffers_and_weights_are_loaded_once() -> Non
     }
 
 
+def test_tiles_of_resident_tensors_touch_the_bytes_of_their_rows() -> None:
+    """``x`` is 6 rows of 4 bytes, ``c`` 6 rows of 4 bytes by 2 channels: 24 and 48. The kernel of 3 reads a
+    row above and one below: rows 0 to 2, 1 to 4 and 3 to 5 for output rows 0 to 1, 2 to 3 and 4 to 5."""
+    emission = emitted(image(), roomy(image()), c=Tiling(2, 2))
+    tiles = tuple(steps(emission.body))
+    assert [step.reads[0].touched for step in tiles] == [Interval(0, 12), Interval(4, 20), Interval(12, 24)]
+    assert [step.writes[0].touched for step in tiles] == [Interval(0, 16), Interval(16, 32), Interval(32, 48)]
+    assert [o.buffer for step in tiles for o in (step.reads[0], *step.writes)] == ["x", "c"] * 3
+    (whole,) = steps(emitted(image(), roomy(image())).body)
+    assert (whole.reads[0].touched, whole.writes[0].touched) == (None, None)
+
+
 def test_a_stripe_that_several_slices_read_is_loaded_once() -> None:
     emission = emitted(image(), homeless(image()), c=Tiling(3, 1, striped=True))
     loads = [(n.kind, n.first, n.last) for n in emission.needs if n.direction == "load"]

@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from chipmodel.chip.chip import CdmaDma, HyperBusDma
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.shape import TransferShape, shape_of
@@ -25,6 +26,68 @@ def test_lines_and_beats_by_hand() -> None:
         (16, 4),
     ]
     assert [shape.burst_end(c) for c in (0, 5, 8, 9)] == [9, 9, 9, 10]
+
+
+def test_a_load_on_luna_moves_three_lines_a_burst() -> None:
+    """hardware.md, "DMA routes": a Psram burst is the line asked for and two that are prefetched.
+
+    It lasts 18 + 3 * 16 + 8 = 74 clocks at 240 MHz, 92.5 core cycles at 300 MHz. A transfer begins with 634
+    cycles of set-up and the 18 clocks (22.5 cycles) before the first word: 656.5, half a cycle of which is
+    left when the first line begins.
+    """
+    shape = shape_of(load_chip("luna-arcs"), "load", 4096)
+    assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (656, 32, 4, 3)
+    # Line k ends at 0.5 + (k + 1) * 92.5 / 3, rounded up: 31.33, 62.17, 93, 123.83.
+    assert [shape.line_start(k) for k in range(5)] == [0, 32, 63, 93, 124]
+    assert [shape.burst_end(c) for c in (0, 92, 93, 185)] == [93, 93, 186, 186]
+    # Of 128 lines two are left for the last burst: 42 * 92.5 + 0.5 = 3885.5, and 3947.17 for all.
+    assert [shape.burst_end(c) for c in (3885, 3886, 3947)] == [3886, 3948, 3948]
+    # A line of 32 bytes moves in 8 beats of 4, in its last 8 cycles.
+    assert [shape.beat(c) for c in (23, 24, 31, 54, 55)] == [None, (0, 4), (28, 4), None, (32, 4)]
+
+
+def test_a_store_on_luna_moves_one_line_a_burst() -> None:
+    """hardware.md, "DMA routes": 21 cycles of the copy and 3 clocks (3.75 cycles) at the crossing for each
+    line; the last line's 16 clocks (20 cycles) are in flight at the end: set-up 634 - 20."""
+    shape = shape_of(load_chip("luna-arcs"), "store", 4096)
+    assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (614, 32, 4, 1)
+    assert [shape.line_start(k) for k in range(5)] == [0, 25, 50, 75, 99]
+    assert [shape.burst_end(c) for c in (0, 24, 25, 50)] == [25, 25, 50, 75]
+
+
+def test_bursts_of_the_line_model_by_hand() -> None:
+    """STM32N6: bursts of 64 bytes, 14 clocks before 64 / 4 of data, at 200 MHz under a core of 1 GHz: 150
+    cycles each, after a set-up of 200. The engine's port is 8 bytes wide, a line of 18.75 cycles."""
+    chip = load_chip("stm32n6")
+    for direction in DIRECTIONS:
+        shape = shape_of(chip, direction, 160)
+        assert (shape.setup, shape.line_bytes, shape.beat_bytes, shape.burst_lines) == (200, 8, 8, 8)
+        assert [shape.burst_end(c) for c in (0, 149, 150, 299, 300)] == [150, 150, 300, 300, 375]
+        assert shape.data == 160 * 150 // 64
+        assert [shape.line_start(k) for k in range(4)] == [0, 19, 38, 57]
+    # GAP9: 11 + 128 clocks for 256 bytes at 133 MHz under 370 MHz: 386.7 cycles, so 387.
+    gap9 = shape_of(load_chip("gap9"), "load", 1024)
+    assert (gap9.burst_lines, gap9.burst_end(0), gap9.burst_end(387)) == (32, 387, 774)
+
+
+def test_bursts_of_the_public_controllers_by_hand() -> None:
+    """Each chip file's longest burst: 8-byte beats for HyperBus and the CDMA, one word for EF_PSRAM_CTRL."""
+    words = shape_of(load_chip("ef-psram"), "load", 64)
+    assert (words.line_bytes, words.beat_bytes, words.burst_lines) == (4, 4, 1)
+    for name in ("pulp-hyperbus", "axi-cdma"):
+        assert_bursts_are_as_long_as_the_chip_says(name)
+
+
+def assert_bursts_are_as_long_as_the_chip_says(name: str) -> None:
+    dma = load_chip(name).dma
+    shape = shape_of(load_chip(name), "load", 4096)
+    match dma:
+        case HyperBusDma():
+            assert shape.burst_lines * shape.beat_bytes == dma.request_bytes
+        case CdmaDma():
+            assert (shape.beat_bytes, shape.burst_lines) == (dma.data_bits // 8, dma.max_burst_beats)
+        case _:
+            raise AssertionError(dma)
 
 
 @pytest.mark.parametrize("name", preset_names())

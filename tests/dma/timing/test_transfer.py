@@ -5,13 +5,15 @@ LUNA's figures: luna_transfer, LISTENAI/thinker (Apache-2.0), commit 562ddc70: c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip import Chip, Dma
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
@@ -20,7 +22,8 @@ LUNA = load_chip("luna-arcs")
 LOADS = {256: 821, 1024: 1645, 4096: 4612, 16384: 16468, 65536: 63922}
 STORES = {256: 829, 1024: 1405, 4096: 3778, 16384: 13261, 65536: 51205}
 chips = st.sampled_from([load_chip(name) for name in preset_names()])
-directions = st.sampled_from(["load", "store"])
+DIRECTIONS: tuple[Direction, ...] = ("load", "store")
+directions = st.sampled_from(DIRECTIONS)
 
 
 @pytest.mark.parametrize(("size", "cycles"), LOADS.items())
@@ -38,6 +41,31 @@ def test_a_line_by_hand() -> None:
     chip = load_chip("gap9")
     assert cycles_per_byte(chip, "load") == Fraction(139 * 370, 256 * 133)
     assert transfer_cycles(chip, "load", 1024) == 200 + -(-1024 * 139 * 370 // (256 * 133))
+
+
+@pytest.mark.parametrize(
+    ("overhead", "outstanding", "clocks"),
+    [
+        # 64 bytes at 4 a clock are 16 clocks of data; with its overhead, a burst lasts 16 + overhead.
+        (14, 1, 30),
+        (14, 2, 16),  # two at once share 30 clocks: 15 each, but the bus carries 16 of data
+        (34, 2, 25),  # 50 clocks shared by two
+        (34, 3, Fraction(50, 3)),
+        (34, 4, 16),
+    ],
+)
+def test_outstanding_bursts_hide_their_overhead(
+    overhead: int, outstanding: int, clocks: int | Fraction
+) -> None:
+    """A DMA that asks for several bursts at once pays the overhead of one during the data of the others."""
+    chip = load_chip("stm32n6", [f"dma.outstanding={outstanding}"])
+    assert isinstance(chip.dma, Dma)
+    way = replace(chip.dma.load, burst_overhead_clocks=Fraction(overhead))
+    chip = replace(chip, dma=replace(chip.dma, load=way, store=way))
+    for direction in DIRECTIONS:
+        # Five cycles of the core (1 GHz) for a clock (200 MHz); 200 of set-up; 10 bursts.
+        assert cycles_per_byte(chip, direction) == Fraction(clocks) * 5 / 64
+        assert transfer_cycles(chip, direction, 640) == 200 + ceil(10 * 5 * Fraction(clocks))
 
 
 @given(chips, directions, st.integers(1, 1 << 22))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chipmodel.cli.file_options import READS, FileCommand
 from chipmodel.cli.options import ChipOptions, WorkloadOptions, chip_options, workload_options
 from chipmodel.cli.packing_source import is_packing, read_packing_source
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
@@ -19,8 +20,8 @@ from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
 
 
-@click.command()
-@click.argument("plan_file", metavar="PLAN")
+@click.command(cls=FileCommand)
+@click.argument("plan_file", metavar="PLAN", type=READS)
 @workload_options
 @chip_options
 def check(*, plan_file: str, source: WorkloadOptions, target: ChipOptions) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
     MemoryOptions,
@@ -19,7 +20,7 @@ from chipmodel.cli.options import (
     path_option,
     workload_options,
 )
-from chipmodel.cli.output import STDOUT, show, write_files
+from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import (
     CapacityOptions,
     SearchOptions,
@@ -80,7 +81,7 @@ _planner_options = group(
 )
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @workload_options
 @chip_options
 @_planner_options
@@ -93,8 +94,10 @@ _planner_options = group(
     "Seconds, for each planner that searches.",
     "Nodes of search: the same plans every time.",
 )
-@click.option("--json", "json_file", metavar="FILE|-", help="All rows as one JSON document.")
-@click.option("--html", "html_file", metavar="FILE", help="One self-contained page.")
+@click.option(
+    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="All rows as one JSON document."
+)
+@click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page.")
 def compare(
     *,
     source: WorkloadOptions,
@@ -122,8 +125,6 @@ def compare(
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
     """
-    if html_file == STDOUT:
-        raise BadInput("only --json can be written to stdout", hint="name a file, or use --json -")
     limits = search.limits(DEFAULT_SECONDS)
     if is_packing(source.workload):
         _refuse(source.given() | _of_programs(target, planners, memory), "says nothing about a packing")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from chipmodel.cli.file_options import READS, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
-from chipmodel.files.atomic_write import refuse_overwriting
 from chipmodel.files.json_text import json_text
 from chipmodel.files.yaml_file import read_text
 from reports.diff.difference import compare_results
@@ -16,11 +16,15 @@ from reports.diff.words import diff_document
 from reports.result_file import read_result
 
 
-@click.command()
-@click.argument("a_file", metavar="A.json")
-@click.argument("b_file", metavar="B.json")
+@click.command(cls=FileCommand)
+@click.argument("a_file", metavar="A.json", type=READS)
+@click.argument("b_file", metavar="B.json", type=READS)
 @click.option(
-    "--json", "json_file", metavar="FILE|-", help="Every part of the difference as one JSON document."
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Every part of the difference as one JSON document.",
 )
 def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.
@@ -29,7 +33,6 @@ def diff(*, a_file: str, b_file: str, json_file: str | None) -> None:
     totals, causes and ops, the largest changes first. Ops are matched by name. The parts of a difference
     add up to it exactly. The exit code is 0, whichever is faster.
     """
-    refuse_overwriting("--json", json_file, a_file, b_file)
     a, b = (read_result(read_text(Path(name)), name) for name in (a_file, b_file))
     found = compare_results(a, b)
     text = json_text(diff_document(found))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from chipmodel.cli.output import STDOUT, note
+from chipmodel.cli.file_options import READS, STDOUT, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.yaml_file import read_text
 from chipmodel.plan_file.read import read_plan
@@ -24,16 +25,23 @@ OF_RESULTS = ("csv", "parquet")
 HINT = "write one with: chipmodel simulate WORKLOAD --plan PLAN.json --json RESULT.json"
 
 
-@click.command()
-@click.argument("source", metavar="PLAN.json|RESULT.json")
+@click.command(cls=FileCommand)
+@click.argument("source", metavar="PLAN.json|RESULT.json", type=READS)
 @click.option("--as", "format_", type=click.Choice(FORMATS), required=True, help="The format to write.")
-@click.option("--output", "-o", "output", metavar="FILE|-", help="Where to write it. [-, if it is text]")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="Where to write it. [-, if it is text]",
+)
 @click.option("--core", type=int, metavar="N", help="Which core's memory, of a plan for several.")
 @click.option("--prefix", metavar="NAME", help="c-header: what identifiers begin with. [the workload's name]")
 @click.option(
     "--tensors",
     "tensors_file",
     metavar="FILE",
+    type=READS,
     help="tflm: the model's tensors in its order, a name a line. [the plan's, in order of first use]",
 )
 def export(
@@ -65,7 +73,6 @@ def export(
     for option, (value, wanted) in said.items():
         if value is not None and format_ != wanted:
             raise BadInput(f"{option} says nothing about {format_}", hint=f"leave it out, or --as {wanted}")
-    refuse_overwriting("--output", output, source, tensors_file)
     text = read_text(Path(source))
     root = read_json(text, source, HINT)
     if format_ in OF_RESULTS:

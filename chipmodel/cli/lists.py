@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.files.json_text import json_text
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
@@ -14,26 +15,26 @@ from workloads.from_yaml.program import schema as workload_schema
 from workloads.zoo import build, networks
 
 
-@click.command()
+@click.command(cls=FileCommand)
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators."""
     click.echo(json_text(workload_schema()), nl=False)
 
 
-@click.command()
+@click.command(cls=FileCommand)
 def zoo() -> None:
     """List the built-in networks with their source, MACs and weights."""
     print_networks([(network, build(network.name)) for network in networks()])
 
 
-@click.command()
+@click.command(cls=FileCommand)
 def planners() -> None:
     """List the packers, mergers and streamers with what they do and who published them."""
     print_planners(list(packers().values()), list(mergers().values()), list(streamers().values()))
 
 
-@click.command()
-@click.argument("name", required=False)
+@click.command(cls=FileCommand)
+@click.argument("name", required=False, type=READS_CHIP)
 @click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help="Change a number. Repeatable.")
 def chips(name: str | None, overrides: tuple[str, ...]) -> None:
     """List the chip presets, or every number of one with its origin."""

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import ChipOptions, all_of, chip_options, group
-from chipmodel.cli.output import STDOUT, note, show, write_files
+from chipmodel.cli.output import note, show, write_files
 from chipmodel.files.json_text import json_text
 from chipmodel.files.yaml_file import read_text
 from chipmodel.terminal.progress import stage
@@ -36,16 +37,22 @@ _table_options = all_of(
     group(
         "measured",
         TableOptions,
-        click.argument("table_file", metavar="TABLE.csv"),
+        click.argument("table_file", metavar="TABLE.csv", type=READS),
         click.option("--kind", metavar="KIND", help="Read the table as this kind, whatever its columns say."),
     ),
     chip_options,
 )
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @_table_options
-@click.option("--json", "json_file", metavar="FILE|-", help="All rows and the summary as one JSON document.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    help="All rows and the summary as one JSON document.",
+)
 def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | None) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
@@ -93,9 +100,9 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
     show(json_file, lambda: text, lambda console: print_validation(answer, console))
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @_table_options
-@click.option("--output", "-o", metavar="FILE", help="Write the fitted chip as a chip file.")
+@click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write the fitted chip as a chip file.")
 def calibrate(*, measured: TableOptions, target: ChipOptions, output: str | None) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 

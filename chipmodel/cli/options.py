@@ -12,6 +12,7 @@ import click
 
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
+from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
@@ -110,7 +111,7 @@ class WorkloadOptions:
 workload_options = group(
     "source",
     WorkloadOptions,
-    click.argument("workload"),
+    click.argument("workload", type=READS_WORKLOAD),
     click.option("--dtype", metavar="TYPE", help="Deployed type of tensors and weights, such as int8."),
     click.option(
         "--shape",
@@ -132,7 +133,9 @@ workload_options = group(
         metavar="NAME=P,...",
         help="How likely the first arms of an if are: gate=0.3. Repeatable.",
     ),
-    click.option("--profile", metavar="FILE", help="CSV of op,cycles: measured NPU cycles of ops."),
+    click.option(
+        "--profile", metavar="FILE", type=READS, help="CSV of op,cycles: measured NPU cycles of ops."
+    ),
     click.option(
         "--steady-state",
         metavar="[N]",
@@ -163,7 +166,13 @@ class ChipOptions:
 chip_options = group(
     "target",
     ChipOptions,
-    click.option("--chip", "chip_name", metavar="NAME|FILE", help=f"Preset or chip file. [{DEFAULT_CHIP}]"),
+    click.option(
+        "--chip",
+        "chip_name",
+        metavar="NAME|FILE",
+        type=READS_CHIP,
+        help=f"Preset or chip file. [{DEFAULT_CHIP}]",
+    ),
     click.option(
         "--set",
         "overrides",

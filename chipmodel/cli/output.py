@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chipmodel.files.atomic_write import write_atomically
+from chipmodel.cli.file_options import STDOUT
+from chipmodel.files.atomic_write import Content, write_together
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-STDOUT = "-"
-Content = str | bytes
-
 
 def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> None:
-    """Write each named file; None and ``-`` name none. All contents are made before the first is written."""
+    """Write all named files, or none; None and ``-`` name none. All contents are made before the first is
+    written."""
     with stage("writing reports"):
-        contents = [(Path(name), make()) for name, make in outputs if name and name != STDOUT]
-        for path, content in contents:
-            write_atomically(path, content)
+        write_together([(Path(name), make()) for name, make in outputs if name and name != STDOUT])
 
 
 def show(json_file: str | None, text: Callable[[], str], words: Callable[[Console], None]) -> None:

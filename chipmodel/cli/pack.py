@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.output import STDOUT, show, write_files
+from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.output import show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.compare.packing import checked_answer
-from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.files.json_text import json_text
 from chipmodel.model.packing_answer import PackingAnswer
 from reports.packing.answer import document, print_packing
@@ -18,8 +19,8 @@ DEFAULT_SECONDS = 60.0
 DEFAULT_PACKER = "exact"
 
 
-@click.command()
-@click.argument("source", metavar="FILE.csv")
+@click.command(cls=FileCommand)
+@click.argument("source", metavar="FILE.csv", type=READS_WORKLOAD)
 @capacity_options(
     "Bytes there are, as 1048576 or 1MiB. Else: minimise.",
     "One of several memories, laid one after another, or NAME=START-STOP. Repeatable.",
@@ -31,9 +32,13 @@ DEFAULT_PACKER = "exact"
     help=f"Planner of offsets; see chipmodel planners. [{DEFAULT_PACKER}]",
 )
 @search_options(DEFAULT_SECONDS, "Seconds.", "Nodes of search: the same answer every time.")
-@click.option("--output", "-o", "csv_file", metavar="FILE", help="The same rows with an offset column.")
-@click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document.")
-@click.option("--html", "html_file", metavar="FILE", help="One self-contained page.")
+@click.option(
+    "--output", "-o", "csv_file", metavar="FILE", type=WRITES, help="The same rows with an offset column."
+)
+@click.option(
+    "--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help="The answer as one JSON document."
+)
+@click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page.")
 def pack(
     *,
     source: str,
@@ -65,7 +70,6 @@ def pack(
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
-    _check_outputs(csv_file, json_file, html_file)
     limits = search.limits(DEFAULT_SECONDS)
     table = memory_limits.read(source)
     answer = checked_answer(table, source, packer, limits)
@@ -94,11 +98,3 @@ def _exit_code(answer: PackingAnswer) -> int:
     hint = "a longer --time-limit, another --seed or --packer, or more --capacity"
     click.echo(f"unknown: neither a plan that fits nor a proof against it\n  hint: {hint}", err=True)
     return EXIT_UNKNOWN
-
-
-def _check_outputs(csv_file: str | None, json_file: str | None, html_file: str | None) -> None:
-    if STDOUT in (csv_file, html_file):
-        raise BadInput("only --json can be written to stdout", hint="name a file, or use --json -")
-    written = [name for name in (csv_file, json_file, html_file) if name and name != STDOUT]
-    if len(set(written)) < len(written):
-        raise BadInput("two outputs name the same file", hint="give each a name of its own")

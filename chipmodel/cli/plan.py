@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from chipmodel.chip.chip import Chip
+from chipmodel.cli.file_options import STDOUT, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
     EffortOptions,
@@ -19,7 +20,7 @@ from chipmodel.cli.options import (
     planner_options,
     workload_options,
 )
-from chipmodel.cli.output import STDOUT, note, write_files
+from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.op_order import names_in_order
@@ -37,14 +38,21 @@ ORDER_SHARE = 0.4
 """Of the time that is left of ``--time-limit``, what each of several orders of ops may take. Chosen."""
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @workload_options
 @chip_options
 @planner_options(streamer="exact")
 @memory_options
 @order_option
 @effort_options
-@click.option("--output", "-o", metavar="FILE|-", default=STDOUT, help="Where the plan goes. [stdout]")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE|-",
+    type=WRITES_OR_STDOUT,
+    default=STDOUT,
+    help="Where the plan goes. [stdout]",
+)
 def plan(
     *,
     source: WorkloadOptions,

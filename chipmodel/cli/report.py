@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from os.path import relpath
 from pathlib import Path
 from urllib.parse import quote
+from zlib import compress, decompress
 
 import click
 
+from chipmodel.cli.file_options import (
+    WRITES,
+    FileCommand,
+    Store,
+    WritesInFolder,
+    command_files,
+    named_inputs,
+    store_path,
+)
+from chipmodel.cli.study_files import READS_STUDY, is_store
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.files.atomic_write import write_together
+from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 from chipmodel.model.study_results import StudyResults
 from chipmodel.study.pages import SHORT, chosen, pages_of
 from chipmodel.study.store import read_rows
@@ -18,16 +32,32 @@ from chipmodel.terminal.progress import stage
 from reports.study.page import render_study
 from reports.study.terminal import print_answer
 
-STORE = ".sqlite"
-_MAGIC = b"SQLite format 3\x00"
+
+@dataclass(frozen=True, slots=True)
+class _PointPage:
+    """The page of a point: some 5 MB, of which compressed a quarter is left."""
+
+    key: str
+    path: Path
+    page: bytes
 
 
-@click.command()
-@click.argument("study", metavar="STUDY")
-@click.option("--store", "store_file", metavar="FILE", help="Where study kept the rows. [STUDY.sqlite]")
-@click.option("--output", "-o", metavar="FILE", help="Write one self-contained HTML page.")
+@click.command(cls=FileCommand)
+@click.argument("study", metavar="STUDY", type=READS_STUDY)
 @click.option(
-    "--points", "folder", metavar="DIR", help="And a page for the plan of each point, linked from it."
+    "--store",
+    "store_file",
+    metavar="FILE",
+    type=Store("study", kept=False),
+    help="Where study kept the rows. [STUDY.sqlite]",
+)
+@click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write one self-contained HTML page.")
+@click.option(
+    "--points",
+    "folder",
+    metavar="DIR",
+    type=WritesInFolder(),
+    help="And a page for the plan of each point, linked from it.",
 )
 @click.option("--point", "keys", metavar="KEY", multiple=True, help="Only for these; repeatable.")
 def report(
@@ -44,8 +74,6 @@ def report(
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are sought in the folder of STUDY.
     """
-    if output == "-":
-        raise BadInput("a page is not written to stdout", hint="name a file: -o report.html")
     if (folder and not output) or (keys and not folder):
         raise BadInput(
             "pages of points are linked from a page", hint="give -o report.html and --points DIR too"
@@ -53,14 +81,9 @@ def report(
     with stage(f"reading {study}"):
         store = _store(Path(study), store_file)
         found = _read(Path(study), store)
-    refuse_overwriting("--output", output, study, store)
-    if output and folder:
-        found = replace(
-            found, pages=_write_pages(found, Path(study).parent, Path(folder), Path(output), keys)
-        )
     if output:
-        with stage("writing reports"):
-            write_atomically(Path(output), render_study(found))
+        pages = _pages(found, Path(study).parent, Path(folder), keys) if folder else ()
+        _write(found, Path(output), pages)
         return
     from rich.console import Console
 
@@ -69,8 +92,13 @@ def report(
 
 def _store(path: Path, store_file: str | None) -> Path:
     """Where the rows are: ``path`` itself, or the store in its folder. Raises BadInput."""
-    if not _is_store(path):
-        return Path(store_file) if store_file else path.with_suffix(STORE)
+    try:
+        itself = is_store(path)
+    except OSError as error:
+        hint = "give STUDY.yaml or STUDY.sqlite"
+        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), hint=hint) from None
+    if not itself:
+        return store_path(str(path), store_file)
     if store_file:
         raise BadInput("this is a store itself", where=Place(str(path)), hint="leave out --store")
     return path
@@ -83,29 +111,52 @@ def _read(path: Path, store: Path) -> StudyResults:
     return StudyResults(header.name, rows, header.title, header.file, header.text, header.code, header.points)
 
 
-def _write_pages(
-    found: StudyResults, home: Path, folder: Path, output: Path, keys: tuple[str, ...]
-) -> dict[str, str]:
-    """Write the pages of the points into ``folder``, and say where each is as seen from ``output``."""
+def _pages(found: StudyResults, home: Path, folder: Path, keys: tuple[str, ...]) -> tuple[_PointPage, ...]:
+    """The pages of the points, to be written into ``folder``. Raises BadInput."""
     rows = chosen(found.rows, keys)
-    links: dict[str, str] = {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
+    paths = {row.key: folder / f"{row.key[:SHORT]}.html" for row in rows}
+    _refuse_conflicts(paths)
+    pages: list[_PointPage] = []
     with stage(f"planning {len(rows)} points again") as say:
         for row, page in pages_of(found.text, home / found.file, rows):
-            path = folder / f"{row.key[:SHORT]}.html"
-            write_atomically(path, page)
-            links[row.key] = quote(Path(relpath(path, output.parent)).as_posix())
-            say(f"{len(links)} written")
-    return links
+            pages.append(_PointPage(row.key, paths[row.key], compress(page.encode())))
+            say(f"{len(pages)} done")
+    return tuple(pages)
 
 
-def _is_store(path: Path) -> bool:
+def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
+    """Raise BadInput where a point's page would overwrite what is read, or another output."""
+    context = click.get_current_context()
+    files = command_files(context)
+    pages = tuple(NamedFile(f"--points: point {key[:SHORT]}", path) for key, path in paths.items())
+    for page in pages:
+        refuse_overwriting(files.inputs, [page, *files.outputs])
+        if page.path.exists():
+            refuse_overwriting(tuple(named_inputs(context)), [page])
+
+
+def _write(found: StudyResults, output: Path, pages: tuple[_PointPage, ...]) -> None:
+    """Write the report and the pages that it links to, all or none."""
+    links = {page.key: quote(Path(relpath(page.path, output.parent)).as_posix()) for page in pages}
+    with stage("writing reports"):
+        report_page = render_study(replace(found, pages=links))
+        with _made({page.path.parent for page in pages}):
+            write_together((*((page.path, decompress(page.page)) for page in pages), (output, report_page)))
+
+
+@contextmanager
+def _made(folders: set[Path]) -> Generator[None]:
+    """Make the ``folders`` that are not there, and remove them again if the body fails."""
+    new = {each for folder in folders for each in (folder, *folder.parents) if not each.exists()}
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"cannot make the folder: {error.strerror}", where=Place(str(folder))) from None
     try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError as error:
-        hint = "give STUDY.yaml or STUDY.sqlite"
-        raise BadInput(f"cannot read: {error.strerror}", where=Place(str(path)), hint=hint) from None
+        yield
+    except BaseException:
+        for folder in sorted(new, key=lambda path: -len(path.parts)):
+            with suppress(OSError):
+                folder.rmdir()
+        raise

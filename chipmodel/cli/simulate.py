@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import click
 
+from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.options import (
     ChipOptions,
     EffortOptions,
@@ -57,14 +58,24 @@ class RunFiles:
 _file_options = group(
     "files",
     RunFiles,
-    click.option("--json", "json_file", metavar="FILE|-", help="The answer as one JSON document."),
-    click.option("--plan", "plan_file", metavar="FILE", help="Offsets and commands, for chipmodel check."),
-    click.option("--trace", "trace_file", metavar="FILE", help="Chrome trace events, for Perfetto."),
-    click.option("--html", "html_file", metavar="FILE", help="One self-contained page."),
+    click.option(
+        "--json",
+        "json_file",
+        metavar="FILE|-",
+        type=WRITES_OR_STDOUT,
+        help="The answer as one JSON document.",
+    ),
+    click.option(
+        "--plan", "plan_file", metavar="FILE", type=WRITES, help="Offsets and commands, for chipmodel check."
+    ),
+    click.option(
+        "--trace", "trace_file", metavar="FILE", type=WRITES, help="Chrome trace events, for Perfetto."
+    ),
+    click.option("--html", "html_file", metavar="FILE", type=WRITES, help="One self-contained page."),
 )
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @workload_options
 @chip_options
 @planner_options()

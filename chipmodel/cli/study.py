@@ -10,16 +10,24 @@ from typing import Any
 
 import click
 
+from chipmodel.cli.file_options import (
+    STDOUT,
+    WRITES,
+    WRITES_OR_STDOUT,
+    FileCommand,
+    Store,
+    store_path,
+)
 from chipmodel.cli.options import group
-from chipmodel.cli.output import STDOUT, note, write_files
+from chipmodel.cli.output import note, write_files
+from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput
-from chipmodel.files.atomic_write import refuse_overwriting
 from chipmodel.files.json_text import json_text
 from chipmodel.model.study_row import Row
 from chipmodel.study.code_version import code_version
 from chipmodel.study.dask_cluster import Cluster
 from chipmodel.study.engine import stopping, work
-from chipmodel.study.export import write_table, writer_of
+from chipmodel.study.export import csv_bytes, writer_of
 from chipmodel.study.points import idle_filters, tasks_of
 from chipmodel.study.pool import LocalPool, cores
 from chipmodel.study.progress import StudyStatus, show_progress
@@ -61,19 +69,37 @@ class StudyOptions:
             raise BadInput("--no-times is of a table", hint="give --export FILE.csv as well")
 
 
-@click.command()
+@click.command(cls=FileCommand)
 @group(
     "options",
     StudyOptions,
-    click.argument("study_file", metavar="STUDY.yaml"),
-    click.option("--store", "store_file", metavar="FILE", help="Where rows are kept. [STUDY.sqlite]"),
+    click.argument("study_file", metavar="STUDY.yaml", type=READS_STUDY),
+    click.option(
+        "--store",
+        "store_file",
+        metavar="FILE",
+        type=Store("study_file", kept=True),
+        help="Where rows are kept. [STUDY.sqlite]",
+    ),
     click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one for each core]"),
     click.option("--dask", metavar="tcp://HOST:PORT", help="A dask.distributed scheduler to use."),
     click.option("--status", "only_status", is_flag=True, help="Say how far it is, and answer no point."),
     click.option("--retry-failed", is_flag=True, help="Answer points again whose row is an error."),
-    click.option("--export", "table_file", metavar="FILE.csv|FILE.parquet", help="All rows as one table."),
+    click.option(
+        "--export",
+        "table_file",
+        metavar="FILE.csv|FILE.parquet",
+        type=WRITES,
+        help="All rows as one table.",
+    ),
     click.option("--no-times", is_flag=True, help="Leave out of the table what differs from run to run."),
-    click.option("--json", "json_file", metavar="FILE|-", help="How far it is, and mean gaps, as JSON."),
+    click.option(
+        "--json",
+        "json_file",
+        metavar="FILE|-",
+        type=WRITES_OR_STDOUT,
+        help="How far it is, and mean gaps, as JSON.",
+    ),
 )
 def study(*, options: StudyOptions) -> int:
     """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
@@ -104,15 +130,12 @@ def study(*, options: StudyOptions) -> int:
     point has an answer, 2 bad input, 3 some points failed or (with --status) have no row yet.
     """
     options.check()
-    if options.table_file:
-        writer_of(Path(options.table_file))
+    table_of_rows = writer_of(Path(options.table_file)) if options.table_file else csv_bytes
     with stage(f"reading {options.study_file}"):
         asked = read_study(Path(options.study_file))
         tasks = tasks_of(asked)
     note(idle_filters(asked))
-    path = Path(options.store_file) if options.store_file else asked.file.with_suffix(".sqlite")
-    refuse_overwriting("--export", options.table_file, options.study_file, path)
-    refuse_overwriting("--json", options.json_file, options.study_file, path, options.table_file)
+    path = store_path(options.study_file, options.store_file)
     with opened(path) as store:
         _ask(store, asked, tasks)
         if options.retry_failed:
@@ -120,10 +143,13 @@ def study(*, options: StudyOptions) -> int:
         finished = options.only_status or _run(store, tasks, options)
         counts, errors = store.counts(), store.errors()
     header, rows = read_rows(path)
-    if options.table_file:
-        write_table(rows, Path(options.table_file), times=not options.no_times)
     document = _document(header.name, counts, errors, rows)
-    write_files([(options.json_file, lambda: json_text(document))])
+    write_files(
+        [
+            (options.table_file, lambda: table_of_rows(rows, not options.no_times)),
+            (options.json_file, lambda: json_text(document)),
+        ]
+    )
     _print(document, options.json_file)
     if not finished:
         click.echo("stopped; what is finished is stored: run it again to go on", err=True)

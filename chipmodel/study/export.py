@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.study_row import Point, Row
@@ -54,11 +53,6 @@ def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], 
     columns = columns_of(rows, times)
     ordered = sorted(rows, key=lambda row: _order(row.point))
     return columns, [tuple(_value(row, name) for name in columns) for row in ordered]
-
-
-def write_table(rows: Sequence[Row], path: Path, times: bool = True) -> None:
-    """Write the table, whole or not at all; the name's ending says how. Raises BadInput."""
-    write_atomically(path, writer_of(path)(rows, times))
 
 
 def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:

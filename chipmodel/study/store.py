@@ -67,10 +67,7 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
         hint = "run the study first: chipmodel study STUDY.yaml"
         raise BadInput("there is no store of a study", where=Place(str(path)), hint=hint)
     with connected(path, only_read=True) as link, transaction(link, "DEFERRED"):
-        named = _header_texts(link, path)
-        points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
-        texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
-        header = StudyHeader(points=points, **{name: named.get(name, "") for name in texts})
+        header = _header(link, path)
         names = ", ".join(f"rows.{name}" for name in _NAMES)
         found = link.execute(f"SELECT {names} FROM asked JOIN rows USING (key) ORDER BY position")
         return header, tuple(row_of(record, str(path)) for record in found)
@@ -85,6 +82,19 @@ def _header_texts(link: sqlite3.Connection, path: Path) -> dict[str, str]:
                 f"header {shown(name)} is {shown(value)}, no text", where=Place(str(path)), hint=hint
             )
     return found
+
+
+def read_header(path: Path) -> StudyHeader:
+    """What was asked of the store at ``path``, without its rows. Raises BadInput."""
+    with connected(path, only_read=True) as link:
+        return _header(link, path)
+
+
+def _header(link: sqlite3.Connection, path: Path) -> StudyHeader:
+    named = _header_texts(link, path)
+    points = link.execute("SELECT count(*) FROM asked").fetchone()[0]
+    texts = [field.name for field in fields(StudyHeader) if field.name != "points"]
+    return StudyHeader(points=points, **{name: named.get(name, "") for name in texts})
 
 
 _NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))

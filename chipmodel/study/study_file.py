@@ -21,21 +21,21 @@ or a field under ``set``; a value is a text in which ``*`` stands for anything, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chipmodel.chip.chip_file import load_chip, preset_names
+from chipmodel.chip.chip_file import chip_files, load_chip, preset_names
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_file import read_text, read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.study.schema import FilterItem, StudyFile
-from chipmodel.study.workload import Source, matching, source_of
+from chipmodel.study.workload import Source, file_of, matching, source_of
 from dma.stream import streamer_named, streamers
 from solvers.branches.mergers import merger_named, mergers
 from solvers.registry import packer_named, packers
@@ -81,7 +81,7 @@ class Study:
 
     def chip_file(self, chip: str) -> str:
         """The preset's name, or the path of the chip file."""
-        return chip if chip in preset_names() else str(self.file.parent / chip)
+        return _chip_path(chip, self.file.parent)
 
 
 def read_study(path: Path) -> Study:
@@ -113,6 +113,25 @@ def parse_study(text: str, path: Path) -> Study:
     )
     _refuse_too_many(study, document)
     return study
+
+
+def files_of_study(text: str, path: Path) -> Iterator[Path]:
+    """The files that a study names: workloads, and chips with those that they are based on. Raises
+    BadInput."""
+    asked = validate(StudyFile, read_yaml(text, str(path)))
+    folder = path.parent
+    for each in asked.workloads or ():
+        for name in matching(each, folder) if "*" in each else [each]:
+            file = file_of(name, folder)
+            if file is not None:
+                yield file
+    for name in asked.chips:
+        if name != "all":
+            yield from chip_files(_chip_path(name, folder))
+
+
+def _chip_path(name: str, folder: Path) -> str:
+    return name if name in preset_names() else str(folder / name)
 
 
 def _refuse_too_many(study: Study, document: Document) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
+import signal
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import refuse_overwriting, write_atomically
+from chipmodel.files.atomic_write import write_atomically, write_together
 
 
 def names(folder: Path) -> list[str]:
@@ -100,7 +100,7 @@ def test_an_interrupted_write_leaves_the_old_file(
 
 
 def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(BadInput, match=r"U\+D800"):
         write_atomically(tmp_path / "a", "text" * 10_000 + "\ud800")
     assert list(tmp_path.iterdir()) == []
 
@@ -147,16 +147,91 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == ["pipe"]
 
 
-def test_overwriting_an_input_and_missing_folders_are_refused(tmp_path: Path) -> None:
-    source, link = tmp_path / "source", tmp_path / "link"
-    source.write_text("x")
-    link.symlink_to(source)
-    for name in (source, tmp_path / "." / "source", link):
-        with pytest.raises(BadInput, match=f"-o {re.escape(str(name))} would overwrite what is read"):
-            refuse_overwriting("-o", str(name), None, tmp_path / "other", source)
-    with pytest.raises(BadInput, match="would overwrite"):
-        refuse_overwriting("-o", "new", "new")
-    with pytest.raises(BadInput, match="missing/x: cannot write: No such file or directory"):
-        refuse_overwriting("-o", str(tmp_path / "missing" / "x"), source)
-    for fine in (None, "-", str(tmp_path / "new")):
-        refuse_overwriting("-o", fine, source)
+def test_several_files_appear_together(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    write_together([(a, "one"), (b, b"two")])
+    assert (a.read_text(), b.read_text()) == ("one", "two")
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_if_one_rename_fails_all_files_are_as_they_were(
+    failing: int, links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / name for name in ("old", "new", "other")]
+    paths[0].write_text("old")
+    paths[2].write_text("other")
+    genuine = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if target == paths[failing] and not source.name.endswith(".old"):
+            raise PermissionError(13, "Permission denied")
+        genuine(source, target)
+
+    def unsupported(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", replace)
+    if not links:
+        monkeypatch.setattr(os, "link", unsupported)
+    with pytest.raises(BadInput, match=rf"{paths[failing].name}: cannot write: Permission denied"):
+        write_together((path, "changed") for path in paths)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old": "old", "other": "other"}
+
+
+def test_if_one_content_cannot_be_made_no_file_is_written(tmp_path: Path) -> None:
+    def contents() -> Iterator[tuple[Path, str]]:
+        yield tmp_path / "a", "one"
+        raise BadInput("no second one")
+
+    with pytest.raises(BadInput, match="no second one"):
+        write_together(contents())
+    assert names(tmp_path) == []
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    target, link, dangling = tmp_path / "folder" / "target", tmp_path / "link", tmp_path / "dangling"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to(Path("folder") / "target")
+    dangling.symlink_to(Path("folder") / "later")
+    write_together([(link, "new"), (dangling, "made")])
+    assert link.is_symlink()
+    assert dangling.is_symlink()
+    assert target.read_text() == "new"
+    assert names(target.parent) == ["later", "target"]
+
+
+def test_a_file_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o600)
+    write_atomically(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_the_old_files_and_no_other(number: int, tmp_path: Path) -> None:
+    """In a child, at the worst moment: one file is renamed, the other is not."""
+    (tmp_path / "a").write_text("old")
+    child = os.fork()
+    if not child:
+        genuine = os.replace
+
+        def replace(source: Path, target: Path) -> None:
+            genuine(source, target)
+            signal.raise_signal(number)
+            signal.raise_signal(signal.SIGTERM)  # Who asks twice waits for the tidying, too.
+
+        try:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+            os.replace = replace  # type: ignore[assignment]
+            write_together([(tmp_path / "a", "new"), (tmp_path / "b", "new")])
+        except KeyboardInterrupt:
+            os._exit(130)
+        finally:
+            os._exit(99)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == (130 if number == signal.SIGINT else -number)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old"}

@@ -1,0 +1,246 @@
+"""What each parameter of a command does with the file that it names, and the check before the work.
+
+Every parameter that names a file has one of the types below, and every command is a ``FileCommand``: before
+it runs, what it reads (also files that a file names) is compared with what it writes, each output with the
+others, and a file that cannot be written is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chipmodel.errors import BadInput, ChipmodelError
+from chipmodel.files.conflicts import (
+    NamedFile,
+    refuse_overwriting,
+    refuse_unwritable,
+    refuse_unwritable_folder,
+)
+from workloads.from_onnx.bundled_models import SCHEME as ONNX_SCHEME
+from workloads.from_onnx.bundled_models import model_file
+from workloads.from_onnx.data_files import data_files
+
+STDOUT = "-"
+STORE_LABEL = "the study's store"
+STORE_SUFFIX = ".sqlite"
+STORE_COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite appends to a database's name for files of its own: https://sqlite.org/tempfiles.html."""
+MADE = ("zoo:", "guillotine:")
+"""Workloads that are made, not read."""
+Files = Callable[[str], Iterable[Path]]
+
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # click takes a type argument from 8.4 on.
+
+
+class FileType(_ParamType):
+    """A parameter that names a file."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no file's name."""
+        if value == "" or "\0" in value:
+            self.fail(f"{value!r} names no file", param, ctx)
+        return value
+
+
+@dataclass(frozen=True)
+class Reads(FileType):
+    """A file that is read, if ``own`` finds one in the parameter's value, and files that it ``names``."""
+
+    own: Files = lambda value: (Path(value),)
+    names: Files = lambda value: ()
+
+
+@dataclass(frozen=True)
+class Writes(FileType):
+    """A file that is written whole, or stdout where ``stdout`` allows ``-``."""
+
+    stdout: bool = False
+
+
+class WritesInFolder(FileType):
+    """A folder that files are written into; it is made if it is not there."""
+
+
+@dataclass(frozen=True)
+class Store(FileType):
+    """A study's store: where it is not given, next to the study that the parameter ``study`` names. Rows are
+    added to it where it is ``kept``, else it is read."""
+
+    study: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFiles:
+    """The files of one call: what it reads and writes, and folders that it makes for the latter."""
+
+    inputs: tuple[NamedFile, ...]
+    outputs: tuple[NamedFile, ...]
+    folders: tuple[NamedFile, ...]
+
+
+class FileCommand(click.Command):
+    """A command whose files are checked before it runs."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the files, then run the command."""
+        check_files(ctx)
+        return super().invoke(ctx)
+
+
+def check_files(context: click.Context) -> None:
+    """Raise BadInput where an output of the call would overwrite what it reads or another output, or cannot
+    be written."""
+    _refuse_stdout(context)
+    files = command_files(context)
+    outputs = (*files.outputs, *files.folders)
+    refuse_overwriting(files.inputs, (*outputs, *_stdout_file()))
+    for output in files.outputs:
+        if output.named_by != STORE_LABEL:  # SQLite opens its file before any work.
+            refuse_unwritable(output.path, [folder.path for folder in files.folders])
+    for folder in files.folders:
+        refuse_unwritable_folder(folder.path)
+    if any(output.path.exists() for output in outputs):
+        refuse_overwriting(tuple(named_inputs(context)), outputs)
+
+
+def command_files(context: click.Context) -> CommandFiles:
+    """The files that a call names itself."""
+    inputs: list[NamedFile] = []
+    outputs: list[NamedFile] = []
+    folders: list[NamedFile] = []
+    for parameter, value in _given(context):
+        label = label_of(parameter)
+        match parameter.type:
+            case Reads(own=own):
+                inputs += (NamedFile(label, path) for path in _found(own, value))
+            case Writes() if value != STDOUT:
+                outputs.append(NamedFile(label, Path(value)))
+            case WritesInFolder():
+                folders.append(NamedFile(label, Path(value)))
+            case _:
+                pass
+    for parameter in context.command.params:
+        if isinstance(parameter.type, Store):
+            paths = _store_files(context.params[parameter.name or ""], context.params[parameter.type.study])
+            (outputs if parameter.type.kept else inputs).extend(
+                NamedFile(STORE_LABEL, path) for path in paths
+            )
+    return CommandFiles(tuple(inputs), tuple(outputs), tuple(folders))
+
+
+def named_inputs(context: click.Context) -> Iterator[NamedFile]:
+    """Files that the files of a call name: what a chip is based on, a model's data, a study's workloads."""
+    for parameter, value in _given(context):
+        if isinstance(parameter.type, Reads):
+            label = f"named by {label_of(parameter)} {value}"
+            yield from (NamedFile(label, path) for path in _found(parameter.type.names, value))
+
+
+def label_of(parameter: click.Parameter) -> str:
+    """``--json`` or ``WORKLOAD``."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len)
+    return parameter.metavar or (parameter.name or "").upper()
+
+
+def store_path(study: str, store: str | None) -> Path:
+    """Where the rows of a study are kept: where ``store`` says, or next to the study."""
+    if store:
+        return Path(store)
+    path = Path(study)
+    return path.with_suffix(STORE_SUFFIX) if path.name else path
+
+
+def workload_files(value: str) -> Iterator[Path]:
+    """The file of a workload on the command line; none where it is made."""
+    if value.startswith(ONNX_SCHEME):
+        yield model_file(value)
+    elif not value.startswith(MADE):
+        yield Path(value)
+
+
+def _workload_data(value: str) -> Iterator[Path]:
+    for path in workload_files(value):
+        if path.suffix.lower() == ".onnx" and path.is_file():
+            yield from data_files(path)
+
+
+def _chip_files(value: str) -> Iterator[Path]:
+    from chipmodel.chip.chip_file import chip_files
+
+    return chip_files(value)
+
+
+READS = Reads()
+READS_WORKLOAD = Reads(workload_files, _workload_data)
+READS_CHIP = Reads(
+    lambda value: islice(_chip_files(value), 1), lambda value: islice(_chip_files(value), 1, None)
+)
+WRITES = Writes()
+WRITES_OR_STDOUT = Writes(stdout=True)
+
+
+def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+    """Every value of every parameter that names a file."""
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if isinstance(parameter.type, FileType) and not isinstance(parameter.type, Store) and value:
+            yield from ((parameter, each) for each in (value if isinstance(value, tuple) else (value,)))
+
+
+def _found(files: Files, value: str) -> tuple[Path, ...]:
+    """What ``files`` finds up to a mistake in one of them, which the command itself says best."""
+    found: list[Path] = []
+    with suppress(ChipmodelError, OSError, ValueError):
+        for path in files(value):
+            found.append(path)
+    return tuple(found)
+
+
+def _store_files(store: str | None, study: str) -> tuple[Path, ...]:
+    path = store_path(study, store)
+    return (path, *(path.with_name(path.name + end) for end in STORE_COMPANIONS)) if path.name else ()
+
+
+def _refuse_stdout(context: click.Context) -> None:
+    asked = [
+        p for p, value in _given(context) if value == STDOUT and isinstance(p.type, Writes | WritesInFolder)
+    ]
+    able = [p for p in context.command.params if isinstance(p.type, Writes) and p.type.stdout]
+    names = " and ".join(label_of(parameter) for parameter in able)
+    for parameter in asked:
+        if parameter not in able:
+            what = (
+                f"only {names} can be written to stdout"
+                if able
+                else f"{label_of(parameter)} is not written to stdout"
+            )
+            raise BadInput(what, hint=f"name a file{f', or use {names} -' if able else ''}")
+    if len(asked) > 1:
+        raise BadInput(f"{' and '.join(map(label_of, asked))} both go to stdout", hint="name a file for one")
+
+
+def _stdout_file() -> tuple[NamedFile, ...]:
+    """The file that the shell has redirected stdout to."""
+    try:
+        here = os.fstat(1)
+    except OSError:
+        return ()
+    path = Path("/dev/stdout")
+    return (NamedFile("stdout", path),) if stat.S_ISREG(here.st_mode) and path.exists() else ()

@@ -6,12 +6,15 @@ batch of points. So no batch depends on another worker, which might be gone.
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
 import pickle
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -32,6 +35,9 @@ BATCHES_PER_THREAD = 3
 CONNECT_SECONDS = 10
 FETCH_SECONDS = 10
 """Within which finished rows must arrive; else their points are answered again."""
+
+_LOST = (OSError, TimeoutError, RuntimeError, CancelledError, asyncio.CancelledError)
+"""What distributed raises, in its several layers, where a connection is lost."""
 
 _here = threading.local()
 
@@ -61,6 +67,8 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        if not os.environ.get("CHIPMODEL_TRACEBACK"):
+            _silence_logs()
         self._client = _client(address)
         self._numbers = count()
         self._waiting: deque[PointTask] = deque()
@@ -76,9 +84,10 @@ class Cluster:
         return self
 
     def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for future in self._given:
-            future.cancel()
-        self._client.close()
+        with suppress(*_LOST):  # Nothing is left to cancel where the scheduler is gone.
+            for future in self._given:
+                future.cancel()
+            self._client.close()
 
     @property
     def room(self) -> int:
@@ -91,6 +100,10 @@ class Cluster:
 
     def give(self, tasks: Sequence[PointTask]) -> None:
         self._waiting.extend(tasks)
+        with self._lost_is_an_error():
+            self._submit_waiting()
+
+    def _submit_waiting(self) -> None:
         while self._waiting:
             batch = self._batch()
             read = self._pickled(batch[0].source)
@@ -101,7 +114,7 @@ class Cluster:
 
     def take(self, seconds: float) -> list[Row]:
         wait = seconds and not self._rows
-        with suppress(Empty):
+        with self._lost_is_an_error(), suppress(Empty):
             self._finished(self._done.get(timeout=seconds) if wait else self._done.get_nowait())
             while True:
                 self._finished(self._done.get_nowait())
@@ -110,9 +123,15 @@ class Cluster:
 
     def _threads(self) -> int:
         """Of all workers that are connected now."""
-        try:
+        with self._lost_is_an_error():
             return sum(self._client.nthreads().values())
-        except (OSError, TimeoutError, RuntimeError):
+
+    @contextmanager
+    def _lost_is_an_error(self) -> Generator[None]:
+        """Raise ChipmodelError for what distributed raises in the block because the scheduler is gone."""
+        try:
+            yield
+        except _LOST:
             hint = "start it again, and run the study again: what was stored stays"
             raise ChipmodelError(f"the scheduler at {self.address} is gone", hint=hint) from None
 
@@ -156,7 +175,8 @@ class Cluster:
             hint = "install the same chipmodel on all machines"
             raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", hint=hint)
         if error is not None and type(error).__name__ != "KilledWorker":
-            raise error
+            what = f"a worker of {self.address} failed: {type(error).__name__}: {error}"
+            raise ChipmodelError(what, hint="look at the worker's own log; what was stored stays") from error
         self._resubmit(batch, killed=error is not None)
 
     def _fetched(self, future: Any) -> bool:
@@ -190,6 +210,19 @@ def _without(task: PointTask, error: Exception) -> Row:
         raise error
 
     return answer(task, WorkerCache(load))
+
+
+def _silence_logs() -> None:
+    """Keep the logs of distributed and asyncio off stderr, for the rest of the process: a lost connection is
+    reported by one error, and they add tracebacks to it, some when the interpreter ends."""
+    try:
+        import distributed  # noqa: F401  # Its import makes its handlers.
+    except ImportError:
+        return  # Which _client reports.
+    for name in ("distributed", "distributed.client", "distributed.core", "tornado", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.handlers = [logging.NullHandler()]
+        logger.propagate = False
 
 
 def _client(address: str) -> Any:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INT64, FLOAT = 7, 1
+MAX_RANK = 32
+"""Dimensions of a constant, as many as every version of numpy allows."""
 
 COSTLY = frozenset(
     ["Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention", "Resize", "Upsample", "TopK"]
@@ -78,6 +80,8 @@ def _filled(node: OnnxNode, given: Fact) -> Fact | None:
     shape = tuple(int(size) for size in given.array.reshape(-1))
     if any(size < 0 for size in shape):
         raise fault(node, f"it makes a constant of the negative shape {list(shape)}")
+    if len(shape) > MAX_RANK:
+        raise fault(node, f"it makes a constant of {len(shape)} dimensions, more than {MAX_RANK}")
     value = node.attributes.get("value")
     is_tensor = isinstance(value, module("onnx").TensorProto)
     kind: int = value.data_type if value is not None and is_tensor else FLOAT

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import logging
 import os
 import signal
 import sys
@@ -107,6 +109,32 @@ def test_workers_with_another_chipmodel_are_refused(
     monkeypatch.setattr(chipmodel.study.dask_cluster, "code_version", lambda: "other")
     with pytest.raises(ChipmodelError, match="has another chipmodel"):
         run(folder / "s.sqlite", tasks("workloads: zoo:ds_cnn"), Cluster(made.scheduler_address))
+
+
+@pytest.mark.parametrize("lost", [OSError(), RuntimeError("closed"), concurrent.futures.CancelledError()])
+def test_a_lost_scheduler_is_one_clear_error_without_logs(
+    made: Any, lost: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        for name in (
+            "distributed",
+            "distributed.client",
+            "distributed.batched",
+            "tornado.application",
+            "asyncio",
+        ):
+            logging.getLogger(name).error("a long traceback")
+        raise lost
+
+    hint = "is gone\n  hint: start it again, and run the study again"
+    with Cluster(made.scheduler_address) as workers:
+        monkeypatch.setattr("distributed.Client.nthreads", fail)
+        with pytest.raises(ChipmodelError, match=hint):
+            assert workers.room
+        monkeypatch.setattr("distributed.Client.submit", fail)
+        with pytest.raises(ChipmodelError, match=hint):
+            workers.give(tasks("workloads: zoo:ds_cnn"))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_nobody_answers_or_dask_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,6 +216,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _one("ConstantOfShape", "s", {"x": [2]}, constants={"s": ints(2, -3)}),
         r"'bad'.*negative shape \[2, -3\]",
     ),
+    "constant of too many dimensions": (
+        lambda: _one("ConstantOfShape", "s", {"x": [2]}, constants={"s": ints(*[1] * 65)}),
+        r"'bad'.*a constant of 65 dimensions, more than 32",
+    ),
     "strings": (
         lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}),
         "strings",

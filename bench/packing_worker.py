@@ -16,7 +16,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Solved
 from solvers.core.outcome import Limits, Progress
 from solvers.registry import solve
-from solvers.search.complete import warm
+from solvers.search.engine import ENGINE
 from workloads.packing.guillotine import guillotine
 
 SEARCHING = ("exact", "search")
@@ -59,7 +59,7 @@ def warm_up(packer: str) -> float:
     """Seconds until the packer has answered twice, of which nearly all are compilation where there is any."""
     began = time.perf_counter()
     if packer in SEARCHING:
-        warm()
+        ENGINE.load()
     for capacity in (1 << 12, None):
         problem = Problem(guillotine(24, 1, 20, 1 << 12).buffers, capacity)
         solve(problem, packer, Limits(seconds=5.0), None)

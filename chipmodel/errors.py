@@ -54,3 +54,7 @@ class DoesNotFit(ChipmodelError):
     """The workload needs more memory than the chip has."""
 
     exit_code = EXIT_DOES_NOT_FIT
+
+
+class SlowSearch(UserWarning):
+    """The exact search runs as Python, because its machine code cannot be made or loaded here."""

@@ -20,10 +20,19 @@ from chipmodel.cli.main import COMMANDS, commands
 from tests.support.folders import ROOT
 
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
-HEAVY = {"distributed", "jinja2", "numba", "onnx", "ortools", "plotly", "pyarrow", "pydantic", "rich", "yaml"}
+HEAVY = {
+    "distributed",
+    "jinja2",
+    "llvmlite",
+    "onnx",
+    "ortools",
+    "plotly",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "yaml",
+}
 """Packages that take long to import: what needs them may be imported where it is used."""
-COMPILER = "solvers.search.jit"
-"""What imports it is compiled as soon as it is imported."""
 SLOW = {("workloads.load", "workloads.from_onnx.program")}
 """Imported where it is used, though it imports nothing heavy: an eighth of a second that only ONNX files
 need."""
@@ -64,7 +73,7 @@ def graph() -> networkx.DiGraph[str]:
 def heavy_modules() -> set[str]:
     """Our own modules that import a heavy package as soon as they are imported."""
     tops = {a: {b for b, inside in found if not inside} for a, found in IMPORTS.items()}
-    own = {a for a, found in tops.items() if COMPILER in found or HEAVY & {b.split(".")[0] for b in found}}
+    own = {a for a, found in tops.items() if HEAVY & {b.split(".")[0] for b in found}}
     heavy = own
     while more := {a for a, found in tops.items() if found & heavy} - heavy:
         heavy = heavy | more

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from chipmodel import __version__
-from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError
+from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, SlowSearch
 
 COMMANDS = {
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
@@ -36,6 +37,7 @@ which so needs none of the modules."""
 def main() -> None:
     """Entry point: every error is one message and an exit code, never a traceback."""
     _open_streams()
+    warnings.showwarning = _as_note
     try:
         code = commands.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -68,6 +70,22 @@ def main() -> None:
 def _fail(message: str, code: int) -> None:
     click.echo(message, err=True)
     sys.exit(code)
+
+
+def _as_note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Our own warnings are notes on stderr; others appear as they always do."""
+    if issubclass(category, SlowSearch):
+        click.echo(f"note: {message}", err=True)
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        click.echo(text, file=file, nl=False, err=True)
 
 
 def _open_streams() -> None:

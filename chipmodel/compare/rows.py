@@ -11,14 +11,13 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.packing_answer import compile_seconds
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from solvers.registry import solve
-from solvers.search.complete import warm
+from solvers.search.engine import ENGINE
 
 COMPILED_PACKERS = frozenset({"exact", "search"})
 """Packers whose search is compiled machine code."""
@@ -30,7 +29,7 @@ def warm_up(packers: Sequence[str]) -> None:
         for name in packers:
             solve(Problem((Buffer("one", 1, (Interval(0, 1),)),)), name)
         if not COMPILED_PACKERS.isdisjoint(packers):
-            warm()
+            ENGINE.load()
 
 
 def packer_row(table: PackingTable, source: str, packer: str, limits: Limits) -> PackerRow:
@@ -46,7 +45,7 @@ def packer_row(table: PackingTable, source: str, packer: str, limits: Limits) ->
         lower_bound=answer.lower_bound,
         status=answer.status,
         unused=None if answer.plan is None else unused_bytes(answer.problem, answer.plan),
-        seconds=max(0.0, answer.seconds - compile_seconds(answer.trajectory)),
+        seconds=answer.seconds,
         nodes=answer.nodes,
         trajectory=tuple((p.seconds, p.peak) for p in answer.trajectory if p.peak is not None),
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 
 from chipmodel.model.live_sets import AliveBuffers, LiveBytesCurve, largest_alive, live_bytes_curve
 from chipmodel.model.plan import Buffer, Plan, Problem, Status
-
-COMPILING = "compiling"
-"""The first word of the stages in which a packer compiles its search code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +77,3 @@ class PackingAnswer:
         """The buffers of ``explanation``, in the problem's order."""
         names = set(self.explanation)
         return tuple(b for b in self.problem.buffers if b.name in names)
-
-
-def compile_seconds(trajectory: Sequence[PackingProgress]) -> float:
-    """Seconds of the stages in which search code was compiled, which happens once on a machine."""
-    return sum(
-        after.seconds - point.seconds
-        for point, after in pairwise(trajectory)
-        if point.stage.startswith(COMPILING)
-    )

@@ -18,7 +18,7 @@ from chipmodel.compare.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.packing import PackingTable
-from chipmodel.model.packing_answer import PackingAnswer, compile_seconds
+from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
@@ -114,7 +114,7 @@ def _packed(task: PointTask, table: PackingTable) -> Row:
         point=task.point,
         key=task.key,
         status=_packing_status(found, capacity, task.searches),
-        seconds=max(0.0, found.seconds - compile_seconds(found.trajectory)),
+        seconds=found.seconds,
         peak_bytes=found.peak,
         peak_lower_bound_bytes=found.lower_bound,
         capacity_bytes=capacity,

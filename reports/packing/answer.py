@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.packing_answer import PackingAnswer, PackingProgress, compile_seconds
+from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer
 from reports.words import count, percent, plural, ratio, shortened, size
 
@@ -34,7 +34,6 @@ def document(answer: PackingAnswer) -> dict[str, object]:
         "certificate": answer.certificate,
         "certificate_verified": answer.verified,
         "nodes": answer.nodes,
-        "compile_seconds": round(compile_seconds(answer.trajectory), 6),
         "explanation": list(answer.explanation),
         "largest_live_set": None
         if live is None
@@ -159,9 +158,7 @@ def _rows(answer: PackingAnswer) -> list[tuple[str, str, str, str]]:
         rows.append(("largest live set", count(live.bytes), "B", when))
     total = sum(b.bytes for b in answer.problem.buffers)
     rows.append(("sum of sizes", count(total), "B", f"{count(len(answer.problem.buffers))} buffers"))
-    compiling = compile_seconds(answer.trajectory)
-    apart = f", {compiling:.1f} s of it for compiling" if compiling >= 1 else ""
-    rows.append(("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}{apart}"))
+    rows.append(("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}"))
     return rows
 
 

@@ -21,11 +21,8 @@ from solvers.core.preprocess import components, validate
 from solvers.core.start import start_plans
 from solvers.exact.component import Component, is_infeasible, solve_component
 from solvers.exact.explain import explain
-from solvers.search.complete import warm
 
 Goal = Literal["fit", "minimise"]
-LOADING_SECONDS = 1.0
-"""Time to load a search that was compiled before, which counts towards the limit; compiling does not."""
 MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of a component beyond which it is not searched."""
 EXPLAIN_SECONDS = 5.0
@@ -121,9 +118,6 @@ class _Portfolio:
             )
         if self.progress.left(self.limits) == 0 or self.limits.deadline.ends("the search for offsets"):
             return Outcome("unknown", None, 0, proof="the limits came first")
-        self._compile()
-        if self.limits.deadline.over:
-            return Outcome("unknown", None, 0, proof="the limits came first")
         others = [p.peak for p in self.components if p is not part]
         report = self.progress.part_report(part.peak, others, self.goal == "fit")
         left = self.progress.left(self.limits)
@@ -154,14 +148,6 @@ class _Portfolio:
         lower = overall + 1 if is_infeasible(fitted) else own
         outcome = solve_component(part, half, self.goal, lower, report)
         return replace(outcome, nodes=outcome.nodes + fitted.nodes)
-
-    def _compile(self) -> None:
-        """Compile the search, once on each machine; the time is not charged to the limit."""
-        self.progress.stage("compiling the search")
-        compile_seconds = max(0.0, warm() - LOADING_SECONDS)
-        if self.limits.seconds is not None:
-            self.limits = replace(self.limits, seconds=self.limits.seconds + compile_seconds)
-        self.progress.stage("search")
 
     @property
     def _proven(self) -> int:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from solvers.search import columns as col
-from solvers.search.jit import compiled
 from solvers.search.moves import add_level, add_witness
+from solvers.search.native.mark import compiled
 from solvers.search.state import SearchState, add, join, lifted, same
 
 

@@ -14,10 +14,10 @@ LEAVE_EMPTY = -1
 # the rules in ``solvers.search.kernel`` is on. BRANCH_RULE: how the section to branch in is chosen, one of
 # the
 # three below. FLUSH_FIRST: whether items whose end is level with their neighbours' floors are tried first.
-# MAX_CHOICES: the most choices that one frame can have. SOURCES: checksum of the compiled modules.
+# MAX_CHOICES: the most choices that one frame can have.
 STATUS, DEPTH, NODES, LOG_LENGTH, CHOICES_LENGTH, STAMP, UNPLACED_ITEMS, CAPACITY, ITEM_COUNT = range(9)
-RULE_REST, RULE_TWINS, RULE_STACKS, RULE_JUMPS, MAX_CHOICES, BRANCH_RULE, FLUSH_FIRST, SOURCES = range(9, 17)
-CONTROLS = 17
+RULE_REST, RULE_TWINS, RULE_STACKS, RULE_JUMPS, MAX_CHOICES, BRANCH_RULE, FLUSH_FIRST = range(9, 16)
+CONTROLS = 16
 FEWEST_THEN_LAST, FEWEST_THEN_HEAVIEST, WEIGHTED_LOWEST = range(3)
 BRANCH_RULES = 3
 TIE_WEIGHT_LIMIT = 1 << 30

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from chipmodel.model.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem, Status
+from chipmodel.model.plan import Plan, Problem, Status
 from solvers.core.outcome import Limits, Outcome, Progress, Report
 from solvers.core.preprocess import validate
 from solvers.search import columns as col
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, plan_of, search_model
-
-if TYPE_CHECKING:
-    from solvers.search.workers import SearchWorker, WorkerRace
+from solvers.search.workers import SearchWorker, WorkerRace
 
 ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
@@ -28,14 +24,6 @@ LEFT_OUT = "search exhausted, but some offsets were left out of it"
 nothing."""
 FIRST_SWEEP_NODES = 20_000
 """Nodes for each target of ``minimise`` in its first sweep; each further sweep has twice as many."""
-
-
-def warm() -> float:
-    """Compile the search, or load its machine code from disk; the seconds that took."""
-    began = perf_counter()
-    pair = tuple(Buffer(name, 1, (Interval(0, 1),)) for name in "ab")
-    fit(Problem(pair), 2, Limits(nodes=10, threads=1))
-    return perf_counter() - began
 
 
 def search(problem: Problem, limits: Limits, report: Report | None = None) -> Outcome:
@@ -130,8 +118,6 @@ class _Target:
         return _answer(self.problem, self.model, winner, used)
 
     def _begin(self, limits: Limits) -> None:
-        from solvers.search.workers import WorkerRace  # The only way to numba: importing it compiles.
-
         self.model = fused(self.model, self.capacity)
         self.race = WorkerRace(self.model, self.capacity, limits.seed, limits.threads, self.rules)
 

@@ -41,12 +41,10 @@ The search is a loop over explicit frames, so that it can be paused at any node 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from solvers.search import columns as col
 from solvers.search.branching import best_section, explain, list_choices
-from solvers.search.jit import compiled, fingerprint
 from solvers.search.moves import add_level, find_level, leave_empty, put, undo
+from solvers.search.native.mark import compiled
 from solvers.search.state import SearchState, add, clear, has, join, lowest, overlap
 
 
@@ -157,68 +155,52 @@ def choose(state: SearchState) -> bool:
     return fits and branch(state)
 
 
-def _entries(sources: int) -> tuple[Callable[[SearchState], None], Callable[[SearchState, int], int]]:
-    """The two functions that are called from outside.
-
-    Numba finds machine code on disk by the function's own file and by what the function encloses: therefore
-    these enclose a checksum of the text of all modules that they call.
-    """
-
-    @compiled
-    def restart(state: SearchState) -> None:
-        """Begin again: nothing placed, no frame; weights, ranks and the number of nodes stay."""
-        control, items, sections, links = state.control, state.items, state.sections, state.links
-        control[col.SOURCES] = sources
-        control[col.STATUS] = col.RUNNING
-        control[col.LOG_LENGTH] = 0
-        control[col.CHOICES_LENGTH] = 0
-        control[col.UNPLACED_ITEMS] = control[col.ITEM_COUNT]
-        control[col.DEPTH] = -1
-        for i in range(control[col.ITEM_COUNT]):
-            items[i, col.ITEM_FLOOR] = 0
-            items[i, col.WITNESS] = -1
-            items[i, col.PLACED] = 0
-            items[i, col.ITEM_LEVEL] = lowest(items, links, i, 0)
-            if items[i, col.ITEM_LEVEL] == col.NEVER:
-                control[col.STATUS] = col.EXHAUSTED
-        for q in range(sections.shape[0]):
-            sections[q, col.FLOOR] = 0
-            sections[q, col.TOP] = 0
-            sections[q, col.TOP_ITEM] = -1
-            sections[q, col.REST_HEIGHT] = 0
-            for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
-                sections[q, col.REST_HEIGHT] += links[at, 1]
-            sections[q, col.REST_COUNT] = sections[q, col.MEMBERS_END] - sections[q, col.MEMBERS_BEGIN]
-            find_level(state, q)
-        if control[col.STATUS] == col.RUNNING and not branch(state):
+@compiled
+def restart(state: SearchState) -> None:
+    """Begin again: nothing placed, no frame; weights, ranks and the number of nodes stay."""
+    control, items, sections, links = state.control, state.items, state.sections, state.links
+    control[col.STATUS] = col.RUNNING
+    control[col.LOG_LENGTH] = 0
+    control[col.CHOICES_LENGTH] = 0
+    control[col.UNPLACED_ITEMS] = control[col.ITEM_COUNT]
+    control[col.DEPTH] = -1
+    for i in range(control[col.ITEM_COUNT]):
+        items[i, col.ITEM_FLOOR] = 0
+        items[i, col.WITNESS] = -1
+        items[i, col.PLACED] = 0
+        items[i, col.ITEM_LEVEL] = lowest(items, links, i, 0)
+        if items[i, col.ITEM_LEVEL] == col.NEVER:
             control[col.STATUS] = col.EXHAUSTED
-
-    @compiled
-    def run(state: SearchState, nodes: int) -> int:
-        """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
-        control, frames, sets = state.control, state.frames, state.sets
-        control[col.SOURCES] = sources
-        until = control[col.NODES] + nodes
-        while control[col.STATUS] == col.RUNNING and control[col.NODES] < until:
-            frame = control[col.DEPTH]
-            if frames[frame, col.NEXT] < frames[frame, col.STOP]:
-                if not choose(state):
-                    back(state)
-                continue
-            why = control[col.ITEM_COUNT]
-            row = why + 1 + frame
-            explain(state, frames[frame, col.SECTION], frames[frame, col.HEIGHT], row)
-            clear(sets, why)
-            join(sets, why, row)
-            control[col.CHOICES_LENGTH] = frames[frame, col.FIRST]
-            control[col.DEPTH] = frame - 1
-            back(state)
-        return int(control[col.STATUS])
-
-    return restart, run
+    for q in range(sections.shape[0]):
+        sections[q, col.FLOOR] = 0
+        sections[q, col.TOP] = 0
+        sections[q, col.TOP_ITEM] = -1
+        sections[q, col.REST_HEIGHT] = 0
+        for at in range(sections[q, col.MEMBERS_BEGIN], sections[q, col.MEMBERS_END]):
+            sections[q, col.REST_HEIGHT] += links[at, 1]
+        sections[q, col.REST_COUNT] = sections[q, col.MEMBERS_END] - sections[q, col.MEMBERS_BEGIN]
+        find_level(state, q)
+    if control[col.STATUS] == col.RUNNING and not branch(state):
+        control[col.STATUS] = col.EXHAUSTED
 
 
-COMPILED_FROM = ("jit", "columns", "state", "moves", "branching", "kernel")
-"""Modules of this package whose text the machine code on disk depends on."""
-
-restart, run = _entries(fingerprint(*COMPILED_FROM))
+@compiled
+def run(state: SearchState, nodes: int) -> int:
+    """Search for at most ``nodes`` more choices; the status, RUNNING where that was not enough."""
+    control, frames, sets = state.control, state.frames, state.sets
+    until = control[col.NODES] + nodes
+    while control[col.STATUS] == col.RUNNING and control[col.NODES] < until:
+        frame = control[col.DEPTH]
+        if frames[frame, col.NEXT] < frames[frame, col.STOP]:
+            if not choose(state):
+                back(state)
+            continue
+        why = control[col.ITEM_COUNT]
+        row = why + 1 + frame
+        explain(state, frames[frame, col.SECTION], frames[frame, col.HEIGHT], row)
+        clear(sets, why)
+        join(sets, why, row)
+        control[col.CHOICES_LENGTH] = frames[frame, col.FIRST]
+        control[col.DEPTH] = frame - 1
+        back(state)
+    return int(control[col.STATUS])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from solvers.search import columns as col
-from solvers.search.jit import compiled
+from solvers.search.native.mark import compiled
 from solvers.search.state import Ints, SearchState, Words, add, clear, has, join, lifted, lowest
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.search import columns as col
-from solvers.search.jit import compiled
+from solvers.search.native.mark import compiled
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -47,20 +47,20 @@ def copy(blank: SearchState) -> SearchState:
 @compiled
 def add(sets: Words, row: int, section: int) -> None:
     """Put a section into a set."""
-    sets[row, section >> 6] |= np.uint64(1) << np.uint64(section & 63)
+    sets[row, section >> 6] |= 1 << (section & 63)
 
 
 @compiled
 def has(sets: Words, row: int, section: int) -> bool:
     """Whether a section is in a set."""
-    return bool((sets[row, section >> 6] >> np.uint64(section & 63)) & np.uint64(1))
+    return bool((sets[row, section >> 6] >> (section & 63)) & 1)
 
 
 @compiled
 def clear(sets: Words, row: int) -> None:
     """Empty a set."""
     for w in range(sets.shape[1]):
-        sets[row, w] = np.uint64(0)
+        sets[row, w] = 0
 
 
 @compiled
@@ -73,19 +73,19 @@ def join(sets: Words, row: int, more: int) -> None:
 @compiled
 def overlap(sets: Words, row: int, other: int) -> bool:
     """Whether two sets have a section in common."""
-    common = np.uint64(0)
-    for w in range(sets.shape[1]):
-        common |= sets[row, w] & sets[other, w]
-    return bool(common != 0)
+    for w in range(sets.shape[1]):  # noqa: SIM110
+        if sets[row, w] & sets[other, w]:
+            return True
+    return False
 
 
 @compiled
 def same(sets: Words, row: int, other: int) -> bool:
     """Whether two sets are equal."""
-    different = np.uint64(0)
-    for w in range(sets.shape[1]):
-        different |= sets[row, w] ^ sets[other, w]
-    return bool(different == 0)
+    for w in range(sets.shape[1]):  # noqa: SIM110
+        if sets[row, w] != sets[other, w]:
+            return False
+    return True
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solvers.search import columns as col
-from solvers.search.kernel import restart, run
+from solvers.search.engine import SearchRun
 from solvers.search.model import SearchModel
 from solvers.search.state import Ints, SearchState, copy
 from solvers.search.tables import rank, search_state
@@ -43,6 +43,7 @@ class SearchWorker:
 
     def __init__(self, model: SearchModel, state: SearchState, seed: int, number: int) -> None:
         self.state = state
+        self._search = SearchRun(state)
         self.random = np.random.default_rng((seed, number))
         self.size = np.array([float(item.size) for item in model.items])
         self.life = np.array([float(len(item.sections)) for item in model.items])
@@ -73,7 +74,7 @@ class SearchWorker:
                 self._restart()
             before = self.nodes
             if self.status == col.RUNNING:
-                self.status = run(self.state, int(min(self.left, until - before)))
+                self.status = self._search.run(int(min(self.left, until - before)))
             if self.nodes == before:
                 self.state.control[col.NODES] += 1
             self.left -= self.nodes - before
@@ -82,7 +83,7 @@ class SearchWorker:
         rank(self.state, self._keys())
         self.state.control[col.BRANCH_RULE] = self.random.integers(col.BRANCH_RULES)
         self.state.control[col.FLUSH_FIRST] = self.random.random() < 0.25
-        restart(self.state)
+        self._search.restart()
         self.status = int(self.state.control[col.STATUS])
         self.round += 1
         self.left = self._length()

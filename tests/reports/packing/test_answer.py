@@ -12,7 +12,7 @@ from rich.console import Console
 
 from chipmodel.files.json_text import json_text
 from chipmodel.model.interval import Interval
-from chipmodel.model.packing_answer import PackingAnswer, PackingProgress, compile_seconds
+from chipmodel.model.packing_answer import PackingAnswer, PackingProgress
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from reports.packing.answer import document, grounds, headline, print_packing, verdict
 from reports.packing.page import FIRST_ROWS, render_packing
@@ -81,16 +81,6 @@ def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:
     assert answer["explanation"] == ["in", EVIL]
     assert document(EMPTY)["gap"] == 0
     assert document(EMPTY)["largest_live_set"] is None
-
-
-def test_compile_seconds_count_only_stages_of_compiling() -> None:
-    points = (
-        PackingProgress(0.0, 9, 1, "compiling the search"),
-        PackingProgress(3.5, 9, 1, "searching"),
-        PackingProgress(4.0, 8, 1, "searching"),
-    )
-    assert compile_seconds(points) == 3.5
-    assert compile_seconds(points[1:]) == 0
 
 
 @pytest.mark.parametrize(

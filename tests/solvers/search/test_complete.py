@@ -13,7 +13,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Progress
-from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise, warm
+from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, search_model
 from tests.fuzz.search_rules import differences
@@ -184,10 +184,6 @@ def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
         fused(search_model(problem), 4)
     assert optimum(problem, 4) is None
     assert fit(problem, 4, QUICK).status == "infeasible"
-
-
-def test_warm_returns_its_seconds() -> None:
-    assert 0 <= warm() < 120
 
 
 def minimalloc() -> list[Path]:

@@ -39,7 +39,7 @@ from solvers.search.native.types import (
     Untranslatable,
     signature,
 )
-from solvers.search.native.writer import AnyValue, RecordValue, TableValue, Value, Writer
+from solvers.search.native.writer import AnyValue, RecordValue, ScalarValue, TableValue, Writer
 
 Function = Callable[..., Any]
 BUILT_IN = ("min", "max", "abs", "int", "float", "bool")
@@ -104,7 +104,7 @@ class Expressions:
             self.writer.do(f"{part} = load {kind}, ptr {address}, !invariant.load !0")
         return TableValue(owner.record.fields[names.index(name)][1], *parts)
 
-    def scalar(self, node: ast.expr) -> Value:
+    def scalar(self, node: ast.expr) -> ScalarValue:
         """The value of an expression that is no array. Raises Untranslatable."""
         match node:
             case ast.Constant() | ast.Name() | ast.Attribute() | ast.Subscript():
@@ -124,7 +124,7 @@ class Expressions:
             case _:
                 raise Untranslatable(f"outside the subset: {ast.unparse(node)}")
 
-    def _leaf(self, node: ast.expr) -> Value:
+    def _leaf(self, node: ast.expr) -> ScalarValue:
         match node:
             case ast.Constant(value):
                 return constant(value)
@@ -137,7 +137,7 @@ class Expressions:
             case _:
                 raise Untranslatable(f"outside the subset: {ast.unparse(node)}")
 
-    def _unary(self, node: ast.UnaryOp) -> Value:
+    def _unary(self, node: ast.UnaryOp) -> ScalarValue:
         match node:
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)):
                 return constant(-value)
@@ -148,7 +148,7 @@ class Expressions:
             case _:
                 raise Untranslatable(f"outside the subset: {ast.unparse(node)}")
 
-    def condition(self, node: ast.expr) -> Value:
+    def condition(self, node: ast.expr) -> ScalarValue:
         """Whether the value of an expression is true."""
         match node:
             case ast.BoolOp():
@@ -158,16 +158,16 @@ class Expressions:
             case _:
                 return truth(self.writer, self.scalar(node))
 
-    def _only_bool(self, node: ast.expr) -> Value:
+    def _only_bool(self, node: ast.expr) -> ScalarValue:
         value = self.scalar(node)
         if value.type != BOOL:
             raise Untranslatable(f"and, or of {value.type.name} as a value: {ast.unparse(node)}")
         return value
 
-    def _not(self, value: Value) -> Value:
-        return Value(BOOL, self.writer.compute(f"xor i1 {value.text}, 1"))
+    def _not(self, value: ScalarValue) -> ScalarValue:
+        return ScalarValue(BOOL, self.writer.compute(f"xor i1 {value.text}, 1"))
 
-    def _short_circuit(self, node: ast.BoolOp, part: Callable[[ast.expr], Value]) -> Value:
+    def _short_circuit(self, node: ast.BoolOp, part: Callable[[ast.expr], ScalarValue]) -> ScalarValue:
         """``and``, ``or``: what follows a part that decides is not computed."""
         result, done = self.writer.slot("i1"), self.writer.fresh("done")
         for number, operand in enumerate(node.values):
@@ -181,7 +181,7 @@ class Expressions:
         self.writer.begin(done)
         return self.writer.load(BOOL, result)
 
-    def _either(self, node: ast.IfExp) -> Value:
+    def _either(self, node: ast.IfExp) -> ScalarValue:
         # Both sides are written once to learn their types, and dropped; then with the type that holds both.
         draft = Expressions(Writer(), self.names)
         kind = joined(draft.scalar(node.body).type, draft.scalar(node.orelse).type)
@@ -195,25 +195,25 @@ class Expressions:
         self.writer.begin(done)
         return self.writer.load(kind, result)
 
-    def _name(self, name: str) -> Value:
+    def _name(self, name: str) -> ScalarValue:
         if name in self.names.slots:
             return self.writer.load(self.names.scalars[name], self.names.slots[name])
         if name in self.names.outside and name not in self.names.scalars:
             return constant(self.names.outside[name])
         raise Untranslatable(f"no number: {name}")
 
-    def _of_module(self, owner: str, name: str) -> Value:
+    def _of_module(self, owner: str, name: str) -> ScalarValue:
         module = self.names.outside.get(owner)
         if not isinstance(module, ModuleType) or owner in self.names.scalars or not hasattr(module, name):
             raise Untranslatable(f"no number of a module: {owner}.{name}")
         return constant(getattr(module, name))
 
-    def _element(self, node: ast.Subscript) -> Value:
+    def _element(self, node: ast.Subscript) -> ScalarValue:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             table = self.any(node.value.value)
             axis = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(table, TableValue) and axis in (0, 1):
-                return Value(INT, table.columns if axis else table.rows)
+                return ScalarValue(INT, table.columns if axis else table.rows)
             raise Untranslatable(f"only shape[0] and shape[1] of arrays: {ast.unparse(node)}")
         kind, address = self.place(node)
         return self.writer.load(kind, address)
@@ -235,7 +235,7 @@ class Expressions:
         address = f"getelementptr inbounds {element.llvm}, ptr {table.address}, i64 {index}"
         return element, self.writer.compute(address)
 
-    def _call(self, name: str, arguments: list[ast.expr]) -> Value:
+    def _call(self, name: str, arguments: list[ast.expr]) -> ScalarValue:
         function = self.names.outside.get(name)
         if is_compiled(function) and callable(function):
             return self._call_compiled(function, arguments)
@@ -254,7 +254,7 @@ class Expressions:
             return converted(self.writer, values[0], FLOAT)
         raise Untranslatable(f"{name} of {len(values)} values")
 
-    def _call_compiled(self, function: Function, arguments: list[ast.expr]) -> Value:
+    def _call_compiled(self, function: Function, arguments: list[ast.expr]) -> ScalarValue:
         types = signature(function)
         if len(arguments) != len(types.parameters):
             raise Untranslatable(f"{function.__name__} takes {len(types.parameters)} values")
@@ -266,12 +266,12 @@ class Expressions:
         call = f"call {types.result.llvm} {symbol(function)}({', '.join(given)})"
         if types.result == NOTHING:
             self.writer.do(call)
-            return Value(NOTHING, "")
-        return Value(types.result, self.writer.compute(call))
+            return ScalarValue(NOTHING, "")
+        return ScalarValue(types.result, self.writer.compute(call))
 
     def _argument(self, node: ast.expr, kind: Type) -> str:
         value = self.any(node)
-        if isinstance(value, Value) and isinstance(kind, Scalar):
+        if isinstance(value, ScalarValue) and isinstance(kind, Scalar):
             return f"{kind.llvm} {converted(self.writer, value, kind).text}"
         if isinstance(value, TableValue) and isinstance(kind, Table) and value.table == kind:
             return f"ptr {value.address}, i64 {value.rows}, i64 {value.columns}"

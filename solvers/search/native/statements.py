@@ -25,7 +25,7 @@ from solvers.search.native.types import (
     Untranslatable,
     signature,
 )
-from solvers.search.native.writer import RecordValue, TableValue, Value, Writer
+from solvers.search.native.writer import RecordValue, ScalarValue, TableValue, Writer
 
 Function = Callable[..., Any]
 
@@ -63,7 +63,7 @@ class _FunctionBody:
         """Write the whole body."""
         for name, kind in self.types.parameters:
             if isinstance(kind, Scalar):
-                self._assign(name, Value(kind, f"%{name}"))
+                self._assign(name, ScalarValue(kind, f"%{name}"))
             elif isinstance(kind, Record):
                 self.names.arrays[name] = RecordValue(kind, f"%{name}")
             else:
@@ -72,7 +72,7 @@ class _FunctionBody:
         self._block(tree.body)
         # Python returns None here; where a value is promised, mypy has shown that this is not reached.
         result = self.types.result
-        zero = Value(result, "0.0" if result.llvm == "double" else "0")
+        zero = ScalarValue(result, "0.0" if result.llvm == "double" else "0")
         self.writer.leave(None if result == NOTHING else zero)
 
     def _block(self, statements: list[ast.stmt]) -> None:
@@ -127,26 +127,26 @@ class _FunctionBody:
         for target in targets:
             self._store(target, single)
 
-    def _store(self, target: ast.expr, value: Value | TableValue | RecordValue) -> None:
-        if isinstance(target, ast.Subscript) and isinstance(value, Value):
+    def _store(self, target: ast.expr, value: ScalarValue | TableValue | RecordValue) -> None:
+        if isinstance(target, ast.Subscript) and isinstance(value, ScalarValue):
             kind, address = self.expressions.place(target)
             self.writer.store(self._as_element(value, kind), address)
-        elif isinstance(target, ast.Name) and isinstance(value, Value):
+        elif isinstance(target, ast.Name) and isinstance(value, ScalarValue):
             self._assign(target.id, value)
-        elif isinstance(target, ast.Name) and not isinstance(value, Value):
+        elif isinstance(target, ast.Name) and not isinstance(value, ScalarValue):
             if self.depth or target.id in self.names.arrays or target.id in self.names.scalars:
                 raise Untranslatable(f"an array gets its name once, at the top level: {target.id}")
             self.names.arrays[target.id] = value
         else:
             raise Untranslatable(f"no place for this value: {ast.unparse(target)}")
 
-    def _as_element(self, value: Value, kind: Scalar) -> Value:
+    def _as_element(self, value: ScalarValue, kind: Scalar) -> ScalarValue:
         """A whole number may be stored among words: its lowest 64 bits."""
         if value.type == INT and kind.name == "word":
-            return Value(kind, value.text)
+            return ScalarValue(kind, value.text)
         return converted(self.writer, value, kind)
 
-    def _assign(self, name: str, value: Value) -> None:
+    def _assign(self, name: str, value: ScalarValue) -> None:
         if value.type == NOTHING or name in self.names.arrays:
             raise Untranslatable(f"no number for {name}")
         kind = joined(self.names.scalars.get(name, value.type), value.type)
@@ -192,7 +192,7 @@ class _FunctionBody:
     def _for(self, name: str, arguments: list[ast.expr], body: list[ast.stmt]) -> None:
         """A counter of its own: neither a change of the variable nor of the limit changes the iterations."""
         parts = [converted(self.writer, self.expressions.scalar(part), INT) for part in arguments]
-        first = parts[0] if len(parts) > 1 else Value(INT, "0")
+        first = parts[0] if len(parts) > 1 else ScalarValue(INT, "0")
         stop = parts[min(1, len(parts) - 1)]
         step = int(parts[2].text) if len(parts) > 2 and parts[2].text.lstrip("-").isdigit() else 1
         if len(parts) > 2 and (step == 0 or parts[2].text.startswith("%")):
@@ -204,14 +204,14 @@ class _FunctionBody:
         now = self.writer.load(INT, counter)
         order = "slt" if step > 0 else "sgt"
         test = self.writer.compute(f"icmp {order} i64 {now.text}, {stop.text}")
-        self.writer.fork(Value(BOOL, test), inside, done)
+        self.writer.fork(ScalarValue(BOOL, test), inside, done)
         self.writer.begin(inside)
         self._assign(name, now)
         self.loops.append((more, done))
         self._nested(body)
         self.loops.pop()
         self.writer.begin(more)
-        self.writer.store(Value(INT, self.writer.compute(f"add nsw i64 {now.text}, {step}")), counter)
+        self.writer.store(ScalarValue(INT, self.writer.compute(f"add nsw i64 {now.text}, {step}")), counter)
         self.writer.jump(again)
         self.writer.begin(done)
 

@@ -8,7 +8,7 @@ from solvers.search.native.types import Record, Scalar, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ScalarValue:
     """A scalar: a constant or the name of what an instruction computed."""
 
     type: Scalar
@@ -33,7 +33,7 @@ class RecordValue:
     address: str
 
 
-AnyValue = Value | TableValue | RecordValue
+AnyValue = ScalarValue | TableValue | RecordValue
 
 
 class Writer:
@@ -69,11 +69,11 @@ class Writer:
         self._slots += [f"  {name} = alloca {llvm}", f"  store {llvm} {zero}, ptr {name}"]
         return name
 
-    def load(self, kind: Scalar, address: str) -> Value:
+    def load(self, kind: Scalar, address: str) -> ScalarValue:
         """Read a variable or an element of an array."""
-        return Value(kind, self.compute(f"load {kind.llvm}, ptr {address}"))
+        return ScalarValue(kind, self.compute(f"load {kind.llvm}, ptr {address}"))
 
-    def store(self, value: Value, address: str) -> None:
+    def store(self, value: ScalarValue, address: str) -> None:
         """Write a variable or an element of an array."""
         self.do(f"store {value.type.llvm} {value.text}, ptr {address}")
 
@@ -82,12 +82,12 @@ class Writer:
         self.do(f"br label %{label}")
         self._open = False
 
-    def fork(self, condition: Value, yes: str, no: str) -> None:
+    def fork(self, condition: ScalarValue, yes: str, no: str) -> None:
         """End the block with a jump to one of two labels."""
         self.do(f"br i1 {condition.text}, label %{yes}, label %{no}")
         self._open = False
 
-    def leave(self, value: Value | None) -> None:
+    def leave(self, value: ScalarValue | None) -> None:
         """End the block by returning from the function."""
         self.do("ret void" if value is None else f"ret {value.type.llvm} {value.text}")
         self._open = False

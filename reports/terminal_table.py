@@ -18,10 +18,11 @@ def ruled_table(
     heads are in ``unbroken``; all others fold. Cells are plain text: brackets in them are no markup.
     """
     from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(
+    from reports.narrow_table import NarrowTable
+
+    table = NarrowTable(
         box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="", pad_edge=False
     )
     for head in heads:

@@ -118,10 +118,11 @@ def _ops_left_out(ops: Sequence[OpChange]) -> str:
 
 
 def _table(title: str, *heads: str) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="")
+    from reports.narrow_table import NarrowTable
+
+    table = NarrowTable(box=None, padding=(0, 2, 0, 0), header_style="")
     for head in (f"{title}", *heads):
         right = head.startswith(">")
         table.add_column(

@@ -119,8 +119,9 @@ def grounds(answer: PackingAnswer) -> str:
 
 def print_packing(answer: PackingAnswer, console: Console) -> None:
     """Print the answer to ``console`` on one screen, readable at 80 columns and without colour."""
-    from rich.table import Table
     from rich.text import Text
+
+    from reports.narrow_table import NarrowTable
 
     style = "bold green" if answer.fits else "bold red" if answer.status == "infeasible" else "bold yellow"
     console.print(
@@ -130,7 +131,7 @@ def print_packing(answer: PackingAnswer, console: Console) -> None:
     )
     console.print(Text(headline(answer)), highlight=False)
     console.print()
-    table = Table.grid(padding=(0, 1))
+    table = NarrowTable.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)

@@ -117,11 +117,12 @@ def cores_document(result: Result) -> dict[str, object]:
 
 def cores_table(result: Result) -> Table:
     """A row for each core, at 80 columns."""
-    from rich.table import Table
     from rich.text import Text
 
+    from reports.narrow_table import NarrowTable
+
     title = Text("\nCores", "bold")
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
+    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), header_style="")
     heads = ("core", "ops", "computes", "waits mostly for", "peak", "fragm.", "received", "sent")
     for head in heads:
         table.add_column(head, justify="left" if head.startswith("waits") else "right", no_wrap=True)

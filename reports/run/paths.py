@@ -122,13 +122,14 @@ def _part_line(part: PartCost, expected: Fraction) -> ArmOrLoopLine:
 
 def parts_table(paths: Paths) -> Table:
     """The arms and loops that take the largest share of the expected cycles, in the program's order."""
-    from rich.table import Table
     from rich.text import Text
+
+    from reports.narrow_table import NarrowTable
 
     lines = part_lines(paths)
     kept = sorted(sorted(range(len(lines)), key=lambda i: -lines[i].share)[:MOST_PARTS])
     title = Text("\nArms and loops", "bold")
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
+    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     for label in ("if or loop", "arm"):
         table.add_column(label, no_wrap=True, overflow="ellipsis", max_width=18)
     for label in ("probability", "runs", "cycles each", "share of expected"):

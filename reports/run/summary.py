@@ -148,10 +148,11 @@ def _loads(sums: RunTotals) -> str:
 
 
 def _figures(sections: dict[str, list[FigureRow]]) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 1))
+    from reports.narrow_table import NarrowTable
+
+    table = NarrowTable.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
@@ -164,11 +165,12 @@ def _figures(sections: dict[str, list[FigureRow]]) -> Table:
 
 
 def _worst(worst: list[OpTotals], stalled: int) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
+    from reports.narrow_table import NarrowTable
+
     title = Text("\nOps that wait most", "bold")
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
+    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     table.add_column("op", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
     table.add_column("kind", no_wrap=True, overflow="ellipsis", max_width=14)
     table.add_column("cycles waited", justify="right", no_wrap=True)
@@ -182,11 +184,12 @@ def _worst(worst: list[OpTotals], stalled: int) -> Table:
 
 
 def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
+    from reports.narrow_table import NarrowTable
+
     title = Text("\nBank conflicts in SharedMemory", "bold")
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
+    table = NarrowTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="")
     table.add_column("step", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH)
     table.add_column("transfer", no_wrap=True, overflow="ellipsis", max_width=NAME_WIDTH + 4)
     table.add_column("NPU loses", justify="right", no_wrap=True)

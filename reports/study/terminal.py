@@ -39,10 +39,11 @@ def print_answer(study: StudyResults, console: Console) -> None:
 def _planners(study: StudyResults) -> Table:
     """A row for each planner, in the order of the first metric."""
     from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    from reports.narrow_table import NarrowTable
+
+    table = NarrowTable(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("planner", overflow="fold")
     main = study.metrics[0]
     heads = ["proven", f"{main.noun} gap", "worst", *(f"{m.noun} gap" for m in study.metrics[1:]), "time"]
@@ -66,13 +67,16 @@ def _gap(score: PlannerScore | None) -> str:
 
 def _memories(study: StudyResults) -> Table:
     from rich import box
-    from rich.table import Table
     from rich.text import Text
 
+    from reports.narrow_table import NarrowTable
+
     title = "Smallest SharedMemory within 5% of the best latency"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="")
+    table = NarrowTable(
+        box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style=""
+    )
     for number, head in enumerate(("workload", "smallest", "ms", "best ms", "fits from")):
-        table.add_column(head, justify="right" if number else "left")
+        table.add_column(head, justify="right" if number else "left", no_wrap=bool(number))
     for each in sufficient_memories(designs(study)):
         times = f"{each.smallest.milliseconds:,.3f}", f"{each.best.milliseconds:,.3f}"
         sizes = format_bytes(each.smallest.bytes), format_bytes(each.least.bytes)

@@ -34,6 +34,13 @@ class StreamerEntry:
 
 _ENTRIES = (
     StreamerEntry(
+        "auto",
+        "portfolio",
+        "dma.streamers.auto:PORTFOLIO",
+        "the fastest of the quick streamers, by simulation",
+        "chipmodel",
+    ),
+    StreamerEntry(
         "sync",
         "streamer",
         "dma.streamers.sync:STREAMER",

@@ -31,6 +31,8 @@ TOTALS = {
     "executed_macs": "MACs",
 }
 """Numbers of a whole run by their key, with units."""
+OPTIONAL_TOTALS = ("sync_cycles",)
+"""What a document has only where it was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def saved_result(root: JsonValue) -> SavedResult:
         core_mhz=_clock(root.at("core_mhz")),
         cores=len(cores) or 1,
         fits=root.at("fits").flag(),
-        totals={key: root.at(key).count() for key in TOTALS},
+        totals={key: root.at(key).count() for key in TOTALS if root.has(key) or key not in OPTIONAL_TOTALS},
         spent=spent,
         moved_bytes=root.at("moved_bytes").values(JsonValue.count),
         ops=_ops(root.at("ops")),

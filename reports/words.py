@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.result import Result
+from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.passes.steady_state import inferences_of
 
 KIB = 1024
@@ -148,15 +148,26 @@ def peak_gap(result: Result) -> str:
     return f"gap {percent(gap)}" + (", proven smallest" if result.solved.status == "optimal" else "")
 
 
-def compared_with_sync(result: Result) -> str:
+def compared_with_sync(result: Result, sync_cycles: int) -> str:
     """``ping-pong takes 12.9% less time``: the run against the streamer sync, which waits for every load."""
     streamer = result.schedule.streamer
     if streamer == "sync":
         return "the streamer of this run"
-    saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
+    saved = ratio(sync_cycles - result.trace.cycles, sync_cycles)
     if saved == 0:
         return f"{streamer} takes as long"
     return f"{streamer} takes {percent(abs(saved))} {'less' if saved > 0 else 'more'} time"
+
+
+def planned_by(result: Result) -> AskedPlanners:
+    """Streamer and packer that made the plan, and who chose them: ``ping-pong (chosen by auto)``."""
+    made = AskedPlanners(result.schedule.streamer, result.solved.planner)
+    asked = result.asked or made
+
+    def words(asked: str, made: str) -> str:
+        return made if asked == made else f"{made} (chosen by {asked})"
+
+    return AskedPlanners(*map(words, asked, made))
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:

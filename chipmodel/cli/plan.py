@@ -25,10 +25,10 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.order_choice import ChosenOrder, OrderRequest, OrderWish, order_of_plan
-from chipmodel.pipeline.plan import one_path_bound
 from chipmodel.pipeline.plan import plan as plan_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.write import write_plan
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast

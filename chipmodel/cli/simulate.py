@@ -84,6 +84,7 @@ _file_options = group(
 @order_option
 @effort_options
 @sample_options
+@click.option("--with-sync", is_flag=True, help="Plan with streamer sync too, to compare with.")
 @_file_options
 def simulate(
     *,
@@ -96,6 +97,7 @@ def simulate(
     order: OrderWish,
     effort: EffortOptions,
     samples: SampleOptions,
+    with_sync: bool,
     files: RunFiles,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate them, and say what they cost and why."""
@@ -103,7 +105,14 @@ def simulate(
     chip, program = target.load(), source.load()
     word, path = path_word(choices)
     asked = PlanRequest(
-        program, chip, packer, streamer, memory.merge, not memory.no_spill, limits=effort.limits()
+        program,
+        chip,
+        packer,
+        streamer,
+        memory.merge,
+        not memory.no_spill,
+        limits=effort.limits(),
+        sync_too=with_sync,
     )
     share = ORDER_SHARE if order != "given" else EXTREME_SHARE if word else 1.0
 

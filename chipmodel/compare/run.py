@@ -140,10 +140,17 @@ def _packer_rows(
 def _streamer_rows(
     request: PlanRequest, choices: Mapping[str, str], streamers: Sequence[str]
 ) -> tuple[StreamerRow, ...]:
-    """A row for each streamer, all with the best lower bound that any of them has."""
+    """A row for each streamer, all with the best lower bound that any of them has, and the cycles of
+    ``sync``."""
     rows = [_streamer_row(replace(request, streamer=name), choices) for name in streamers]
     best = max((row.lower_bound for row in rows), default=0)
-    return tuple(row if row.cycles is None else replace(row, lower_bound=best) for row in rows)
+    known = [row for row in rows if row.cycles is not None]
+    if known:
+        sync = next((row for row in rows if row.streamer == "sync"), None)
+        cycles = (sync or _streamer_row(request.with_sync(), choices)).cycles
+        known = [replace(row, lower_bound=best, sync_cycles=cycles) for row in known]
+    of_name = {row.streamer: row for row in known}
+    return tuple(of_name.get(row.streamer, row) for row in rows)
 
 
 def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerRow:
@@ -157,7 +164,6 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         request.streamer,
         cycles=result.trace.cycles,
         lower_bound=result.lower_bound_cycles,
-        sync_cycles=result.sync_cycles,
         milliseconds=request.chip.milliseconds(result.trace.cycles),
         peak=result.solved.peak,
         fits=result.fits,

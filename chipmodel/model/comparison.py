@@ -63,7 +63,8 @@ class StreamerRow:
     streamer: str
     cycles: int | None = None
     lower_bound: int = 0
-    sync_cycles: int = 0
+    sync_cycles: int | None = None
+    """Of the same program with streamer ``sync``, where that has a plan."""
     milliseconds: float = 0.0
     peak: int = 0
     fits: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Command
@@ -78,10 +79,19 @@ class Ordering:
         return next(each for each in self.tried if each.name == self.runs)
 
 
+class AskedPlanners(NamedTuple):
+    """The streamer and packer that the user asked for; those that made the plan are in ``Result.schedule``
+    and ``Result.solved``."""
+
+    streamer: str
+    packer: str
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` are the cycles of the same program on the same chip with every load
-    waited for at once; ``bound`` holds for any plan on this chip and path."""
+    waited for at once, None where they were not requested; ``bound`` holds for any plan on this chip and
+    path."""
 
     program: Program
     chip: Chip
@@ -89,11 +99,13 @@ class Result:
     problem: Problem
     solved: Solved
     trace: Trace
-    sync_cycles: int
+    sync_cycles: int | None
     bound: TimeBound
     attempts: tuple[Attempt, ...]
     merge: str = "conflict"
     """How the arms of branches share memory (``solvers.branches.mergers``)."""
+    asked: AskedPlanners | None = None
+    """None: the planners that made the plan."""
     cores: tuple[CorePlan, ...] = ()
     """One for each core of a chip with several. Then ``schedule`` joins those of all cores, and ``problem``,
     ``solved`` and ``attempts`` are those of the core with the highest peak."""

@@ -14,7 +14,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.interval import Interval
-from chipmodel.model.result import CorePlan, Result
+from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule, Transfer
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
@@ -22,6 +22,7 @@ from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.psram_layout import ALIGNMENT
+from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
 """Of the time until a deadline, what the plans of one partition may take; the rest is for the other one, one
@@ -50,6 +51,7 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
         cores=plans,
         one_core_cycles=one_core_cycles,
         merge=request.merge,
+        asked=AskedPlanners(request.streamer, request.packer),
     )
 
 
@@ -60,7 +62,7 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
     planned: list[Planned] = []
     for part in parts:
         share = request.deadline.share(1 / (len(parts) - len(planned)))
-        planned.append(plan(replace(request, program=part.program, deadline=share)))
+        planned.append(plan(replace(request, program=part.program, deadline=share), None))
     schedules = one_psram(parts, [p.schedule for p in planned])
     return tuple(map(_core_plan, parts, planned, schedules))
 
@@ -163,26 +165,38 @@ def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
 
 
 def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
+    """The plans of all cores and their simulation. A streamer that chooses by cycles sees one core at a time
+    and so only forecasts; it is compared with ``sync`` here, of which it is never slower."""
+    found = _simulated(request, choices, core_of)
+    if not streamer_named(request.streamer).chooses_by_cycles:
+        return found
+    sync = _simulated(replace(request, streamer="sync"), choices, core_of)
+    return min(found, sync, key=lambda tried: _rank(request, tried))
+
+
+def _simulated(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
     plans = plan_cores(request, core_of)
     return core_of, plans, simulate_cores([p.commands for p in plans], request.chip, choices)
 
 
 def _sync_cycles(
     request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int], trace: Trace
-) -> int:
+) -> int | None:
     if request.streamer == "sync":
         return trace.cycles
+    if not request.sync_too:
+        return None
     sync = replace(request, streamer="sync", smallest_peak=False)
-    return _try(sync, choices, core_of)[2].cycles
+    return _simulated(sync, choices, core_of)[2].cycles
 
 
 def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | None:
     """Cycles on a chip with one such core, whatever cores the workload names."""
     chip = replace(request.chip, cores=1)
     try:
-        planned = plan(replace(request, chip=chip, smallest_peak=False))
+        planned = plan(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
     if planned.solved.peak > chip.shared_memory.bytes:
         return None
-    return simulate(planned.commands, chip, choices).cycles
+    return (planned.trace or simulate(planned.commands, chip, choices)).cycles

@@ -11,14 +11,15 @@ from chipmodel.model.program import Program
 from chipmodel.model.result import Attempt
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from dma.schedule.effort import StopCriterion
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 
-DEFAULT_PACKER = "large-first"
-DEFAULT_STREAMER = "ping-pong"
+DEFAULT_PACKER = "auto"
+DEFAULT_STREAMER = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class PlanRequest:
     """For a packer that searches; None: its own. The seconds are for all its runs in one plan together."""
     stop: StopCriterion | None = None
     """For a streamer that tries several schedules: when it has tried enough."""
+    sync_too: bool = False
+    """Whether ``run`` also plans with streamer ``sync``, to compare with."""
     smallest_peak: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
     deadline: Deadline = NO_DEADLINE
@@ -53,7 +56,7 @@ class PlanRequest:
 
     def with_sync(self) -> PlanRequest:
         """The same with every load waited for at once: the reference that streamers are compared with."""
-        return replace(self, streamer="sync", limits=None, stop=None, smallest_peak=False)
+        return replace(self, streamer="sync", limits=None, stop=None, sync_too=False, smallest_peak=False)
 
     def until(self, deadline: Deadline) -> PlanRequest:
         """The same with another deadline."""
@@ -70,6 +73,8 @@ class Planned:
     attempts: tuple[Attempt, ...]
     bound: TimeBound | None = None
     """A lower bound on the cycles of any plan, where the streamer asked for one."""
+    trace: Trace | None = None
+    """Its simulation, where plans were compared by that."""
 
     @property
     def commands(self) -> tuple[Command, ...]:

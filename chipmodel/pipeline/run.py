@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.result import Result
+from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.skipped_results import refuse_skipped_results
@@ -24,8 +24,7 @@ streamer ``sync``. Chosen."""
 
 
 def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Result:
-    """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations),
-    and again with streamer ``sync`` to compare with.
+    """Plan and simulate a program along the path that ``choices`` name (``if``: arm, ``loop``: iterations).
 
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
@@ -35,8 +34,8 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
     if request.chip.cores > 1:
         return run_cores(request, choices)
     assigned(request.program, request.chip.cores)
-    planned = plan(request.until(request.deadline.share(PLAN_SHARE)))
-    trace = simulate(planned.commands, request.chip, choices)
+    planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
+    trace = planned.trace or simulate(planned.commands, request.chip, choices)
     return Result(
         program=request.program,
         chip=request.chip,
@@ -48,6 +47,7 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
         bound=_bound(request, trace, planned),
         attempts=planned.attempts,
         merge=request.merge,
+        asked=AskedPlanners(request.streamer, request.packer),
     )
 
 
@@ -60,7 +60,9 @@ def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
     return time_bound(program, request.chip, trace.path, residency, request.deadline)
 
 
-def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int:
+def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int | None:
     if request.streamer == "sync":
         return trace.cycles
+    if not request.sync_too:
+        return None
     return simulate(plan(request.with_sync()).commands, request.chip, choices).cycles

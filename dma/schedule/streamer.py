@@ -111,6 +111,11 @@ class Streamer:
     decider: Decider = "greedy"
     recut: Recut | None = None
 
+    @property
+    def family(self) -> str:
+        """The name without the settings that tell a portfolio's candidates apart."""
+        return self.name.partition(" ")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryProbe:
@@ -134,6 +139,8 @@ class StreamerPortfolio:
     """The first candidates that are tried even where the stop criterion is met already."""
     in_loops: tuple[Streamer | MemoryProbe, ...] = ()
     """Further candidates, always tried, for programs with loops."""
+    chooses_by_cycles: bool = False
+    """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
     searches_offsets: bool = False
     """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
 

@@ -51,20 +51,20 @@ IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[s
 """Decides about the weights, given the other transfers and the bytes available for weights at each op."""
 
 
-def probe(weights: IssueWeights) -> MemoryProbe:
+def probe(weights: IssueWeights, name: str = NAME) -> MemoryProbe:
     """A probe that holds as little as possible; its followers use one slice limit each, and first all of the
     free memory, then smaller parts of it."""
     followers = (
-        tuple(_streamer(limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in SLICE_LIMITS
+        tuple(_streamer(name, limit, eighths, weights) for eighths in FREE_EIGHTHS) for limit in SLICE_LIMITS
     )
-    return MemoryProbe(_streamer(PROBE_LIMIT, 0, weights), tuple(followers))
+    return MemoryProbe(_streamer(name, PROBE_LIMIT, 0, weights), tuple(followers))
 
 
-def _streamer(limit: tuple[int, int], eighths: int, weights: IssueWeights) -> Streamer:
+def _streamer(name: str, limit: tuple[int, int], eighths: int, weights: IssueWeights) -> Streamer:
     """The streamer of one slice limit; with 0 eighths every load is issued where it is needed."""
     divisor, slices_at_once = limit
     return Streamer(
-        name=f"{NAME} {divisor} {slices_at_once} {eighths}",
+        name=f"{name} {divisor} {slices_at_once} {eighths}",
         double_buffered=True,
         reserve=_reserve,
         slices=_SLICES[slices_at_once],

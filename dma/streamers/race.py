@@ -143,7 +143,9 @@ class StreamerRace:
         streamer, schedule = build(tilings, False)
         if schedule is not None and (cycles := self.forecast.cycles(schedule)) < best.cycles:
             # Its tilings are for this budget, so it is not tried again with less.
-            self._wait(RankedSchedule(streamer, best.budget, self._named(schedule), cycles, fallbacks=()))
+            self._wait(
+                RankedSchedule(streamer, best.budget, self._named(schedule, streamer), cycles, fallbacks=())
+            )
 
     def _enough(self, cycles: float) -> bool:
         return self.stop.enough(cycles, perf_counter() - self.began)
@@ -160,12 +162,13 @@ class StreamerRace:
             return
         cycles = 0.0
         if len(self.portfolio.candidates) > 1 or streamer.recut:
-            schedule = self._named(schedule)
+            schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
         self._wait(RankedSchedule(streamer, budget, schedule, cycles, followers, fallbacks))
 
-    def _named(self, schedule: Schedule) -> Schedule:
-        return replace(schedule, streamer=self.portfolio.name, late=())
+    def _named(self, schedule: Schedule, streamer: Streamer) -> Schedule:
+        name = streamer.family if self.portfolio.chooses_by_cycles else self.portfolio.name
+        return replace(schedule, streamer=name, late=())
 
     def _build(self, streamer: Streamer, budget: int, cache: BuildCache) -> Schedule | None:
         try:

@@ -82,7 +82,7 @@ def _streamed(row: StreamerRow) -> dict[str, object]:
         "total_cycles": row.cycles,
         "lower_bound_cycles": row.lower_bound if known else None,
         "gap": row.gap,
-        "sync_cycles": row.sync_cycles if known else None,
+        "sync_cycles": row.sync_cycles,
         "milliseconds": row.milliseconds if known else None,
         "peak_bytes": row.peak if known else None,
         "seconds": round(row.seconds, 6),
@@ -151,8 +151,9 @@ def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
     """Cycles, gap, milliseconds, share of the cycles of sync that is saved, and time of the planner."""
     if row.cycles is None:
         return "", "", "", "", ""
-    saved = ratio(row.sync_cycles - row.cycles, row.sync_cycles)
-    cells = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds:,.3f}", percent(saved))
+    sync = row.sync_cycles
+    saved = "" if sync is None else percent(ratio(sync - row.cycles, sync))
+    cells = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds:,.3f}", saved)
     return *cells, seconds_text(row.seconds)
 
 

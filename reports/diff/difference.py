@@ -127,7 +127,11 @@ def compare_results(a: SavedResult, b: SavedResult) -> RunDifference:
         a=a,
         b=b,
         settings=tuple(_settings(a, b)),
-        totals=tuple(TotalPair(name, unit, a.totals[name], b.totals[name]) for name, unit in TOTALS.items()),
+        totals=tuple(
+            TotalPair(name, unit, a.totals[name], b.totals[name])
+            for name, unit in TOTALS.items()
+            if name in a.totals and name in b.totals
+        ),
         moved=tuple(_moved(a, b)),
         parts=tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight)),
         causes=_causes(parts),

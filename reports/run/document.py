@@ -31,6 +31,7 @@ def document(result: Result) -> dict[str, object]:
         "packer": result.solved.planner,
         "merge": result.merge,
         "streamer": result.schedule.streamer,
+        "asked": result.asked._asdict() if result.asked else None,
         "fits": result.fits,
         "status": result.solved.status,
         **_memory(result),
@@ -80,7 +81,7 @@ def _time(result: Result, sums: RunTotals) -> dict[str, object]:
     return {
         "milliseconds": result.chip.milliseconds(total),
         "total_cycles": total,
-        "sync_cycles": result.sync_cycles,
+        **({} if result.sync_cycles is None else {"sync_cycles": result.sync_cycles}),
         "lower_bound_cycles": result.lower_bound_cycles,
         "lower_bound": [
             {"unit": b.unit, "first": b.first, "last": b.last, "cycles": b.cycles}

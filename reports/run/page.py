@@ -27,6 +27,7 @@ from reports.words import (
     magnitude,
     peak_gap,
     percent,
+    planned_by,
     ratio,
     size,
     verdict,
@@ -135,7 +136,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
             f"{_npus(result)} {'computes' if not result.cores else 'compute'}", percent(npu), stalled, npu
         ),
         SummaryTile("DMA busy", percent(dma), f"{hidden} of it during compute", dma),
-        SummaryTile("Time against sync", *_against_sync(result)),
+        *_against_sync(result),
         *_speed_up_tile(result),
         SummaryTile(
             "Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}{ordered}"
@@ -186,10 +187,14 @@ def _core_causes(cores: tuple[CoreTotals, ...]) -> list[tuple[str, str]]:
     return [(cause, name) for cause, name in CAUSES.items() if cause in found]
 
 
-def _against_sync(result: Result) -> tuple[str, str]:
-    saved = ratio(result.sync_cycles - result.trace.cycles, result.sync_cycles)
+def _against_sync(result: Result) -> list[SummaryTile]:
+    cycles = result.sync_cycles
+    if cycles is None:
+        return []
+    saved = ratio(cycles - result.trace.cycles, cycles)
     sign = "\N{MINUS SIGN}" if saved > 0 else "+" if saved < 0 else ""
-    return sign + percent(abs(saved)), f"{count(result.sync_cycles)} cycles with streamer sync"
+    words = f"{count(cycles)} cycles with streamer sync"
+    return [SummaryTile("Time against sync", sign + percent(abs(saved)), words)]
 
 
 def _npu_slices(result: Result, sums: RunTotals) -> list[TimeShare]:
@@ -251,9 +256,9 @@ def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:
     schedule, solved = result.schedule, result.solved
     ran = sum(1 for op in sums.ops if op.runs)
     facts = [
-        ("Packer", f"{solved.planner} ({solved.status})"),
+        ("Packer", f"{planned_by(result).packer} ({solved.status})"),
         *([("Merger of arms", result.merge)] if result.trace.path else []),
-        ("Streamer", schedule.streamer),
+        ("Streamer", planned_by(result).streamer),
         *([("Order of ops", order_words(result.ordering))] if result.ordering else []),
         ("Time lower bound set by", bound_words(result.bound) or "nothing"),
         *([("Resident weights", resident_words(result))] if resident_words(result) else []),

@@ -22,6 +22,7 @@ from reports.words import (
     magnitude,
     peak_gap,
     percent,
+    planned_by,
     ratio,
     shortened,
     size,
@@ -104,10 +105,17 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
         ("total", count(total), "cycles", duration(result.chip, total)),
         part("NPU computes", sums.compute_cycles),
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
-        ("with streamer sync", count(result.sync_cycles), "cycles", compared_with_sync(result)),
+        *_sync(result),
         *alone,
         ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}{_ordered(result)}"),
     ]
+
+
+def _sync(result: Result) -> list[FigureRow]:
+    cycles = result.sync_cycles
+    if cycles is None:
+        return []
+    return [("with streamer sync", count(cycles), "cycles", compared_with_sync(result, cycles))]
 
 
 def _ordered(result: Result) -> str:
@@ -201,7 +209,7 @@ def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
 
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
-    remarks: list[tuple[str, str]] = []
+    remarks: list[tuple[str, str]] = [("Planned by", "streamer {}, packer {}".format(*planned_by(result)))]
     if result.psram_bytes > result.chip.psram.bytes:
         remarks.append(("Psram is too small", psram_words(result)))
     if result.ordering:

@@ -74,6 +74,8 @@ class Outcome:
     """The proof of ``lower_bound``, or of infeasibility."""
     trajectory: tuple[Progress, ...] = ()
     """All reports, in order."""
+    planner: str = ""
+    """The planner that made the plan, where the one that was asked leaves that to others."""
 
 
 MOST_SECONDS = 1e7

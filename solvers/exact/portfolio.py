@@ -32,18 +32,23 @@ EXPLAIN_NODES = 200_000
 
 
 def exact(
-    problem: Problem, limits: Limits, report: Report | None = None, goal: Goal | None = None
+    problem: Problem,
+    limits: Limits,
+    report: Report | None = None,
+    goal: Goal | None = None,
+    explained: bool = True,
 ) -> Outcome:
     """The best answer within ``limits``; see ``Outcome`` for what its status means.
 
     ``fit`` stops at the first plan within the problem's capacity, ``minimise`` seeks the smallest peak
-    (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. Raises BadInput for a
+    (within the capacity, if there is one). Without a ``goal`` a capacity means ``fit``. An infeasible problem
+    is ``explained`` by a small set of buffers, which may take longer than the proof. Raises BadInput for a
     problem without meaning.
     """
     validate(problem)
     if goal is None:
         goal = "minimise" if problem.capacity is None else "fit"
-    run = _Portfolio(problem, limits, report, "minimise" if problem.capacity is None else goal)
+    run = _Portfolio(problem, limits, report, "minimise" if problem.capacity is None else goal, explained)
     outcome = run.run()
     if outcome.plan is not None:
         faults = check_fast(problem, outcome.plan)
@@ -53,8 +58,10 @@ def exact(
 
 
 class _Portfolio:
-    def __init__(self, problem: Problem, limits: Limits, report: Report | None, goal: Goal) -> None:
-        self.problem, self.limits = problem, limits
+    def __init__(
+        self, problem: Problem, limits: Limits, report: Report | None, goal: Goal, explained: bool
+    ) -> None:
+        self.problem, self.limits, self.explained = problem, limits, explained
         self.goal: Goal = goal
         self.progress = Incumbent(report)
         self.components = [Component(part) for part in components(problem)]
@@ -187,6 +194,8 @@ class _Portfolio:
         """The answer where component ``problem`` does not fit, with an explanation."""
         if outcome is not None and outcome.certificate is not None:
             self._bound(outcome.certificate)
+        if not self.explained:
+            return self._outcome("infeasible", None, rests_on(self.certificate))
         self.progress.stage("explaining why it does not fit")
         explained = explain(problem, self.certificate, self._explain_limits(), fits)
         self.certificate = explained.certificate

@@ -13,8 +13,9 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.passes.liveness import liveness
-from chipmodel.pipeline.plan import ROUNDS, largest_live_set, plan, smallest_capacity
+from chipmodel.pipeline.plan import largest_live_set, plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.rounds import ROUNDS
 from chipmodel.pipeline.run import run
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -98,7 +99,7 @@ def test_fragmentation_costs_a_round_and_then_fits() -> None:
 
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
     program = random_program(7, TreeShape(ops=6, depth=1))
-    ping_pong = run(PlanRequest(program, LUNA_LIKE))
+    ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong", sync_too=True))
     sync = run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
     assert ping_pong.sync_cycles == sync.sync_cycles == sync.trace.cycles
     assert ping_pong.trace.cycles < sync.trace.cycles
@@ -114,7 +115,7 @@ def test_the_twin_takes_the_same_path() -> None:
     builder.add_loop("loop", 2, body)
     program = builder.build()
     for iterations in (0, 1, 5):
-        result = run(PlanRequest(program, LUNA_LIKE), {"loop": str(iterations)})
+        result = run(PlanRequest(program, LUNA_LIKE, sync_too=True), {"loop": str(iterations)})
         sync = simulate(
             plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands,
             LUNA_LIKE,

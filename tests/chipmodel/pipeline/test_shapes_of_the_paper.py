@@ -109,7 +109,9 @@ def layers(count: int, size: int, compute: int) -> Program:
 
 def saved(program: Program, streamer: str, memory: int = 4 << 20) -> float:
     """The share of sync's cycles that ``streamer`` saves; negative where it is slower."""
-    result = run(PlanRequest(program, with_memory(LUNA_LIKE, memory), "large-first", streamer))
+    request = PlanRequest(program, with_memory(LUNA_LIKE, memory), "large-first", streamer, sync_too=True)
+    result = run(request)
+    assert result.sync_cycles is not None
     return (result.sync_cycles - result.trace.cycles) / result.sync_cycles
 
 

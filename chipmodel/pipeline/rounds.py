@@ -1,0 +1,186 @@
+"""Schedules in the order of their forecasts, packed one by one, until one is chosen.
+
+A streamer assumes that packing wastes no byte. Where the packer's fragmentation leaves less than that, the
+schedule is made again for fewer bytes. A forecast knows no contention, so a portfolio that chooses by cycles
+has the plans that fit simulated, and keeps the fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Op, Program
+from chipmodel.model.result import Attempt
+from chipmodel.model.schedule import Schedule
+from chipmodel.model.time_bound import TimeBound
+from chipmodel.passes.liveness import liveness, scopes
+from chipmodel.passes.steady_state import unrolled
+from chipmodel.pipeline.request import Planned, PlanRequest
+from dma.schedule.build import StreamRequest
+from dma.schedule.effort import StopCriterion
+from dma.schedule.streamer import StreamerPortfolio
+from dma.stream import streamer_named
+from dma.streamers import sync
+from dma.streamers.race import RankedSchedule, StreamerRace
+from solvers.branches.mergers import merge_arms
+from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.outcome import Limits
+from solvers.registry import packer_named
+from solvers.squeeze import squeezed
+
+TRUE_CONFLICTS = ("conflict", "exact")
+"""The mergers that ask for nothing but that buffers alive together lie apart."""
+ROUNDS = 16
+"""Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
+WORTH_A_SIMULATION = 0.98
+"""Share of the fastest simulated cycles: a schedule is simulated only if its forecast is below this. Chosen:
+a forecast is hardly ever above the simulated cycles, so at most 2 % are missed."""
+
+
+BOUND_SHARE = 0.35
+"""Of the time until a deadline, what the bound that streamers stop at may take. Chosen."""
+SCHEDULES_SHARE = 0.7
+"""Of the rest, what the first schedules may take; then comes the packer. Chosen."""
+
+
+def one_path_bound(
+    program: Program, chip: Chip, residency: bool, deadline: Deadline = NO_DEADLINE
+) -> TimeBound | None:
+    """``time_bound`` of a program that has one path; None of one with branches or loops. With ``residency``
+    the sharper bound that knows which tensors must leave SharedMemory."""
+    program = unrolled(program)
+    one_path = all(isinstance(node, Op) for node in program.body)
+    return time_bound(program, chip, {}, residency, deadline) if one_path else None
+
+
+def plan_in_rounds(request: PlanRequest, simulated: Mapping[str, str] | None = None) -> Planned:
+    """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
+    the smallest peak. Raises DoesNotFit where no schedule is found at all.
+
+    ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
+    """
+    portfolio = streamer_named(request.streamer)
+    bound = None
+    if portfolio.searches_offsets:
+        share = request.deadline.share(BOUND_SHARE)
+        bound = one_path_bound(request.program, request.chip, True, share)
+    rounds = _Rounds(request, portfolio, bound)
+    if simulated is not None and portfolio.chooses_by_cycles:
+        rounds.run_all(simulated)
+    else:
+        rounds.run_until_one_fits()
+    return rounds.result(bound)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    request: PlanRequest
+    portfolio: StreamerPortfolio
+    bound: TimeBound | None
+    began: float = field(default_factory=perf_counter)
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    best: Planned | None = None
+    race: StreamerRace = field(init=False)
+
+    def __post_init__(self) -> None:
+        request, bound = self.request, self.bound
+        deadline = request.deadline.share(SCHEDULES_SHARE)
+        stop = request.stop or StopCriterion()
+        stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
+        tiers = packer_named(request.packer).tiers
+        capacity = request.chip.shared_memory.bytes
+        asked = StreamRequest(request.program, request.chip, capacity, request.spill, tiers)
+        self.race = StreamerRace(asked, self.portfolio, stop)
+
+    @property
+    def capacity(self) -> int:
+        return self.request.chip.shared_memory.bytes
+
+    def run_until_one_fits(self) -> None:
+        """Whichever schedule finds no room is made again with less memory."""
+        while entry := self._next():
+            tried = self._pack(entry)
+            if self.best is None or self._fits(tried) or tried.solved.peak < self.best.solved.peak:
+                self.best = tried
+            if self._reported(entry, tried):
+                return
+
+    def run_all(self, path: Mapping[str, str]) -> None:
+        """Pack and simulate every schedule that is forecast to be faster than the fastest one."""
+        while entry := self._next():
+            if not self._is_worth_a_simulation(entry):
+                continue
+            tried = self._pack(entry)
+            if self._reported(entry, tried):
+                trace = simulate(tried.commands, self.request.chip, path)
+                tried = replace(tried, trace=trace)
+                if self._cycles is None or trace.cycles < self._cycles:
+                    self.best = tried
+            elif self.best is None or (
+                not self._fits(self.best) and tried.solved.peak < self.best.solved.peak
+            ):
+                self.best = tried
+
+    @property
+    def _cycles(self) -> int | None:
+        """Of the fastest plan that was simulated."""
+        return self.best.trace.cycles if self.best and self.best.trace else None
+
+    def _is_worth_a_simulation(self, entry: RankedSchedule) -> bool:
+        """Whether it may be faster. ``sync`` is the reference, so that is simulated to be sure."""
+        if self._cycles is None:
+            return True
+        share = 1.0 if entry.streamer is sync.STREAMER else WORTH_A_SIMULATION
+        return entry.cycles < share * self._cycles
+
+    def _next(self) -> RankedSchedule | None:
+        if len(self.attempts) >= ROUNDS * self.race.rounds:
+            return None
+        if self.attempts and self.request.deadline.ends("further rounds of scheduling and packing"):
+            return None
+        return self.race.next()
+
+    def _fits(self, planned: Planned) -> bool:
+        return planned.solved.peak <= self.capacity
+
+    def _pack(self, entry: RankedSchedule) -> Planned:
+        request = self.request
+        tried = _packed(request, entry.schedule, packer_limits(request, self.began))
+        if self.portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
+            solved = squeezed(tried.problem, tried.solved, self.capacity, deadline=request.deadline)
+            tried = replace(tried, solved=solved)
+        self.attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
+        return tried
+
+    def _reported(self, entry: RankedSchedule, tried: Planned) -> bool:
+        """Tell the race whether the plan fits; returns whether the plan is to be used."""
+        excess = tried.solved.peak - self.capacity
+        if excess <= 0:
+            return self.race.fits(entry)
+        self.race.does_not_fit(entry, entry.budget - max(excess // 4, self.capacity // 64, 1))
+        return False
+
+    def result(self, bound: TimeBound | None) -> Planned:
+        assert self.best is not None
+        return replace(self.best, attempts=tuple(self.attempts), bound=bound)
+
+
+def packer_limits(request: PlanRequest, began: float) -> Limits | None:
+    """The limits of the next run of the packer, in a plan that began at that ``perf_counter()`` time."""
+    limits = request.limits
+    if request.deadline.left is None:
+        return None if limits is None else replace(limits, seconds=limits.left(began))
+    limits = replace(limits or packer_named(request.packer).limits, deadline=request.deadline)
+    return replace(limits, seconds=limits.left(began))
+
+
+def _packed(request: PlanRequest, schedule: Schedule, limits: Limits | None) -> Planned:
+    problem = liveness(schedule, request.chip)
+    section = scopes(schedule.body).section
+    solved = merge_arms(problem, section, request.packer, request.merge, limits)
+    return Planned(schedule, problem, solved, ())

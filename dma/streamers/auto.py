@@ -1,0 +1,21 @@
+"""``auto``: every quick streamer, and the one whose plan takes the fewest simulated cycles.
+
+No quick streamer is best everywhere: ``ping-pong`` may be slower than ``sync`` where its two buffers force
+tensors out, ``prefetch-greedy`` is mostly the fastest, and loops want ``ping-pong-across`` or
+``resident-knapsack``. A forecast knows no contention for banks or Psram, so plans are compared by simulation,
+in the order of their forecasts and only while the next one may be faster (``chipmodel.pipeline.rounds``).
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from dma.schedule.streamer import StreamerPortfolio
+from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
+
+PORTFOLIO = StreamerPortfolio(
+    "auto",
+    prefetch_greedy.PORTFOLIO.candidates,
+    in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
+    chooses_by_cycles=True,
+)

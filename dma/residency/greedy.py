@@ -113,6 +113,7 @@ class ResidencyTable:
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True, name))
         self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
+        self.shared: tuple[object, storages.Storages] | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.conditions: dict[str, set[int]] = {}
         self.slicers: dict[str, set[str]] = {}
@@ -124,7 +125,7 @@ class ResidencyTable:
             self.conditions.setdefault(name, set()).add(position)
 
     def residency(self, decisions: _Decisions) -> Residency:
-        storage, within = storages.storages(self.program, decisions.overwrites, decisions.absorbed)
+        storage, within = self._storages(decisions)
         members: dict[str, list[str]] = {}
         for name, root in storage.items():
             members.setdefault(root, []).append(name)
@@ -141,6 +142,14 @@ class ResidencyTable:
             spilled=tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram))),
             within=within,
         )
+
+    def _storages(self, decisions: _Decisions) -> storages.Storages:
+        """Cached, as most rounds leave it as it is."""
+        key = tuple(decisions.overwrites), tuple(decisions.absorbed)
+        if self.shared is None or self.shared[0] != key:
+            found = storages.storages(self.program, decisions.overwrites, decisions.absorbed)
+            self.shared = key, found
+        return self.shared[1]
 
     def _known_segments(
         self, root: str, names: tuple[str, ...], decisions: _Decisions

@@ -9,6 +9,10 @@ from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import places_in_concat
 
 
+Storages = tuple[dict[str, str], dict[str, int]]
+"""The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
+
+
 def overwrites(program: Program) -> dict[str, str]:
     """Each output with the input whose memory it takes. Both must be defined by a single op: what a loop
     carries or several arms define may be written again while the other of the two is still needed."""
@@ -29,7 +33,7 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
 
 def storages(
     program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, int]]:
+) -> Storages:
     """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
 
     def root(name: str) -> tuple[str, int]:

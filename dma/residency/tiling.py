@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
@@ -82,23 +84,34 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] 
 
     An operand that every step needs in the same part has one buffer, whatever the depth.
     """
-    sampled = samples(op, tiling)
-    total = 0
-    for index, name in enumerate(op.inputs):
-        if name in kept:
-            continue
-        shares = {op.reads(index, r, c) for r, c in sampled}
-        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
-    for name in op.outputs:
-        if name in kept:
-            continue
-        shares = {op.writes(name, r, c) for r, c in sampled[:2]}
-        total += _lane_bytes(shares, program.tensors[name].bytes, tiling.depth)
-    return total
+    operands = (*op.inputs, *op.outputs)
+    sizes = tuple(program.tensors[name].bytes for name in operands)
+    lanes = _lanes(op, tiling.rows, tiling.channels, sizes)
+    return sum(
+        min(tiling.depth, lane.parts) * lane.bytes
+        for name, lane in zip(operands, lanes, strict=True)
+        if name not in kept
+    )
 
 
-def _lane_bytes(shares: set[Share], size: int, depth: int) -> int:
-    return min(depth, len(shares)) * max(share.bytes(size) for share in shares)
+class _Lane(NamedTuple):
+    """An operand's stripes: how many different ``parts`` are seen of it, at most, and the largest's bytes."""
+
+    parts: int
+    bytes: int
+
+
+@lru_cache(maxsize=1 << 16)
+def _lanes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_Lane, ...]:
+    """For each input and output, of ``sizes`` bytes, its stripes. Cached, as many streamers and rounds ask
+    for the same."""
+    sampled = samples(op, Tiling(rows, channels))
+    shares = [{op.reads(index, r, c) for r, c in sampled} for index in range(len(op.inputs))]
+    shares += [{op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs]
+    return tuple(
+        _Lane(len(each), max(share.bytes(size) for share in each))
+        for each, size in zip(shares, sizes, strict=True)
+    )
 
 
 def striped(

@@ -115,8 +115,8 @@ def study(*, options: StudyOptions) -> int:
                     [MLPerf Tiny]
                     Options: model.onnx?dtype=int16&shape.x=1,3,64,64&iterations.l=3
       chips         presets and chip files, or all. [luna-arcs]
-      packers       names, or all. [large-first]; also merges [conflict] and
-                    streamers [ping-pong]
+      packers       names, or all. [auto]; also merges [conflict] and
+                    streamers [auto]
       seeds         of planners that search. [0]
       set           chip fields, each with its values:
                     shared_memory.bytes: [256KiB, 384KiB]

@@ -159,7 +159,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     )
     if not row.fits:
         return row
-    trace = simulate(planned.commands, chip, {})
+    trace = planned.trace or simulate(planned.commands, chip, {})
     row = replace(row, status=solved.status, seconds=perf_counter() - began)
     sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.

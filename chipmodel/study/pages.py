@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput, Place
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
 from chipmodel.model.study_row import Row
-from chipmodel.passes.steady_state import unrolled
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
-from chipmodel.study.answer import cores_task, pack_task, plan_task, request_of
+from chipmodel.study.answer import cores_task, pack_task, request_of
 from chipmodel.study.points import tasks_of
 from chipmodel.study.study_file import Study, parse_study
 from chipmodel.study.task import PointTask
@@ -80,15 +77,4 @@ def _result(task: PointTask, program: Program, chip: Chip) -> Result:
     """What ``simulate`` would have, with the plan of the study."""
     if chip.cores > 1:
         return cores_task(task, program, chip)
-    sync = run(request_of(task, program, chip).with_sync())
-    planned = plan_task(task, program, chip)
-    trace = simulate(planned.commands, chip, {})
-    return replace(
-        sync,
-        schedule=planned.schedule,
-        problem=planned.problem,
-        solved=planned.solved,
-        trace=trace,
-        bound=time_bound(unrolled(program), chip, trace.path),
-        attempts=planned.attempts,
-    )
+    return run(request_of(task, program, chip))

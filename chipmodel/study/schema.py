@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
 
 
@@ -45,9 +46,9 @@ class StudyFile(StudyModel):
     title: str = Field("", max_length=300)
     workloads: Names | None = None
     chips: Names = Field(default_factory=lambda: ["luna-arcs"])
-    packers: Names = Field(default_factory=lambda: ["large-first"])
+    packers: Names = Field(default_factory=lambda: [DEFAULT_PACKER])
     merges: Names = Field(default_factory=lambda: ["conflict"])
-    streamers: Names = Field(default_factory=lambda: ["ping-pong"])
+    streamers: Names = Field(default_factory=lambda: [DEFAULT_STREAMER])
     seeds: Seeds = Field(default_factory=lambda: [0])
     set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
     filters: FilterLists = Field(default_factory=FilterLists)

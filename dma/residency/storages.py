@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from chipmodel.model.program import Program, ops
 from chipmodel.passes.in_place import places_in_concat
 
-
 Storages = tuple[dict[str, str], dict[str, int]]
 """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
 
@@ -31,9 +30,7 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
     return {name: whole for name, whole in pairs if storage[name] not in kept}
 
 
-def storages(
-    program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
-) -> Storages:
+def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]) -> Storages:
     """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
 
     def root(name: str) -> tuple[str, int]:

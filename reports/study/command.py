@@ -6,7 +6,16 @@ from shlex import quote
 
 from chipmodel.model.study_row import Point
 
-SEARCHES = ("context-evolutionary", "context-rl", "hill-climb", "state-search", "exact", "search", "cp-sat")
+SEARCHES = (
+    "auto",
+    "context-evolutionary",
+    "context-rl",
+    "hill-climb",
+    "state-search",
+    "exact",
+    "search",
+    "cp-sat",
+)
 """The packers that search and take limits."""
 
 

@@ -47,9 +47,13 @@ def _in_blocks(
 
 def by_conflicts(problem: Problem, nesting: Section, packer: str, limits: Limits | None) -> Solved:
     """The lower of two plans: the packer's on all buffers at once, and that with unified blocks, which keeps
-    every conflict too. So it is never worse than ``unified-block``, whatever the packer."""
+    every conflict too. So it is never worse than ``unified-block``, whatever the packer.
+
+    ``auto`` aims at the capacity: where its plan fits, no lower one is sought.
+    """
     direct = solve(problem, packer, limits)
-    if direct.status == "optimal" or not has_blocks(problem, nesting):
+    fits = problem.capacity is not None and bool(direct.plan.offsets) and direct.peak <= problem.capacity
+    if direct.status == "optimal" or (fits and packer == "auto") or not has_blocks(problem, nesting):
         return direct
     try:
         blocks = unified_block(problem, nesting, packer, limits)

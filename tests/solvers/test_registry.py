@@ -36,7 +36,7 @@ ANYTIME = ["context-evolutionary", "context-rl", "hill-climb", "state-search", "
 
 
 def test_the_packers_in_the_order_of_the_paper() -> None:
-    assert list(packers()) == [*HEURISTICS, *ANYTIME]
+    assert list(packers()) == ["auto", *HEURISTICS, *ANYTIME]
     for name, packer in packers().items():
         assert packer.name == name
         assert packer.title
@@ -62,7 +62,7 @@ def test_an_unknown_packer_is_refused_with_the_known_names() -> None:
     with pytest.raises(BadInput) as refusal:
         solve(Problem(CHAIN), "best")
     assert refusal.value.what == "unknown packer 'best'"
-    assert f"packers are {', '.join([*HEURISTICS, *ANYTIME])}" in refusal.value.hint
+    assert f"packers are {', '.join(['auto', *HEURISTICS, *ANYTIME])}" in refusal.value.hint
 
 
 @pytest.mark.parametrize(
@@ -162,5 +162,5 @@ def test_every_planners_module_cites_its_source() -> None:
 
 
 def test_two_planners_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="two planners are named 'naive'"):
+    with pytest.raises(ValueError, match="two planners are named 'auto'"):
         by_name((*PACKERS, PACKERS[0]))

@@ -12,7 +12,8 @@ from workloads.load import load
 
 
 def planned(workload: str, merge: str = "conflict", *overrides: str) -> Result:
-    return run(PlanRequest(load(workload), load_chip("stm32n6", overrides), merge=merge))
+    chip = load_chip("stm32n6", overrides)
+    return run(PlanRequest(load(workload), chip, "large-first", "ping-pong", merge))
 
 
 @pytest.mark.parametrize("merge", ["conflict", "unified-block"])

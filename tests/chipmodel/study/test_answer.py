@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -90,9 +91,9 @@ def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_
 ) -> None:
     seen: list[object] = []
 
-    def noted(request: PlanRequest) -> Planned:
+    def noted(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
         seen.append(request.limits)
-        return plan(request)
+        return plan(request, path)
 
     monkeypatch.setattr("chipmodel.pipeline.multicore.plan", noted)
     text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
@@ -187,7 +188,7 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
         seen.append(arguments[-1])  # type: ignore[arg-type]
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("chipmodel.pipeline.plan.merge_arms", merge_arms)
+    monkeypatch.setattr("chipmodel.pipeline.rounds.merge_arms", merge_arms)
     chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
     program = reuse(load("zoo:resnet8"), "all")
     plan(PlanRequest(program, chip, "naive", "ping-pong", limits=Limits(1e6, 5, 1)))

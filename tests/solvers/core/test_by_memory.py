@@ -19,7 +19,7 @@ from solvers.core.outcome import Limits, Progress
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak
 
-PLAIN = [name for name in packers() if name not in ("exact", "search", "cp-sat")]
+PLAIN = [name for name in packers() if name not in ("auto", "exact", "search", "cp-sat")]
 
 
 def buffer(name: str, size: int, start: int, stop: int, *memories: str, alignment: int = 1) -> Buffer:

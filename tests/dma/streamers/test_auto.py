@@ -1,0 +1,105 @@
+"""Streamer ``auto``: never slower than ``sync``, and as good as the best quick streamer, by simulation."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline import rounds
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from dma.stream import streamer_named, streamers
+from tests.chipmodel.pipeline.test_plan import wide
+from tests.support.chips import LUNA_LIKE
+from workloads.load import load
+
+QUICK = ("sync", "ping-pong", "weight-pipeline", "prefetch-greedy")
+
+
+def cycles(program: Program, streamer: str, *overrides: str) -> int | None:
+    """None where no plan fits."""
+    request = PlanRequest(program, load_chip("stm32n6", overrides), "auto", streamer)
+    try:
+        result = run(request)
+    except DoesNotFit:
+        return None
+    return result.trace.cycles if result.fits else None
+
+
+@pytest.mark.parametrize("memory", ["1792KiB", "160KiB", "64KiB"])
+@pytest.mark.parametrize("network", ["zoo:resnet8", "zoo:ds_cnn", "zoo:mobilenetv1_025"])
+def test_it_is_as_fast_as_the_best_quick_streamer(network: str, memory: str) -> None:
+    program = reuse(load(network), "all")
+    size = f"shared_memory.bytes={memory}"
+    quick = {name: cycles(program, name, size) for name in QUICK}
+    fitting = [each for each in quick.values() if each is not None]
+    auto = cycles(program, "auto", size)
+    assert (auto is None) == (not fitting)
+    if auto is not None:
+        assert auto <= min(fitting) / rounds.WORTH_A_SIMULATION
+        assert quick["sync"] is None or auto <= quick["sync"]
+
+
+def test_ping_pong_is_slower_than_sync_where_its_buffers_force_tensors_out() -> None:
+    """The case that the default used to lose."""
+    program = reuse(load("zoo:resnet8"), "all")
+    size = "shared_memory.bytes=40KiB"
+    sync, ping_pong, auto = (cycles(program, name, size) for name in ("sync", "ping-pong", "auto"))
+    assert sync is not None
+    assert auto is not None
+    assert ping_pong is None or auto < ping_pong
+    assert auto <= sync
+
+
+def test_the_schedule_is_named_after_the_streamer_that_made_it() -> None:
+    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), load_chip("luna-arcs")))
+    assert result.schedule.streamer in streamers()
+    assert result.schedule.streamer != "auto"
+    assert result.asked is not None
+    assert result.asked == ("auto", "auto")
+
+
+def test_a_loop_keeps_weights() -> None:
+    """An LSTM's weights are loaded once, not in every iteration."""
+    program = load("zoo:lstm_decoder")
+    chip = load_chip("stm32n6")
+    auto, sync = (run(PlanRequest(program, chip, streamer=name)).trace for name in ("auto", "sync"))
+    assert auto.cycles < sync.cycles / 2
+
+
+def test_a_schedule_that_cannot_be_faster_is_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated: list[int] = []
+    real = simulate
+
+    def counted(*arguments: object) -> object:
+        trace = real(*arguments)  # type: ignore[arg-type]
+        simulated.append(trace.cycles)
+        return trace
+
+    monkeypatch.setattr(rounds, "simulate", counted)
+    planned = plan(PlanRequest(wide(10, 10), LUNA_LIKE))
+    assert planned.trace is not None
+    assert planned.trace.cycles == min(simulated)
+    assert len(simulated) < len(streamer_named("auto").candidates) + 6
+
+
+def test_a_part_of_a_program_is_chosen_by_its_forecast() -> None:
+    planned = plan(PlanRequest(wide(10, 10), LUNA_LIKE), None)
+    assert planned.trace is None
+    assert planned.solved.peak <= LUNA_LIKE.shared_memory.bytes
+
+
+def test_the_same_request_gives_the_same_plan() -> None:
+    random = Random(3)
+    program = reuse(load("zoo:ds_cnn"), "all")
+    size = random.randrange(40, 90)
+    chip = load_chip("luna-arcs", [f"shared_memory.bytes={size}KiB"])
+    first, second = (plan(PlanRequest(program, chip)) for _ in range(2))
+    assert first.commands == second.commands

@@ -1,0 +1,110 @@
+"""Packer ``auto``: the first quick plan that will do, else the exact portfolio."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from chipmodel.errors import BadInput
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.verify.certificate import verify_certificate
+from chipmodel.verify.offsets import check
+from solvers.core.outcome import Limits, Progress
+from solvers.exact import auto as auto_module
+from solvers.exact.auto import auto
+from solvers.registry import solve
+from tests.solvers.oracle import smallest_peak
+
+QUICK = Limits(nodes=20_000)
+
+
+def problem(rows: list[tuple[int, int, int]], capacity: int | None) -> Problem:
+    buffers = tuple(Buffer(str(i), size, (Interval(a, b),)) for i, (size, a, b) in enumerate(rows))
+    return Problem(buffers, capacity)
+
+
+def random_rows(seed: int, count: int = 7) -> list[tuple[int, int, int]]:
+    random = Random(seed)
+    firsts = [random.randint(0, 5) for _ in range(count)]
+    return [(random.randint(1, 5), first, first + random.randint(1, 4)) for first in firsts]
+
+
+# large-first puts b at 0, and c and a above it: 50 bytes, which is the largest live set.
+CHAIN = [(10, 0, 2), (30, 1, 3), (20, 2, 5)]
+
+
+def test_a_first_heuristic_that_fits_is_taken_and_nothing_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("exact is not asked")
+
+    monkeypatch.setattr(auto_module, "exact", never)
+    solved = solve(problem(CHAIN, 55), "auto")
+    assert (solved.planner, solved.peak, solved.status) == ("large-first", 50, "optimal")
+
+
+def least_peak(free: Problem) -> int:
+    least = smallest_peak(free)
+    assert least is not None
+    return least
+
+
+def test_a_heuristic_that_does_not_fit_gives_way_to_the_next() -> None:
+    chosen: set[str] = set()
+    for seed in range(40):
+        rows = random_rows(seed, 14)
+        least = solve(problem(rows, None), "exact").peak
+        chosen.add(solve(problem(rows, least), "auto").planner)
+    assert {"large-first", "exact"} < chosen
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_it_fits_wherever_a_plan_fits(seed: int) -> None:
+    free = problem(random_rows(seed), None)
+    least = least_peak(free)
+    tight = Problem(free.buffers, least)
+    outcome = auto(tight, QUICK)
+    assert outcome.plan is not None
+    assert check(tight, outcome.plan) == ()
+    assert outcome.planner
+    refused = auto(Problem(free.buffers, least - 1), QUICK)
+    assert refused.status == "infeasible"
+    assert refused.certificate is not None
+    assert not refused.explanation
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_without_a_capacity_it_seeks_the_smallest_peak(seed: int) -> None:
+    free = problem(random_rows(seed), None)
+    solved = solve(free, "auto", QUICK)
+    assert (solved.peak, solved.status) == (smallest_peak(free), "optimal")
+    assert solved.certificate is not None
+    assert verify_certificate(free, solved.certificate) == ()
+
+
+def test_where_nothing_fits_the_best_heuristic_shows_how_much_is_missing() -> None:
+    tight = problem(CHAIN, 49)
+    solved = solve(tight, "auto")
+    assert (solved.status, solved.peak, solved.planner) == ("infeasible", 50, "large-first")
+
+
+def test_what_is_reported_only_improves() -> None:
+    for seed in range(20):
+        free = problem(random_rows(seed), None)
+        reports: list[Progress] = []
+        auto(free, QUICK, reports.append)
+        peaks = [each.peak for each in reports if each.peak is not None]
+        assert peaks == sorted(peaks, reverse=True)
+        assert [each.lower_bound for each in reports] == sorted(each.lower_bound for each in reports)
+
+
+def test_constraints_are_kept() -> None:
+    pinned = Buffer("p", 8, (Interval(0, 9),), pinned=20)
+    constrained = Problem((*problem(CHAIN, None).buffers, pinned), 100, separated=(("0", "2"),))
+    solved = solve(constrained, "auto")
+    assert check(constrained, solved.plan) == ()
+    with pytest.raises(BadInput):
+        solve(Problem((pinned, pinned)), "auto")

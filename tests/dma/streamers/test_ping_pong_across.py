@@ -148,7 +148,7 @@ def test_weights_of_a_loop_stay_where_they_fit() -> None:
 
 
 def ping_pong_cycles(program: Program, iterations: int) -> int:
-    made = plan(PlanRequest(program, LUNA_LIKE))
+    made = plan(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
     return simulate(made.commands, LUNA_LIKE, {"loop": str(iterations)}).cycles
 
 

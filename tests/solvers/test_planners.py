@@ -15,7 +15,7 @@ from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, zoo_problems
 from workloads.packing.random_problems import random_buffers
 
-EXACT = ("exact", "search", "cp-sat")
+EXACT = ("auto", "exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 
 

@@ -86,15 +86,15 @@ def stripe_bytes(program: Program, op: Op, tiling: Tiling, kept: frozenset[str] 
     """
     operands = (*op.inputs, *op.outputs)
     sizes = tuple(program.tensors[name].bytes for name in operands)
-    lanes = _lanes(op, tiling.rows, tiling.channels, sizes)
+    stripes = _operand_stripes(op, tiling.rows, tiling.channels, sizes)
     return sum(
-        min(tiling.depth, lane.parts) * lane.bytes
-        for name, lane in zip(operands, lanes, strict=True)
+        min(tiling.depth, stripe.parts) * stripe.bytes
+        for name, stripe in zip(operands, stripes, strict=True)
         if name not in kept
     )
 
 
-class _Lane(NamedTuple):
+class _OperandStripes(NamedTuple):
     """An operand's stripes: how many different ``parts`` are seen of it, at most, and the largest's bytes."""
 
     parts: int
@@ -102,14 +102,14 @@ class _Lane(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 16)
-def _lanes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_Lane, ...]:
+def _operand_stripes(op: Op, rows: int, channels: int, sizes: tuple[int, ...]) -> tuple[_OperandStripes, ...]:
     """For each input and output, of ``sizes`` bytes, its stripes. Cached, as many streamers and rounds ask
     for the same."""
     sampled = samples(op, Tiling(rows, channels))
     shares = [{op.reads(index, r, c) for r, c in sampled} for index in range(len(op.inputs))]
     shares += [{op.writes(name, r, c) for r, c in sampled[:2]} for name in op.outputs]
     return tuple(
-        _Lane(len(each), max(share.bytes(size) for share in each))
+        _OperandStripes(len(each), max(share.bytes(size) for share in each))
         for each, size in zip(shares, sizes, strict=True)
     )
 

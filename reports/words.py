@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.fit import MemoryNeed
 from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.passes.steady_state import inferences_of
 
@@ -121,13 +122,29 @@ def headline(result: Result) -> str:
     made = inferences_of(result.program, result.trace.path)
     runs, peaks = ("One run", "peaks") if made == 1 else (f"{made:,} inferences", "peak")
     takes = "takes" if made == 1 else "take"
-    if result.fits:
+    fit = result.fit
+    if fit.fits:
         share = percent(ratio(peak, capacity))
         used = f"{share} of the {size(capacity)} SharedMemory"
         return f"{runs} {takes} {speed} and {peaks} at {size(peak)}, {used}."
+    reasons = " ".join(_shortfall(result, need) for need in fit.exceeded)
+    return f"{reasons} With enough memory {runs.lower()} would take {speed}."
+
+
+def _shortfall(result: Result, need: MemoryNeed) -> str:
+    """By how much a memory is too small, and what would help."""
+    remedy = _remedy(result) if need.memory == "SharedMemory" else _psram_remedy(result)
+    more = f"{size(need.bytes - need.capacity_bytes)} more than the {size(need.capacity_bytes)} {need.memory}"
+    return f"The plan needs {size(need.bytes)}, {more}. {remedy}"
+
+
+def _psram_remedy(result: Result) -> str:
+    fit = result.fit
+    if fit.too_many_weights:
+        return f"No plan can help: the weights alone take {size(fit.weight_bytes)}."
     return (
-        f"The plan needs {size(peak)}, {size(peak - capacity)} more than the {size(capacity)} SharedMemory. "
-        f"{_remedy(result)} With enough memory {runs.lower()} would take {speed}."
+        f"The weights take {size(fit.weight_bytes)} of it, tensors the rest, "
+        "fewer where more SharedMemory keeps them on chip."
     )
 
 

@@ -21,7 +21,8 @@ from chipmodel.cli.options import (
     workload_options,
 )
 from chipmodel.cli.output import note, write_files
-from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
+from chipmodel.cli.verdict import verdict
+from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.order_choice import ChosenOrder, OrderRequest, OrderWish, order_of_plan
@@ -92,7 +93,7 @@ def plan(
     write_files([(output, lambda: write_plan(document))])
     click.echo(_words(chosen, chip, planned), err=True)
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
-    return EXIT_DONE if planned.solved.peak <= chip.shared_memory.bytes else EXIT_DOES_NOT_FIT
+    return verdict(planned.fit(chosen.program, chip), planned.solved)
 
 
 def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:

@@ -24,7 +24,7 @@ from chipmodel.cli.options import (
 )
 from chipmodel.cli.output import show, write_files
 from chipmodel.cli.paths import SampleOptions, path_word, sample_options, weighed_run
-from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
+from chipmodel.cli.verdict import verdict
 from chipmodel.files.json_text import json_text
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
@@ -134,19 +134,4 @@ def simulate(
         )
     )
     show(files.json_file, lambda: json_text(document(result)), lambda console: print_summary(result, console))
-    return _verdict(result)
-
-
-def _verdict(result: Result) -> int:
-    if result.fits:
-        return EXIT_DONE
-    if result.cut_short and result.solved.status != "infeasible":
-        click.echo("unknown: --time-limit came before a plan that fits\n  hint: a longer one", err=True)
-        return EXIT_UNKNOWN
-    click.echo(
-        f"does not fit: packer {result.solved.planner} needs {result.solved.peak:,} B of "
-        f"{result.capacity:,} B\n  hint: another --packer, or more memory: "
-        f"--set shared_memory.bytes={result.solved.peak}",
-        err=True,
-    )
-    return EXIT_DOES_NOT_FIT
+    return verdict(result.fit, result.solved, bool(result.cut_short))

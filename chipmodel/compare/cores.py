@@ -11,30 +11,38 @@ from dataclasses import replace
 
 from chipmodel.compare.rows import merger_row, packer_row
 from chipmodel.model.comparison import MergerRow, PackerRow
+from chipmodel.model.fit import psram_bytes
 from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Problem, Status
+from chipmodel.model.schedule import Schedule
 from chipmodel.passes.liveness import liveness, scopes
-from chipmodel.pipeline.multicore import partition_of
+from chipmodel.pipeline.multicore import one_psram, partition_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
 from solvers.core.outcome import Limits
 
 
-def core_problems(request: PlanRequest, choices: Mapping[str, str]) -> list[tuple[Problem, Section]]:
-    """The buffers of each core and the nesting of its steps, in the partition that ``simulate`` chooses; the
-    streamer may use the whole SharedMemory. Raises DoesNotFit where there is no schedule."""
+def core_problems(
+    request: PlanRequest, choices: Mapping[str, str]
+) -> tuple[list[tuple[Problem, Section]], int]:
+    """The buffers of each core and the nesting of its steps, in the partition that ``simulate`` chooses, and
+    the bytes in Psram. The streamer may use the whole SharedMemory. Raises DoesNotFit where there is no
+    schedule."""
     chip = request.chip
     found: list[tuple[Problem, Section]] = []
+    schedules: list[Schedule] = []
     with stage(f"scheduling {request.program.name} on {chip.cores} cores"):
-        for part in partition_of(request, choices):
+        parts = partition_of(request, choices)
+        for part in parts:
             size = chip.shared_memory.bytes
             schedule = stream(part.program, chip, request.streamer, size, request.spill)
             problem = replace(liveness(schedule, chip), capacity=None)
             found.append((problem, scopes(schedule.body).section))
-    return found
+            schedules.append(schedule)
+    return found, max(map(psram_bytes, one_psram(parts, schedules, chip.psram.bytes)))
 
 
 def one_after_another(problems: Sequence[Problem]) -> Problem:

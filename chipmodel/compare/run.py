@@ -16,6 +16,7 @@ from chipmodel.compare.cores import (
 from chipmodel.compare.rows import merger_row, packer_row, warm_up
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.comparison import PackerRow, PlannerComparison, StreamerRow
+from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
@@ -86,11 +87,12 @@ def compare_program(
     program, chip, limits = request.program, request.chip, contenders.limits
     assigned(program, chip.cores)
     capacity = chip.shared_memory.bytes
-    problem, merged = Problem(()), []
+    problem, merged, in_psram = Problem(()), [], None
     if contenders.packers or contenders.merges:
         with stage(f"scheduling {program.name}"):
             schedule = stream(program, chip, request.streamer, capacity, request.spill)
         problem = replace(liveness(schedule, chip), capacity=None)
+        in_psram = psram_bytes(schedule)
         nesting = scopes(schedule.body).section
         pairs = contenders.merger_pairs(request.packer)
         warm_up([packer for _, packer in pairs])
@@ -106,6 +108,8 @@ def compare_program(
         packed=_packer_rows(table, program.name, contenders.packers, limits),
         streamed=_streamer_rows(request, choices, contenders.streamers),
         merged=tuple(merged),
+        psram_bytes=in_psram,
+        psram_capacity=chip.psram.bytes,
     )
 
 
@@ -114,7 +118,7 @@ def _compare_on_cores(
 ) -> PlannerComparison:
     program, chip, limits = request.program, request.chip, contenders.limits
     packers, pairs = contenders.packers, contenders.merger_pairs(request.packer)
-    found = core_problems(replace(request, stop=None), choices) if packers or pairs else []
+    found, in_psram = core_problems(replace(request, stop=None), choices) if packers or pairs else ([], None)
     warm_up([*packers, *(packer for _, packer in pairs)])
     problems = [problem for problem, _ in found]
     return PlannerComparison(
@@ -127,6 +131,8 @@ def _compare_on_cores(
         packed=tuple(packer_row_of_cores(problems, program.name, name, limits) for name in packers),
         streamed=_streamer_rows(request, choices, contenders.streamers),
         merged=tuple(merger_row_of_cores(found, merge, packer, limits) for merge, packer in pairs),
+        psram_bytes=in_psram,
+        psram_capacity=chip.psram.bytes,
     )
 
 
@@ -166,6 +172,8 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         lower_bound=result.lower_bound_cycles,
         milliseconds=request.chip.milliseconds(result.trace.cycles),
         peak=result.solved.peak,
+        psram_bytes=result.fit.psram.bytes,
         fits=result.fits,
+        fits_psram=result.fit.psram.fits,
         seconds=perf_counter() - began,
     )

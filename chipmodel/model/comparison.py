@@ -67,7 +67,11 @@ class StreamerRow:
     """Of the same program with streamer ``sync``, where that has a plan."""
     milliseconds: float = 0.0
     peak: int = 0
+    psram_bytes: int = 0
+    """Weights and tensors in Psram."""
     fits: bool = False
+    """Whether the plan is within SharedMemory and Psram."""
+    fits_psram: bool = True
     seconds: float = 0.0
     """Wall clock of planning and simulating."""
     refused: str = ""
@@ -97,6 +101,9 @@ class PlannerComparison:
     merged: tuple[MergerRow, ...] = ()
     ordering: Ordering | None = None
     """The order of ops, where it was not the one given."""
+    psram_bytes: int | None = None
+    """Weights and tensors in Psram, with the schedule that the problem was made from; None without one."""
+    psram_capacity: int | None = None
 
     @cached_property
     def bound(self) -> int:
@@ -118,6 +125,15 @@ class PlannerComparison:
         """``(peak - bound) / bound``; None without a plan."""
         return None if row.peak is None else _relative_gap(row.peak, self.bound)
 
+    @property
+    def fits_psram(self) -> bool:
+        """Whether the schedule that the problem was made from is within Psram, as far as there is one."""
+        if self.psram_bytes is None or self.psram_capacity is None:
+            return True
+        return self.psram_bytes <= self.psram_capacity
+
     def fits(self, row: PackerRow | MergerRow) -> bool:
-        """Whether there is a plan, within the capacity if there is one."""
-        return row.peak is not None and (self.capacity is None or row.peak <= self.capacity)
+        """Whether there is a plan, within the capacities if there are any."""
+        if row.peak is None or not self.fits_psram:
+            return False
+        return self.capacity is None or row.peak <= self.capacity

@@ -160,6 +160,10 @@ class Loop:
 Node = Op | If | Loop
 
 
+STACKED_SLICES = 2
+"""Slices of an input or output that lie in Psram while a network runs again and again: double buffering."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A network. Its ``inputs`` lie in Psram before the run, its ``outputs`` after it."""
@@ -205,6 +209,21 @@ class Program:
         if op.gathers:
             return sum(self.tensors[t].bytes for t in op.outputs)
         return sum(self.weights[w].bytes for w in op.weights)
+
+    def table_bytes(self, op: Op) -> int:
+        """Bytes of all weights of ``op`` in Psram: more than it loads where it looks up rows of a table."""
+        return sum(self.weights[w].bytes for w in op.weights)
+
+    def psram_bytes(self, tensor: str) -> int:
+        """Bytes that ``tensor`` takes in Psram.
+
+        Of the stacks of a network that runs again and again only two slices lie there at a time: one is moved
+        during an inference while the host fills or empties the other.
+        """
+        size = self.tensors[tensor].bytes
+        if self.inferences <= STACKED_SLICES or tensor not in self.stays_in_psram:
+            return size
+        return size // self.inferences * STACKED_SLICES
 
     def nodes(self) -> Iterator[Node]:
         """Every op, ``if`` and ``loop`` in linear order, the outer before the inner."""

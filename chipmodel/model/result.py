@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart
+from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
@@ -159,14 +160,14 @@ class Result:
         return self.chip.shared_memory.bytes
 
     @property
-    def psram_bytes(self) -> int:
-        """The end of the highest block in Psram."""
-        return max((transfer.home.stop for transfer in self.schedule.transfers), default=0)
+    def fit(self) -> Fit:
+        """What the plan needs of SharedMemory and Psram."""
+        return plan_fit(self.program, self.chip, self.schedule, self.solved.peak)
 
     @property
     def fits(self) -> bool:
-        """Whether the plan's peak is within SharedMemory."""
-        return self.solved.peak <= self.capacity
+        """Whether the plan is within SharedMemory and Psram."""
+        return self.fit.fits
 
     @property
     def hidden_cycles(self) -> int:

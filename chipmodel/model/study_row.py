@@ -67,6 +67,10 @@ class Row:
     with the same digest. Empty where there is no problem, and on several cores, which have one each."""
     error: str = ""
     """The error message of a ``failed`` point, or of one for which no schedule fits."""
+    psram_bytes: int | None = None
+    """Weights and tensors in Psram; None for packings."""
+    psram_capacity_bytes: int | None = None
+    """Psram of the chip."""
 
     @property
     def peak_gap(self) -> float | None:
@@ -80,10 +84,17 @@ class Row:
 
     @property
     def fits(self) -> bool:
-        """Whether there is a plan within the capacity."""
+        """Whether there is a plan within the capacities."""
         if self.peak_bytes is None:
             return False
-        return self.capacity_bytes is None or self.peak_bytes <= self.capacity_bytes
+        return self.fits_psram and (self.capacity_bytes is None or self.peak_bytes <= self.capacity_bytes)
+
+    @property
+    def fits_psram(self) -> bool:
+        """Whether weights and tensors are within Psram, as far as that is known."""
+        if self.psram_bytes is None or self.psram_capacity_bytes is None:
+            return True
+        return self.psram_bytes <= self.psram_capacity_bytes
 
 
 def _gap(value: int | None, bound: int | None) -> float | None:

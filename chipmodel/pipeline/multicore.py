@@ -13,15 +13,17 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
+from chipmodel.model.fit import plan_fit, psram_bytes
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import AskedPlanners, CorePlan, Result
-from chipmodel.model.schedule import Schedule, Transfer
+from chipmodel.model.schedule import Schedule
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from dma.schedule.psram_layout import ALIGNMENT
+from dma.schedule.psram_layout import aligned
+from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
@@ -63,7 +65,7 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
     for part in parts:
         share = request.deadline.share(1 / (len(parts) - len(planned)))
         planned.append(plan(replace(request, program=part.program, deadline=share), None))
-    schedules = one_psram(parts, [p.schedule for p in planned])
+    schedules = one_psram(parts, [p.schedule for p in planned], request.chip.psram.bytes)
     return tuple(map(_core_plan, parts, planned, schedules))
 
 
@@ -72,46 +74,71 @@ def _core_plan(part: CorePart, planned: Planned, schedule: Schedule) -> CorePlan
     return CorePlan(part, schedule, planned.problem, planned.solved, planned.attempts, commands)
 
 
-def one_psram(parts: Sequence[CorePart], schedules: Sequence[Schedule]) -> list[Schedule]:
+def one_psram(
+    parts: Sequence[CorePart], schedules: Sequence[Schedule], capacity: int | None = None
+) -> list[Schedule]:
     """The schedules with addresses in one Psram: first what several cores know, at one address for all of
-    them, then the weights and tensors of each core, in the order in which it had them."""
+    them, then the weights and tensors of each core, in the order in which it had them.
+
+    Where that takes more than ``capacity`` bytes, tensors of one core share bytes where lifetimes allow.
+    """
     known = Counter(name for part in parts for name in {*part.program.inputs, *part.imports, *part.exports})
     shared = {name for name, cores in known.items() if cores > 1}
-    keys = [_keys(core, schedule, shared) for core, schedule in enumerate(schedules)]
-    sizes: dict[_Key, int] = {}
-    for homes in keys:
-        for home, key in homes.items():
-            sizes[key] = max(sizes.get(key, 0), len(home))
-    starts: dict[_Key, int] = {}
-    end = 0
-    for key in sorted(sizes):
-        starts[key] = end
-        end += -(-sizes[key] // ALIGNMENT) * ALIGNMENT
-    return [_moved(schedule, homes, starts) for schedule, homes in zip(schedules, keys, strict=True)]
+    homes = [_shared_homes(schedule, shared) for schedule in schedules]
+    plain = _one_after_another(schedules, homes, [_compact(each) for each in homes])
+    if capacity is None or max(map(psram_bytes, plain)) <= capacity:
+        return plain
+    tight = [
+        tight_homes(part.program, schedule, [home for home, name in each.items() if name])
+        for part, schedule, each in zip(parts, schedules, homes, strict=True)
+    ]
+    packed = _one_after_another(schedules, homes, tight)
+    return min(plain, packed, key=lambda laid: max(map(psram_bytes, laid)))
 
 
-_Key = tuple[int, int, str]
-"""A place in Psram: the core's number and its old address, or -1, 0 and the name of a shared tensor."""
-
-
-def _keys(core: int, schedule: Schedule, shared: set[str]) -> dict[Interval, _Key]:
-    """What every home of one core is."""
-    found: dict[Interval, _Key] = {}
+def _shared_homes(schedule: Schedule, shared: set[str]) -> dict[Interval, str]:
+    """Every home in Psram of one core, with the tensor's name where several cores know it, else empty."""
+    found: dict[Interval, str] = {}
     for transfer in schedule.transfers:
         if not transfer.part.weights and transfer.part.name in shared:
-            found[transfer.home] = -1, 0, transfer.part.name
+            found[transfer.home] = transfer.part.name
         else:
-            found.setdefault(transfer.home, (core, transfer.home.start, ""))
+            found.setdefault(transfer.home, "")
     return found
 
 
-def _moved(schedule: Schedule, keys: Mapping[Interval, _Key], starts: Mapping[_Key, int]) -> Schedule:
-    def moved(transfer: Transfer) -> Transfer:
-        by = starts[keys[transfer.home]] - transfer.home.start
-        home = Interval(transfer.home.start + by, transfer.home.stop + by)
-        return replace(transfer, psram=transfer.psram + by, home=home)
+def _compact(homes: Mapping[Interval, str]) -> Homes:
+    """What a core has of its own, from address 0 on without gaps."""
+    found: dict[Interval, Interval] = {}
+    end = 0
+    for home in sorted(home for home, name in homes.items() if not name):
+        found[home] = Interval(end, end + len(home))
+        end += aligned(len(home))
+    return found
 
-    return replace(schedule, transfers=tuple(map(moved, schedule.transfers)))
+
+def _one_after_another(
+    schedules: Sequence[Schedule], homes: Sequence[Mapping[Interval, str]], own: Sequence[Homes]
+) -> list[Schedule]:
+    """The tensors that several cores know, then each core's ``own`` data at addresses relative to its
+    first."""
+    sizes: dict[str, int] = {}
+    for home, name in (item for each in homes for item in each.items() if item[1]):
+        sizes[name] = max(sizes.get(name, 0), len(home))
+    starts: dict[str, int] = {}
+    end = 0
+    for name in sorted(sizes):
+        starts[name] = end
+        end += aligned(sizes[name])
+    found: list[Schedule] = []
+    for schedule, each, mine in zip(schedules, homes, own, strict=True):
+        place = {
+            home: Interval(starts[name], starts[name] + len(home)) for home, name in each.items() if name
+        }
+        place |= {home: Interval(end + new.start, end + new.stop) for home, new in mine.items()}
+        found.append(at_homes(schedule, place))
+        end += aligned(max((new.stop for new in mine.values()), default=0))
+    return found
 
 
 def _together(schedules: Sequence[Schedule]) -> Schedule:
@@ -161,7 +188,8 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
 def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
     """A plan that fits comes before one that does not, then the faster one."""
     _, plans, trace = tried
-    return max(p.solved.peak for p in plans) > request.chip.shared_memory.bytes, trace.cycles
+    peak, together = max(p.solved.peak for p in plans), _together([p.schedule for p in plans])
+    return not plan_fit(request.program, request.chip, together, peak).fits, trace.cycles
 
 
 def _try(request: PlanRequest, choices: Mapping[str, str], core_of: dict[str, int]) -> _Tried:
@@ -197,6 +225,6 @@ def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | 
         planned = plan(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
-    if planned.solved.peak > chip.shared_memory.bytes:
+    if not planned.fit(request.program, chip).fits:
         return None
     return (planned.trace or simulate(planned.commands, chip, choices)).cycles

@@ -107,8 +107,8 @@ def order_of_plan(
     """The order chosen by plans, each simulated along the first arms and all iterations."""
 
     def cost(planned: Planned) -> PlanCost:
-        peak = planned.solved.peak
-        return PlanCost(peak > chip.shared_memory.bytes, simulate(planned.commands, chip).cycles, peak)
+        overflows = not planned.fit(request.program, chip).fits
+        return PlanCost(overflows, simulate(planned.commands, chip).cycles, planned.solved.peak)
 
     return chosen_order(request, plan, cost)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Command
+from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.model.result import Attempt
@@ -75,6 +76,10 @@ class Planned:
     """A lower bound on the cycles of any plan, where the streamer asked for one."""
     trace: Trace | None = None
     """Its simulation, where plans were compared by that."""
+
+    def fit(self, program: Program, chip: Chip) -> Fit:
+        """What the plan of ``program`` needs of the memories of ``chip``."""
+        return plan_fit(program, chip, self.schedule, self.solved.peak)
 
     @property
     def commands(self) -> tuple[Command, ...]:

@@ -119,7 +119,7 @@ class _Rounds:
             if self._reported(entry, tried):
                 trace = simulate(tried.commands, self.request.chip, path)
                 tried = replace(tried, trace=trace)
-                if self._cycles is None or trace.cycles < self._cycles:
+                if self._cycles is None or self._rank(tried) < self._rank(self.best):
                     self.best = tried
             elif self.best is None or (
                 not self._fits(self.best) and tried.solved.peak < self.best.solved.peak
@@ -133,10 +133,18 @@ class _Rounds:
 
     def _is_worth_a_simulation(self, entry: RankedSchedule) -> bool:
         """Whether it may be faster. ``sync`` is the reference, so that is simulated to be sure."""
-        if self._cycles is None:
+        if self._cycles is None or self._rank(self.best)[0]:
             return True
         share = 1.0 if entry.streamer is sync.STREAMER else WORTH_A_SIMULATION
         return entry.cycles < share * self._cycles
+
+    def _rank(self, planned: Planned | None) -> tuple[bool, int]:
+        """A simulated plan within Psram comes before one that is not, then the faster one. Where the weights
+        alone are too many, all are alike."""
+        assert planned is not None
+        assert planned.trace is not None
+        fit = planned.fit(self.request.program, self.request.chip)
+        return not (fit.psram.fits or fit.too_many_weights), planned.trace.cycles
 
     def _next(self) -> RankedSchedule | None:
         if len(self.attempts) >= ROUNDS * self.race.rounds:

@@ -17,6 +17,7 @@ from chipmodel.compare.packing import checked_answer
 from chipmodel.compare.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.fit import psram_bytes
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.packing_answer import PackingAnswer
 from chipmodel.model.plan import Problem
@@ -154,6 +155,8 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
         peak_bytes=solved.peak if solved.plan.offsets else None,
         peak_lower_bound_bytes=solved.lower_bound,
         capacity_bytes=chip.shared_memory.bytes,
+        psram_bytes=psram_bytes(planned.schedule),
+        psram_capacity_bytes=chip.psram.bytes,
         trajectory=_trajectory(solved.trajectory),
         problem=_digest(planned.problem),
     )
@@ -199,6 +202,8 @@ def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
         peak_bytes=result.solved.peak,
         peak_lower_bound_bytes=result.solved.lower_bound,
         capacity_bytes=result.capacity,
+        psram_bytes=psram_bytes(result.schedule),
+        psram_capacity_bytes=chip.psram.bytes,
         trajectory=_trajectory(result.solved.trajectory),
         problem=_digest(result.problem),
     )

@@ -27,6 +27,8 @@ _ANSWERED = (
     "peak_bytes",
     "peak_lower_bound_bytes",
     "capacity_bytes",
+    "psram_bytes",
+    "psram_capacity_bytes",
     "total_cycles",
     "lower_bound_cycles",
     "sync_cycles",

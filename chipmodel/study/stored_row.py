@@ -37,6 +37,8 @@ class StoredRow(BaseModel):
     peak_bytes: Count | None
     peak_lower_bound_bytes: Count | None
     capacity_bytes: Count | None
+    psram_bytes: Count | None
+    psram_capacity_bytes: Count | None
     total_cycles: Count | None
     lower_bound_cycles: Count | None
     sync_cycles: Count | None

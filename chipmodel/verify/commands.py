@@ -3,14 +3,13 @@
 Nothing here is shared with the planners but the vocabulary. The machine follows the program's tree: it runs
 every arm of every ``if`` from the same state, and every loop until its state repeats. It proves that each
 step finds exactly its operands where the plan says they are, complete and of the newest definition; that no
-byte is overwritten while it is needed or in flight; that nothing lies outside of SharedMemory; and that the
-program's outputs end up in Psram.
+byte of either memory is overwritten while it is needed or in flight; that nothing lies outside of
+SharedMemory or Psram; and that the program's outputs end up in Psram.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import (
@@ -32,6 +31,7 @@ from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.in_place import left_to_move, places_in_concat
 from chipmodel.verify.coverage import areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
+from chipmodel.verify.psram import PsramMap
 
 MAX_VIOLATIONS = 20
 """Violations that are reported; the rest would only make the message long."""
@@ -42,20 +42,22 @@ its second iteration; a loop whose state never does is reported."""
 
 def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of a plan's commands; empty for a correct plan."""
-    verifier = _CommandVerifier(program, chip)
+    verifier = _CommandVerifier(program, chip, commands)
     state = verifier.block(program.body, commands, MemoryState(frozenset(program.inputs)))
     for name in program.outputs:
         if name in verifier.defined and not state.in_psram(name):
             verifier.report(f"output {name!r} is not completely in Psram at the end")
-    verifier.check_psram_addresses()
+    for fault in verifier.psram.faults(chip.psram.bytes):
+        verifier.report(fault)
     for name in state.in_flight:
         verifier.report(f"transfer {name!r} is never waited for")
     return tuple(dict.fromkeys(verifier.violations))[:MAX_VIOLATIONS]
 
 
 class _CommandVerifier:
-    def __init__(self, program: Program, chip: Chip) -> None:
+    def __init__(self, program: Program, chip: Chip, commands: tuple[Command, ...]) -> None:
         self.program = program
+        self.psram = PsramMap(program, commands)
         self.chip = chip
         self.capacity = chip.shared_memory.bytes
         self.ops = {op.name: op for op in ops(program.body)}
@@ -170,6 +172,7 @@ class _CommandVerifier:
             self.report(f"{subject} loads {part.name!r}, which is not completely in Psram")
         if start.direction == "store":
             self._holds(start.at, part, subject, state)
+        self._check_overwriting(start, subject, state)
         for fault in state.start(start):
             self.report(fault)
 
@@ -180,32 +183,23 @@ class _CommandVerifier:
             self.report(
                 f"{subject} moves [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})"
             )
+        if len(home) < self.psram.least_home(part):
+            self.report(
+                f"{subject} moves {part_label(part)}, which needs more than [{home.start}, {home.stop})"
+            )
         key = (part.name, part.weights, part.share if part.weights else WHOLE)
         if self.homes.setdefault(key, home) != home:
             self.report(
                 f"{subject} moves {part_label(part)}, which has another place in Psram elsewhere in the plan"
             )
 
-    def check_psram_addresses(self) -> None:
-        """Check that tensors and weights share addresses in Psram only where one overwrites the other."""
-        stored: dict[Interval, set[str]] = {}
-        for (name, weights, _), home in self.homes.items():
-            stored.setdefault(home, set()).add(f"weights of {name}" if weights else self._storage(name))
-        for home, names in stored.items():
-            if len(names) > 1 and len(home):
-                self.report(f"{', '.join(sorted(names))} share Psram [{home.start}, {home.stop})")
-        for before, after in pairwise(sorted(home for home in stored if len(home))):
-            if before.overlaps(after):
-                self.report(
-                    f"Psram [{before.start}, {before.stop}) and [{after.start}, {after.stop}) overlap"
-                )
-
-    def _storage(self, name: str) -> str:
-        """The first tensor in the chain of those that ``name`` overwrites in place."""
-        overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
-        while name in overwritten:
-            name = overwritten.pop(name)
-        return name
+    def _check_overwriting(self, start: DmaStart, subject: str, state: MemoryState) -> None:
+        """Let a store destroy what else is in its bytes of Psram, and check that none of it is in flight."""
+        for other in state.in_flight.values():
+            if self.psram.clash(start, other):
+                self.report(f"{subject} uses bytes of Psram that {other.name!r} is moving")
+        if start.direction == "store":
+            state.lose_in_psram(self.psram.destroyed_by(start))
 
     def compute(self, step: Compute, state: MemoryState) -> None:
         op = self.ops.get(step.op)

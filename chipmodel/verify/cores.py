@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart, Release, Repeat, walk
@@ -212,9 +211,14 @@ def _ranges(core: int, commands: tuple[Command, ...], shared: set[str]) -> set[_
 
 
 def _overlaps(ranges: list[_PsramRange]) -> Iterator[str]:
-    for a, b in pairwise(ranges):
-        if b.start < a.stop:
-            yield f"{a} and {b} share Psram [{b.start}, {min(a.stop, b.stop)})"
+    """Bytes that two cores, or a core and a shared tensor, have. ``verify`` follows those of one core."""
+    before: list[_PsramRange] = []
+    for each in ranges:
+        before = [other for other in before if other.stop > each.start]
+        for other in before:
+            if other.core < 0 or other.core != each.core:
+                yield f"{other} and {each} share Psram [{each.start}, {min(other.stop, each.stop)})"
+        before.append(each)
 
 
 def _split_tensors(ranges: set[_PsramRange]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -110,6 +110,13 @@ class MemoryState:
     def in_psram(self, name: str) -> bool:
         """Whether the newest definition of ``name`` is completely in Psram."""
         return name in self.psram
+
+    def lose_in_psram(self, names: Collection[str]) -> None:
+        """Forget the copies in Psram of the tensors ``names``, whose bytes a store overwrites."""
+        self.psram -= set(names)
+        for name in names:
+            for shares in (self.stored, self.unstored, self.updated):
+                shares.pop(name, None)
 
     def can_load(self, part: Part) -> bool:
         """Whether ``part`` is completely in Psram: of its newest definition, whose other parts may still be

@@ -34,6 +34,7 @@ from dma.residency.tiling import (
     whole_tiling,
 )
 from dma.schedule.psram_layout import PsramLayout, lay_out
+from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import Emission, TransferNeed, emit
 from dma.schedule.streamer import (
     Decider,
@@ -147,6 +148,8 @@ def _with_floor(request: StreamRequest, streamer: Streamer, floor: int, cache: B
     transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
     layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
     schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
+    if request.chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
+        schedule = within_psram(program, schedule, request.chip.psram.bytes)
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
     cut = (n for n in schedule.striped if n not in slicers or len(set(emission.op_steps[n])) > 1)

@@ -10,31 +10,46 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
+from chipmodel.model.work import WHOLE, Share
 from dma.schedule.steps import TransferNeed
 
 ALIGNMENT = 64
 """Bytes; at least a line of every modelled controller."""
 
+HomeKey = tuple[tuple[str, ...], Share] | str
+"""What has one place in Psram: a slice of the weights with these names, or a tensor that has the memory."""
+
 
 @dataclass
 class PsramLayout:
     """Addresses in Psram, assigned from 0 on. Tensors that share memory share their address; ``storage``
-    names the tensor that has it."""
+    names the tensor that has it. Ops with the same weights share them where they are cut alike."""
 
     program: Program
     storage: Mapping[str, str]
-    homes: dict[Part | str, Interval] = field(default_factory=dict[Part | str, Interval])
+    homes: dict[HomeKey, Interval] = field(default_factory=dict[HomeKey, Interval])
     end: int = 0
+    ops: dict[str, Op] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ops = {op.name: op for op in ops(self.program.body)}
 
     def home(self, part: Part, size: int) -> Interval:
-        """The bytes of the weight slice ``part`` of ``size`` bytes, or of the whole tensor of ``part``."""
-        key = part if part.weights else self.storage[part.name]
+        """The bytes of the weight slice ``part`` of ``size`` bytes, or of the whole tensor of ``part``. An op
+        that looks up rows of a table has the whole table."""
+        key: HomeKey
+        if not part.weights:
+            key = self.storage[part.name]
+            size = self.program.psram_bytes(key)
+        else:
+            op = self.ops[part.name]
+            key = op.weights, WHOLE if op.gathers else part.share
+            size = self.program.table_bytes(op) if op.gathers else size
         if key not in self.homes:
-            whole = size if part.weights else self.program.tensors[self.storage[part.name]].bytes
-            self.homes[key] = Interval(self.end, self.end + whole)
-            self.end += -(-whole // ALIGNMENT) * ALIGNMENT
+            self.homes[key] = Interval(self.end, self.end + size)
+            self.end += aligned(size)
         return self.homes[key]
 
     def address(self, part: Part, size: int) -> int:
@@ -42,8 +57,14 @@ class PsramLayout:
         home, share = self.home(part, size), part.share
         if part.weights:
             return home.start
+        whole = self.program.tensors[self.storage[part.name]].bytes
         before = share.rows.start * share.of_channels + len(share.rows) * share.channels.start
-        return home.start + len(home) * before // (share.of_rows * share.of_channels)
+        return home.start + whole * before // (share.of_rows * share.of_channels)
+
+
+def aligned(size: int) -> int:
+    """``size`` bytes up to the next line."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:

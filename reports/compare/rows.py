@@ -25,6 +25,9 @@ def document(comparison: PlannerComparison) -> dict[str, object]:
         "buffers": len(comparison.problem.buffers) if comparison.packed or comparison.merged else None,
         "capacity_bytes": comparison.capacity,
         "lower_bound_bytes": comparison.bound if comparison.packed or comparison.merged else None,
+        "psram_bytes": comparison.psram_bytes,
+        "psram_capacity_bytes": comparison.psram_capacity,
+        "fits_psram": comparison.fits_psram,
         "packers": [_packed(comparison, row) for row in comparison.packed],
         "merges": [_merged(comparison, row) for row in comparison.merged],
         "streamers": [_streamed(row) for row in comparison.streamed],
@@ -85,8 +88,10 @@ def _streamed(row: StreamerRow) -> dict[str, object]:
         "sync_cycles": row.sync_cycles,
         "milliseconds": row.milliseconds if known else None,
         "peak_bytes": row.peak if known else None,
+        "psram_bytes": row.psram_bytes if known else None,
         "seconds": round(row.seconds, 6),
         "fits": row.fits,
+        "fits_psram": row.fits_psram if known else None,
     }
 
 
@@ -94,7 +99,15 @@ def headline(comparison: PlannerComparison) -> str:
     """What was compared and the best result, in a sentence; then the order of ops, if it was chosen."""
     ordering = comparison.ordering
     ordered = f" Order of ops: {order_words(ordering)}" if ordering else ""
-    return _answer(comparison) + ordered
+    return _answer(comparison) + _psram(comparison) + ordered
+
+
+def _psram(comparison: PlannerComparison) -> str:
+    """By how much Psram is too small; empty where it is not."""
+    if comparison.fits_psram:
+        return ""
+    used, there = comparison.psram_bytes or 0, comparison.psram_capacity or 0
+    return f" Nothing fits: weights and tensors take {size(used)} of {size(there)} Psram."
 
 
 def _answer(comparison: PlannerComparison) -> str:
@@ -128,7 +141,7 @@ def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
         return row.refused
     if row.peak is None:
         return "proven infeasible" if row.status == "infeasible" else "no plan found"
-    return "yes" if comparison.fits(row) else "no"
+    return "yes" if comparison.fits(row) else "no" if comparison.fits_psram else "no: Psram"
 
 
 def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str]:
@@ -218,4 +231,4 @@ def _streamer_table(comparison: PlannerComparison) -> Table:
 
 def run_fit_text(row: StreamerRow) -> str:
     """Whether a run's plan fits, or why there is none."""
-    return row.refused or ("yes" if row.fits else "no")
+    return row.refused or ("yes" if row.fits else "no" if row.fits_psram else "no: Psram")

@@ -36,9 +36,7 @@ def sentences(diff: RunDifference) -> list[str]:
     """Which run is faster, by how much and why; then fit, peak and Psram traffic, if they differ."""
     found = [_time_sentence(diff)]
     if diff.a.fits != diff.b.fits:
-        found.append(
-            f"{'B' if diff.b.fits else 'A'} fits SharedMemory, {'A' if diff.b.fits else 'B'} does not."
-        )
+        found.append(f"{'B' if diff.b.fits else 'A'} fits the chip, {'A' if diff.b.fits else 'B'} does not.")
     changed = {total.name: total for total in diff.changed_totals}
     if "peak_bytes" in changed:
         found.append(f"The peak of B is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")

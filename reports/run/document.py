@@ -66,13 +66,16 @@ def _bank_conflict(conflict: BankConflict) -> dict[str, object]:
 
 
 def _memory(result: Result) -> dict[str, object]:
+    fit = result.fit
     return {
+        "fits_shared_memory": fit.shared_memory.fits,
+        "fits_psram": fit.psram.fits,
         "capacity_bytes": result.capacity,
         "peak_bytes": result.solved.peak,
         "peak_lower_bound_bytes": result.solved.lower_bound,
         "peak_gap": result.solved.gap,
-        "psram_bytes": result.psram_bytes,
-        "psram_capacity_bytes": result.chip.psram.bytes,
+        "psram_bytes": fit.psram.bytes,
+        "psram_capacity_bytes": fit.psram.capacity_bytes,
     }
 
 

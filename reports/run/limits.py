@@ -27,8 +27,9 @@ def bound_words(bound: TimeBound) -> str:
 
 
 def psram_words(result: Result) -> str:
-    """Weights and tensors in Psram against its size, which the simulation does not enforce."""
-    return f"weights and tensors take {size(result.psram_bytes)} of {size(result.chip.psram.bytes)}"
+    """Weights and tensors in Psram against its size."""
+    psram = result.fit.psram
+    return f"weights and tensors take {size(psram.bytes)} of {size(psram.capacity_bytes)}"
 
 
 def _segment(binding: Binding) -> str:

@@ -8,7 +8,7 @@ from chipmodel.model.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cores import cores_table, speed_up
 from reports.run.lateness import late_ops, lateness
-from reports.run.limits import bound_words, psram_words
+from reports.run.limits import bound_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
@@ -79,10 +79,13 @@ def print_summary(result: Result, console: Console) -> None:
 def _memory(result: Result) -> list[FigureRow]:
     solved = result.solved
     used = percent(ratio(solved.peak, result.capacity))
+    psram = result.fit.psram
+    in_psram = percent(ratio(psram.bytes, psram.capacity_bytes))
     return [
         ("peak", count(solved.peak), "B", f"{used} of {count(result.capacity)} B"),
         ("lower bound", count(solved.lower_bound), "B", f"{peak_gap(result)} ({solved.status})"),
         ("weights in Psram", count(result.program.weight_bytes), "B", _parameters(result)),
+        ("Psram", count(psram.bytes), "B", f"{in_psram} of {count(psram.capacity_bytes)} B"),
     ]
 
 
@@ -210,8 +213,6 @@ def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
     remarks: list[tuple[str, str]] = [("Planned by", "streamer {}, packer {}".format(*planned_by(result)))]
-    if result.psram_bytes > result.chip.psram.bytes:
-        remarks.append(("Psram is too small", psram_words(result)))
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
     staying = resident_words(result)

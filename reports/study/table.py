@@ -139,7 +139,9 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Best lower bound": _bytes(study.bound(PEAK, row)),
         "Peak gap": _percent(study.gap(PEAK, row)),
         "Capacity": _bytes(row.capacity_bytes),
-        "Fits": "" if row.peak_bytes is None else "yes" if row.fits else "no",
+        "Psram used": _bytes(row.psram_bytes),
+        "Psram capacity": _bytes(row.psram_capacity_bytes),
+        "Fits": _fits(row),
         "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
         "Cycles": _clocks(row.total_cycles),
         "Cycle bound for any plan": _clocks(study.bound(CYCLES, row)),
@@ -151,6 +153,12 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Key": row.key,
     }
     return {label: text for label, text in found.items() if text}
+
+
+def _fits(row: Row) -> str:
+    if row.peak_bytes is None:
+        return ""
+    return "yes" if row.fits else "no" if row.fits_psram else "no: Psram is too small"
 
 
 def _bytes(value: int | None) -> str:

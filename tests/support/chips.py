@@ -43,6 +43,11 @@ def with_memory(chip: Chip, size: int, alignment: int | None = None) -> Chip:
     return replace(chip, shared_memory=memory)
 
 
+def with_psram(chip: Chip, size: int) -> Chip:
+    """``chip`` with a Psram of ``size`` bytes, for a network that its own is too small for."""
+    return replace(chip, psram=replace(chip.psram, bytes=size))
+
+
 def tiny_chip(random: Random) -> Chip:
     """Few cycles per transfer and op, memories from tight to roomy, all DMA and both NPU models."""
     clock = Fraction(random.randint(1, 9))

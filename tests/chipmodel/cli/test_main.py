@@ -282,3 +282,37 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     assert json.loads(done.stdout)["workload"] == "resnet18"
     assert number < 1_300_000
     assert kilobytes < 150_000
+
+
+def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "result.json"
+    small = ("--chip", "stm32n6", "--set", "psram.bytes=64KiB")
+    code, out, err = call(capsys, "simulate", TINY, *small, "--json", str(file))
+    answer = json.loads(file.read_text())
+    assert code == 1
+    assert "does not fit" in out
+    assert (answer["fits"], answer["fits_psram"], answer["fits_shared_memory"]) == (False, False, True)
+    assert answer["psram_bytes"] > answer["psram_capacity_bytes"] == 65536
+    needs = f"{answer['psram_bytes']:,} B of 65,536 B"
+    assert f"does not fit: Psram needs {needs}, and the weights alone take" in err
+    assert f"--set psram.bytes={answer['psram_bytes']}" in err
+    enough = ("--chip", "stm32n6", "--set", f"psram.bytes={answer['psram_bytes']}")
+    assert call(capsys, "simulate", TINY, *enough)[0] == 0
+
+    code, plan, err = call(capsys, "plan", TINY, *small, "--streamer", "sync")
+    assert code == 1
+    assert "does not fit: Psram needs" in err
+    (tmp_path / "plan.json").write_text(plan)
+    code, out, err = call(capsys, "check", str(tmp_path / "plan.json"), TINY)
+    assert code == 1
+    assert "bytes of Psram, the chip has 65536" in out
+
+    code, out, _ = call(
+        capsys, "compare", TINY, *small, "--packers", "naive", "--streamers", "sync", "--json", "-"
+    )
+    rows = json.loads(out)
+    assert (code, rows["fits_psram"], rows["packers"][0]["fits"]) == (0, False, False)
+    assert (rows["streamers"][0]["fits"], rows["streamers"][0]["fits_psram"]) == (False, False)
+    code, out, _ = call(capsys, "compare", TINY, *small, "--packers", "naive", "--streamers", "sync")
+    assert out.count("no: Psram") == 2
+    assert "Nothing fits: weights and tensors take" in " ".join(out.split())

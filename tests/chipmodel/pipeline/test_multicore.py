@@ -20,8 +20,9 @@ from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
 from chipmodel.model.result import CorePlan
 from chipmodel.model.trace import Trace
+from chipmodel.passes.lower import lower
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.pipeline.multicore import one_psram, plan_cores
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.cores import verify_cores
 from tests.support.chips import tiny_chip
@@ -90,6 +91,10 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
         if max(p.solved.peak for p in plans) <= chip.shared_memory.bytes:
             assert verify_cores(program, streams(plans), chip) == (), seed
             seen["verified"] += 1
+            packed = one_psram([p.part for p in plans], [p.schedule for p in plans], capacity=1)
+            tight = [lower(s, p.solved.plan, p.part) for s, p in zip(packed, plans, strict=True)]
+            assert verify_cores(program, tight, chip) == (), seed
+            seen["tight"] += packed != [p.schedule for p in plans]
         path = random_path(tuple(c for p in plans for c in p.commands), random)
         trace = simulate_cores(streams(plans), chip, path)
         if trace.cycles <= LONGEST_STEPPED:
@@ -105,6 +110,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
     assert seen["verified"] > 10
     assert seen["stepped"] > 10
     assert seen["crossed"] > 5
+    assert seen["tight"] > 2
     assert seen["waited"] > 1000
     assert seen["spilled"]
     assert seen["striped"]

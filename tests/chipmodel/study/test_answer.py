@@ -254,3 +254,28 @@ def test_options_of_workloads(tmp_path: Path) -> None:
         program("zoo:resnet8?capacity=3")
     with pytest.raises(BadInput, match="dtype says nothing"):
         program("packing-example.csv?dtype=int8")
+
+
+def test_a_point_beyond_psram_does_not_fit() -> None:
+    text = """
+    name: psram
+    workloads: [zoo:resnet8]
+    chips: [luna-arcs]
+    set: {psram.bytes: [64KiB, 8MiB], cores: [1, 2]}
+    packers: [large-first]
+    streamers: [sync]
+    """
+    rows = {
+        (dict(r.point.overrides)["psram.bytes"], dict(r.point.overrides)["cores"]): r for r in answered(text)
+    }
+    for cores in "12":
+        small, large = rows["64KiB", cores], rows["8MiB", cores]
+        assert (small.status, small.fits, small.fits_psram, small.total_cycles) == (
+            "does not fit",
+            False,
+            False,
+            None,
+        )
+        assert (small.psram_bytes or 0) > 65536 == small.psram_capacity_bytes
+        assert large.fits_psram
+        assert large.total_cycles

@@ -41,8 +41,8 @@ COMPARISON = PlannerComparison(
         PackerRow("pool", refused="keeps no constraints"),
     ),
     streamed=(
-        StreamerRow("sync", 200, 80, 200, 0.5, 40, True, 0.1),
-        StreamerRow("ping-pong", 100, 80, 200, 0.25, 60, False, 0.1),
+        StreamerRow("sync", 200, 80, 200, 0.5, 40, 300, True, True, 0.1),
+        StreamerRow("ping-pong", 100, 80, 200, 0.25, 60, 300, False, True, 0.1),
         StreamerRow("other", refused="op 'x' does not fit"),
     ),
 )

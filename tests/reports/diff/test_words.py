@@ -63,7 +63,7 @@ def test_peak_and_traffic_have_sentences_where_they_differ() -> None:
     b = replace(a, totals={**a.totals, "peak_bytes": 2048}, moved_bytes={"load weights": 100}, fits=False)
     a = replace(a, totals={**a.totals, "peak_bytes": 1024})
     assert sentences(compare_results(a, b))[1:] == [
-        "A fits SharedMemory, B does not.",
+        "A fits the chip, B does not.",
         "The peak of B is 1.0 KiB (100.0%) higher.",
         "B moves 100 B more to and from Psram.",
     ]

@@ -15,6 +15,7 @@ from chipmodel.pipeline.run import run
 from reports.run.document import document
 from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
+from reports.words import headline
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory
 from workloads.build.builder import ProgramBuilder
@@ -60,12 +61,17 @@ def test_the_segments_add_up_to_the_bound() -> None:
     assert replace(bound, bindings=()).cycles == bound.cycles
 
 
-def test_a_psram_that_is_too_small_has_a_remark() -> None:
+def test_what_psram_is_too_small_for_does_not_fit() -> None:
     chip = load_chip("stm32n6", ("psram.bytes=8MiB",))
     result = run(PlanRequest(load("zoo:resnet18"), chip, "large-first", "sync"))
-    assert result.psram_bytes > 8 << 20
-    assert document(result)["psram_bytes"] == result.psram_bytes
+    written = document(result)
+    assert written["psram_bytes"] == result.fit.psram.bytes > 8 << 20 == written["psram_capacity_bytes"]
+    assert (written["fits"], written["fits_psram"], written["fits_shared_memory"]) == (False, False, True)
     assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"
-    written = StringIO()
-    print_summary(result, Console(file=written, width=200))
-    assert "Psram is too small: weights and tensors take 11.30 MiB of 8.00 MiB" in written.getvalue()
+    assert headline(result).startswith(
+        "The plan needs 11.30 MiB, 3.30 MiB more than the 8.00 MiB Psram. "
+        "No plan can help: the weights alone take 11.16 MiB. With enough memory one run would take "
+    )
+    printed = StringIO()
+    print_summary(result, Console(file=printed, width=200))
+    assert printed.getvalue().splitlines()[0].endswith("does not fit")

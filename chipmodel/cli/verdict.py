@@ -1,0 +1,46 @@
+"""The last word of ``simulate`` and ``plan``: whether the plan fits, what is missing, what would help."""
+
+from __future__ import annotations
+
+import click
+
+from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
+from chipmodel.model.fit import Fit
+from chipmodel.model.plan import Solved
+
+
+def verdict(fit: Fit, solved: Solved, cut_short: bool = False) -> int:
+    """The exit code; where the plan does not fit, why and what to do is on stderr. ``cut_short`` where a time
+    limit ended planning before something was proven."""
+    if cut_short and not (fit.fits or fit.too_many_weights or solved.status == "infeasible"):
+        click.echo("unknown: --time-limit came before a plan that fits\n  hint: a longer one", err=True)
+        return EXIT_UNKNOWN
+    for fault, hint in faults(fit, solved.planner):
+        click.echo(f"does not fit: {fault}\n  hint: {hint}", err=True)
+    return EXIT_DONE if fit.fits else EXIT_DOES_NOT_FIT
+
+
+def faults(fit: Fit, packer: str) -> list[tuple[str, str]]:
+    """What does not fit with a hint, for each memory that is too small; empty for a plan that fits."""
+    found: list[tuple[str, str]] = []
+    for need in fit.exceeded:
+        larger = f"--set {need.field}={need.bytes}"
+        amounts = f"{need.bytes:,} B of {need.capacity_bytes:,} B"
+        if need.memory == "SharedMemory":
+            found.append((f"packer {packer} needs {amounts}", f"another --packer, or more memory: {larger}"))
+        elif fit.too_many_weights:
+            found.append(
+                (
+                    f"Psram needs {amounts}, and the weights alone take {fit.weight_bytes:,} B",
+                    f"no plan fits; smaller weights (--dtype int8), or a larger Psram: {larger}",
+                )
+            )
+        else:
+            found.append(
+                (
+                    f"Psram needs {amounts}: weights of {fit.weight_bytes:,} B, and tensors",
+                    f"a larger Psram: {larger}; or more SharedMemory, so that fewer tensors leave it: "
+                    "--set shared_memory.bytes=...",
+                )
+            )
+    return found

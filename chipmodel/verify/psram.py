@@ -1,0 +1,120 @@
+"""Addresses in Psram: what a plan keeps where, and what a store there destroys.
+
+Tensors may lie in the same bytes at different times. The abstract machine of ``verify`` follows them: a
+store of one ends what it knows of all others whose bytes it touches. Weights are never destroyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import Part
+from chipmodel.model.work import WHOLE, Share
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenant:
+    """A tensor, or a slice of an op's weights, in a home."""
+
+    name: str
+    weights: tuple[str, ...] = ()
+    share: Share = WHOLE
+
+    def __str__(self) -> str:
+        return f"weights of {self.name!r}" if self.weights else repr(self.name)
+
+
+class PsramMap:
+    """The homes in Psram of all that the commands of a plan move."""
+
+    def __init__(self, program: Program, commands: tuple[Command, ...]) -> None:
+        self.program = program
+        self.ops = {op.name: op for op in ops(program.body)}
+        self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
+        self.tenants: dict[Interval, set[_Tenant]] = {}
+        for command in walk(commands):
+            if isinstance(command, DmaStart) and len(command.home):
+                self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
+        self.neighbours = _overlapping(sorted(self.tenants))
+
+    def _tenant(self, part: Part) -> _Tenant:
+        if not part.weights:
+            return _Tenant(part.name)
+        op = self.ops.get(part.name)
+        weights = op.weights if op else (part.name,)
+        return _Tenant(part.name, weights, WHOLE if op and op.gathers else part.share)
+
+    def storage(self, name: str) -> str:
+        """The first tensor in the chain of those that ``name`` overwrites in place."""
+        seen = {name}
+        while (before := self.overwritten.get(name)) is not None and before not in seen:
+            seen.add(before)
+            name = before
+        return name
+
+    def clash(self, a: DmaStart, b: DmaStart) -> bool:
+        """Whether a store of one of the two destroys the other's data."""
+        return (
+            "store" in (a.direction, b.direction)
+            and a.home.overlaps(b.home)
+            and not (a.home == b.home and self._in_place(a.at.part, b.at.part))
+        )
+
+    def _in_place(self, a: Part | _Tenant, b: Part | _Tenant) -> bool:
+        """Whether both are one tensor, or one has the other's memory, as an op overwrites it."""
+        return not (a.weights or b.weights) and self.storage(a.name) == self.storage(b.name)
+
+    def least_home(self, part: Part) -> int:
+        """Bytes that the home of ``part`` has at least."""
+        op = self.ops.get(part.name)
+        if part.weights:
+            return 0 if op is None else self._weight_bytes(part)
+        return self.program.psram_bytes(part.name) if part.name in self.program.tensors else 0
+
+    def _weight_bytes(self, part: Part) -> int:
+        op = self.ops[part.name]
+        return self.program.table_bytes(op) if op.gathers else part.share.bytes(self.program.block_bytes(op))
+
+    def destroyed_by(self, store: DmaStart) -> set[str]:
+        """Names of the other tensors that have bytes where ``store`` puts its tensor."""
+        here = (t for t in self.tenants.get(store.home, ()) if not self._in_place(t, store.at.part))
+        near = (t for home in self.neighbours.get(store.home, ()) for t in self.tenants[home])
+        return {tenant.name for tenant in (*here, *near) if not tenant.weights}
+
+    def faults(self, capacity: int) -> Iterator[str]:
+        """What lies beyond Psram, and what must never share bytes but does: weights, and the program's inputs
+        with each other."""
+        end = max((home.stop for home in self.tenants), default=0)
+        if end > capacity:
+            yield f"the plan needs {end} bytes of Psram, the chip has {capacity}"
+        for home in sorted(self.tenants):
+            inside = sorted(self.tenants[home], key=str)
+            pairs = [(a, b) for i, a in enumerate(inside) for b in inside[:i]]
+            for other in self.neighbours.get(home, ()):
+                pairs += [(a, b) for a in inside for b in self.tenants[other] if home < other]
+            for a, b in pairs:
+                if self._never_share(a, b):
+                    yield f"{b} and {a} share Psram [{home.start}, {home.stop})"
+
+    def _never_share(self, a: _Tenant, b: _Tenant) -> bool:
+        if a.weights and b.weights:
+            return a.name == b.name or (a.weights, a.share) != (b.weights, b.share)
+        inputs = self.program.inputs
+        return bool(a.weights or b.weights) or (a.name in inputs and b.name in inputs)
+
+
+def _overlapping(homes: list[Interval]) -> dict[Interval, tuple[Interval, ...]]:
+    """For each home the others that share bytes with it; none that shares no bytes is listed."""
+    found: dict[Interval, list[Interval]] = {}
+    open_homes: list[Interval] = []
+    for home in homes:
+        open_homes = [each for each in open_homes if each.stop > home.start]
+        for each in open_homes:
+            found.setdefault(each, []).append(home)
+            found.setdefault(home, []).append(each)
+        open_homes.append(home)
+    return {home: tuple(others) for home, others in found.items()}

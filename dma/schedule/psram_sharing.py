@@ -1,0 +1,146 @@
+"""Tensors in the same bytes of Psram at different times, where Psram is too small to give each its own.
+
+A tensor is in Psram from its first store, or as an input of the program from the start, to its last load, or
+as an output to the end. That is a packing problem like that of SharedMemory, solved by first fit. Weights
+stay throughout, and so do tensors that ops change slice by slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from chipmodel.model.fit import psram_bytes
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.nesting import in_flight
+from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.program import If, Program, ops
+from chipmodel.model.schedule import Schedule, StepIf, StepLoop, StepNode, Transfer, steps
+from chipmodel.passes.liveness import Touch, lifetime, scopes
+from dma.schedule.psram_layout import ALIGNMENT
+from solvers.core.first_fit import ORDERS, Order, first_fit
+
+FIRST = -(1 << 62)
+"""Sorts before any size."""
+Homes = Mapping[Interval, Interval]
+"""New addresses in Psram by old ones."""
+
+
+def within_psram(program: Program, schedule: Schedule, capacity: int) -> Schedule:
+    """``schedule``, with tensors that share bytes of Psram if it needs more than ``capacity`` otherwise.
+
+    The homes of ``schedule`` must not overlap.
+    """
+    if psram_bytes(schedule) <= capacity:
+        return schedule
+    tight = at_homes(schedule, tight_homes(program, schedule))
+    return min(schedule, tight, key=psram_bytes)
+
+
+def at_homes(schedule: Schedule, homes: Homes) -> Schedule:
+    """``schedule`` with its data in Psram at the new ``homes``."""
+
+    def move(transfer: Transfer) -> Transfer:
+        home = homes[transfer.home]
+        return replace(transfer, psram=transfer.psram + home.start - transfer.home.start, home=home)
+
+    return replace(schedule, transfers=tuple(map(move, schedule.transfers)))
+
+
+def tight_homes(program: Program, schedule: Schedule, apart: Collection[Interval] = ()) -> Homes:
+    """New homes from address 0 on for all of ``schedule`` but those ``apart``: by the order of first fit that
+    needs the fewest bytes."""
+    lives = {home: live for home, live in psram_lifetimes(program, schedule).items() if home not in apart}
+    throughout = (_throughout(schedule),)
+    problem = Problem(tuple(Buffer(_name(home), len(home), live, ALIGNMENT) for home, live in lives.items()))
+
+    def packed(order: Order) -> Mapping[str, int]:
+        return first_fit(problem, lambda b: FIRST if b.live == throughout else order(b)).offsets
+
+    def end(offsets: Mapping[str, int]) -> int:
+        return max((offsets[_name(home)] + len(home) for home in lives), default=0)
+
+    offsets = min(map(packed, ORDERS.values()), key=end)
+    starts = {home: offsets[_name(home)] for home in lives}
+    return {home: Interval(start, start + len(home)) for home, start in starts.items()}
+
+
+def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tuple[Interval, ...]]:
+    """The positions at which each home in Psram has data that are read later, in the order of addresses:
+    -1 stands for before the first step, the number of steps for after the last."""
+    control, throughout = scopes(schedule.body), _throughout(schedule)
+    kept = _changed_in_parts(program)
+    alive: dict[Interval, list[Interval]] = {}
+    touches: dict[Interval, list[Touch]] = {}
+    home_of: dict[str, Interval] = {}
+    for transfer in sorted(schedule.transfers, key=lambda t: t.home):
+        intervals = alive.setdefault(transfer.home, [])
+        if transfer.part.weights or transfer.part.name in kept:
+            intervals.append(throughout)
+            continue
+        home_of[transfer.part.name] = transfer.home
+        for issue in transfer.issues:
+            intervals += in_flight(control.section, issue, transfer.due)
+    for touch in [*_outside(program, schedule), *_decisions(program, schedule.body), *_moves(schedule)]:
+        if touch.value in home_of:
+            touches.setdefault(home_of[touch.value], []).append(touch)
+    for home, found in touches.items():
+        alive[home] += lifetime(found, control)
+    return {home: merged(intervals) for home, intervals in alive.items()}
+
+
+def _throughout(schedule: Schedule) -> Interval:
+    return Interval(-1, sum(1 for _ in steps(schedule.body)) + 1)
+
+
+def _name(home: Interval) -> str:
+    return f"{home.start}-{home.stop}"
+
+
+def _changed_in_parts(program: Program) -> frozenset[str]:
+    """Tensors of which an op changes a part and keeps the rest: a store does not end their old value."""
+    every = list(ops(program.body))
+    updated = (name for op in every for name in op.outputs if name in op.inputs)
+    return frozenset((*updated, *(name for op in every if op.allocates for name in op.outputs)))
+
+
+def _outside(program: Program, schedule: Schedule) -> Iterator[Touch]:
+    """The host writes inputs before the run and reads outputs after it."""
+    throughout = _throughout(schedule)
+    yield from (Touch(throughout.start, True, name) for name in program.inputs)
+    yield from (Touch(throughout.stop - 1, False, name) for name in program.outputs)
+
+
+def _decisions(program: Program, body: Sequence[StepNode]) -> Iterator[Touch]:
+    """Each ``if`` that reads its condition from Psram, before its first position."""
+    conditions = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
+    for node in body:
+        if isinstance(node, StepIf):
+            name, inside = conditions.get(node.name), next(_positions((node,)), None)
+            if node.condition is None and name is not None and inside is not None:
+                yield Touch(inside, False, name, node.name)
+            for arm in node.arms:
+                yield from _decisions(program, arm.body)
+        elif isinstance(node, StepLoop):
+            yield from _decisions(program, node.body)
+
+
+def _positions(body: tuple[StepNode, ...]) -> Iterator[int]:
+    return (step.position for step in steps(body))
+
+
+def _moves(schedule: Schedule) -> Iterator[Touch]:
+    """A read for each load and a write for each store, the loads of a position first. The parts of an op
+    write one value together: only the first of them ends the old value."""
+    op_at = {step.position: step.op for step in steps(schedule.body)}
+    begun: set[tuple[str, str]] = set()
+    for transfer in sorted(schedule.transfers, key=lambda t: (t.issue, t.direction == "store")):
+        value = transfer.part.name
+        if transfer.part.weights:
+            continue
+        if transfer.direction == "load":
+            yield from (Touch(issue, False, value) for issue in transfer.issues)
+        else:
+            target = op_at[transfer.issue], value
+            yield Touch(transfer.issue, target not in begun, value)
+            begun.add(target)

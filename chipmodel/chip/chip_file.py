@@ -37,6 +37,9 @@ PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title")
 MAX_TEXT = 200
 """Characters of a name or title."""
+DEFAULT_ORIGIN = (
+    "not given: the default. Settled by: a value in the chip file, from the chip's documentation."
+)
 MARKS: tuple[str, ...] = get_args(Mark)
 
 Keys = tuple[str, ...]
@@ -112,7 +115,7 @@ def _take_defaults(figures: dict[str, Figure], numbers: dict[str, Fraction], cho
     it."""
     for path, field in FIELDS.items():
         if field.default is not None and path not in figures and field.belongs(choices):
-            figures[path] = Figure(field.default, "assumed", "not given: the default")
+            figures[path] = Figure(field.default, "assumed", DEFAULT_ORIGIN)
             _take(path, field.default, Place(path), numbers, choices)
 
 

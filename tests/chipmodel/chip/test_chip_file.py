@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -370,3 +371,14 @@ def test_a_cpu_that_takes_every_cycle_is_refused() -> None:
     with pytest.raises(BadInput, match="never be served"):
         load_chip("luna-arcs", ["cpu.shared_every_cycles=1"])
     assert load_chip("luna-arcs", ["cpu.shared_every_cycles=2"]).cpu.shared_every == 2
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_origin_is_a_document_and_every_assumption_says_what_would_settle_it(name: str) -> None:
+    for path, figure in load_chip(name).figures.items():
+        source = figure.source
+        assert "hardware.md" not in source, path
+        assert not source.startswith("Published by"), path
+        assert len(source) > 30, path
+        if figure.mark == "assumed":
+            assert re.search(r"Settled by: \w.{20,}\.$", source), (path, source)

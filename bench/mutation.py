@@ -51,7 +51,7 @@ GUARDS = {
     ),
     "chipmodel/passes/lower.py": ("chipmodel/passes/test_lower.py",),
     "chipmodel/passes/in_place.py": ("chipmodel/passes/test_in_place.py",),
-    "dma/schedule/psram_layout.py": ("chipmodel/passes/test_lower.py", "dma/schedule/test_steps.py"),
+    "dma/schedule/psram_layout.py": ("dma/schedule/test_psram_layout.py",),
     "dma/schedule/steps.py": ("dma/schedule/test_steps.py",),
     # bounds
     "chipmodel/bounds/windows.py": ("chipmodel/bounds/test_windows.py",),

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.model.work import Conv, Matmul, Pool, Vector, Window
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window
 from chipmodel.npu.luna import (
     ADD_KINDS,
     COPY_KINDS,
@@ -25,6 +25,7 @@ from chipmodel.npu.luna import (
     conv_cost,
     conv_cycles,
     depthwise_cycles,
+    least_matmul,
     matmul_cost,
     matmul_cycles,
     op_cost,
@@ -222,6 +223,25 @@ def test_pooling_is_depthwise_without_weights() -> None:
     expected = depthwise_cycles(LUNA_ARCS, Conv(image, 8, 8, 8)) - Fraction(8 * 9, 8)
     assert pooling_cycles(LUNA_ARCS, Pool(image, 8)) == expected
     assert pooling_cost(LUNA_ARCS, Pool(image, 8)).weight_load == 0
+
+
+def test_a_step_of_recurrent_work_is_a_product_with_inputs_and_state() -> None:
+    """hardware.md, "NPU cycles": 2 rows, 3 + 4 inner, 4 gates of 4 columns, padded to 2, 8 and 16: loads of
+    2 and 16 cycles, and 2 * 8 * 16 / 64 + 16 for the pair of rows; five steps in two directions."""
+    product = 2255 + 2 * 8 // 8 + 8 * 16 // 8 + (2 * 8 * 16 // 64 + 16)
+    assert matmul_cycles(LUNA_ARCS, Matmul(2, 7, 16)) == product == 2293
+    lstm = Recurrent(5, 3, 4, gates=4, directions=2, batch=2)
+    assert op_cost(LUNA_ARCS, "lstm", lstm, 8).cycles == 10 * product
+
+
+@pytest.mark.parametrize(("store", "longer"), [(Fraction(16), 4 + 64), (Fraction(1, 4), 4 * 8 * 4)])
+def test_the_least_of_a_product_in_four_parts_by_hand(store: Fraction, longer: int) -> None:
+    """4 x 8 by 8 x 8 in two stripes by two slices: each half of the left side is loaded twice, each half of
+    the right one too, at 8 bytes a cycle; every slice pays 16 for each of two pairs of rows. Stored at 16
+    bytes a cycle, computing takes longer; at a quarter of a byte, storing does."""
+    parameters = replace(LUNA_ARCS, store_bytes_per_cycle=store)
+    loads = (2 * 4 * 8 + 2 * 8 * 8) // 8
+    assert least_matmul(parameters, Matmul(4, 8, 8), 8, 2, 2) == 4 * 2255 + loads + longer
 
 
 def test_conv_cost_charges_depthwise_work_as_depthwise() -> None:

@@ -15,8 +15,9 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
 from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Loop, Op, Program, ops
+from chipmodel.model.work import Vector
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, places_in_concat, reuse
+from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, may_overwrite, places_in_concat, reuse
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -195,6 +196,38 @@ def test_places_in_a_concat_are_consecutive_and_only_of_inputs_used_once() -> No
     program = net.build()
     assert places_in_concat(program, op_named(program, "c")) == {"b": 256}
     assert places_in_concat(program, op_named(program, "a")) == {}
+
+
+def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
+    """``a`` is 256 of 1024 bytes, ``b`` 768: with ``b`` in place a quarter is left to read and to write."""
+    program = inception()
+    concat = op_named(program, "both")
+    left = left_to_move(program, concat, frozenset({"b"}))
+    assert left is not None
+    assert isinstance(concat.work, Vector)
+    assert left.work == replace(concat.work, elements=256, in_bytes=256, out_bytes=256)
+    assert left_to_move(program, concat, frozenset({"a", "b"})) is None
+    assert left_to_move(program, concat, frozenset()) is concat
+    timed = replace(concat, cycles=100)
+    assert left_to_move(program, timed, frozenset({"a", "b"})) is timed
+
+
+def test_an_op_with_two_outputs_overwrites_nothing() -> None:
+    net = ProgramBuilder("two")
+    x = net.conv("a", net.input("x", (1, 4, 8, 8)), 4, 3, pad=1)
+    net.output(net.elementwise("relu", "r", [x]))
+    program = net.build()
+    op = op_named(program, "r")
+    assert may_overwrite(program, op, "a")
+    assert not may_overwrite(program, replace(op, outputs=("r", "a")), "a")
+
+
+def test_inputs_of_the_program_are_not_made_in_a_concat() -> None:
+    """They are where the caller put them: the concat has to move them."""
+    net = ProgramBuilder("given")
+    x, y = net.input("x", (1, 4, 8, 8)), net.input("y", (1, 2, 8, 8))
+    net.output(net.vector("concat", "c", [x, y], (1, 6, 8, 8), rows=1))
+    assert op_named(reuse(net.build(), "all"), "c").absorbs == ()
 
 
 def test_marking_changes_nothing_else() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,8 +18,10 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
+from chipmodel.model.core_parts import CorePart
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Plan
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import (
     BufferSpec,
     Direction,
@@ -143,3 +146,67 @@ def test_control_flow_keeps_its_shape() -> None:
     assert (loop.name, loop.iterations) == ("loop", 4)
     assert words(loop.body) == ["start t for op1", "wait t by op1", "compute step1"]
     assert words(outside.arms[0].body) == ["compute step2", "start s for op2", "wait s by op2"]
+
+
+def words_of_a_core(body: tuple[StepNode, ...], *transfers: Transfer) -> list[str]:
+    """Of core 0, which reads ``far`` of core 1 and makes ``mine`` for others in ``op0``."""
+    part = CorePart(0, Program("cores", {}, {}, (), (), ()), {"far": 1}, {"mine": "op0"})
+
+    def spoken(commands: Iterable[Command]) -> Iterator[str]:
+        for command in commands:
+            match command:
+                case Acquire():
+                    yield f"acquire {command.tensor} of core {command.core} for {command.op}"
+                case Release():
+                    yield f"release {command.tensor} after {command.op}"
+                case Branch():
+                    for arm in command.arms:
+                        yield f"{arm.name} ({', '.join(spoken(arm.body))})"
+                case _:
+                    yield from words((command,))
+
+    return list(spoken(lower(Schedule(body, transfers, BUFFERS, "by hand"), PLAN, part)))
+
+
+def test_tensors_of_other_cores_are_loaded_last_after_one_wait_for_their_core() -> None:
+    weights = replace(transfer("w", "load", 0, 0), part=Part("far", weights=True))
+    again = replace(transfer("far again", "load", 2, 2), part=Part("far"))
+    near, far = transfer("near", "load", 1, 1), transfer("far", "load", 1, 1)
+    assert words_of_a_core((step(0), step(1), step(2)), far, near, weights, again) == [
+        "start w for op0",  # weights of an op that has the tensor's name are this core's own
+        "wait w by op0",
+        "compute step0",
+        "release mine after op0",
+        "start near for op1",
+        "acquire far of core 1 for op1",
+        "start far for op1",
+        "wait far by op1",
+        "wait near by op1",
+        "compute step1",
+        "start far again for op2",
+        "wait far again by op2",
+        "compute step2",
+    ]
+
+
+def test_what_an_arm_has_waited_for_is_waited_for_on_other_paths_too() -> None:
+    again = replace(transfer("far again", "load", 2, 2), part=Part("far"))
+    body = (step(0), StepIf("if", (StepArm("a", (step(1),)), StepArm("b", ()))), step(2))
+    assert words_of_a_core(body, transfer("far", "load", 1, 1), again)[2:] == [
+        "a (acquire far of core 1 for op1, start far for op1, wait far by op1, compute step1)",
+        "b ()",
+        "acquire far of core 1 for op2",
+        "start far again for op2",
+        "wait far again by op2",
+        "compute step2",
+    ]
+
+
+def test_a_tensor_is_released_after_the_last_step_that_makes_it() -> None:
+    parts = tuple(replace(step(position), op="op0") for position in (0, 1))
+    assert words_of_a_core((*parts, step(2))) == [
+        "compute step0",
+        "compute step1",
+        "release mine after op0",
+        "compute step2",
+    ]

@@ -11,6 +11,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part, StepIf, steps
 from chipmodel.model.work import Share
+from chipmodel.passes.in_place import reuse
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -125,6 +126,35 @@ def test_tiles_of_resident_tensors_touch_the_bytes_of_their_rows() -> None:
     assert [o.buffer for step in tiles for o in (step.reads[0], *step.writes)] == ["x", "c"] * 3
     (whole,) = steps(emitted(image(), roomy(image())).body)
     assert (whole.reads[0].touched, whole.writes[0].touched) == (None, None)
+
+
+def joined(read_later: bool) -> Program:
+    """``a`` of 16 and ``b`` of 48 bytes, made in their concat ``both``; ``a`` not if it is read later."""
+    builder = ProgramBuilder("joined")
+    x, y = builder.input("x", (1, 1, 4, 4)), builder.input("y", (1, 3, 4, 4))
+    a, b = builder.elementwise("relu", "a", [x]), builder.elementwise("relu", "b", [y])
+    both = builder.vector("concat", "both", [a, b], (1, 4, 4, 4), rows=4)
+    builder.output(builder.elementwise("relu", "last", [both]))
+    if read_later:
+        builder.output(builder.elementwise("abs", "again", [a]))
+    return reuse(builder.build(), "concat")
+
+
+def test_a_concat_of_what_lies_in_it_moves_nothing_and_one_of_the_rest_moves_that() -> None:
+    none = next(s for s in steps(emitted(joined(False), roomy(joined(False))).body) if s.op == "both")
+    assert (none.cycles, none.phases) == (0, ())
+    assert [(o.buffer, o.at, o.touched) for o in none.reads] == [
+        ("both", 0, Interval(0, 0)),
+        ("both", 16, Interval(0, 0)),
+    ]
+    assert none.writes[0].touched == Interval(64, 64)
+    some = next(s for s in steps(emitted(joined(True), roomy(joined(True))).body) if s.op == "both")
+    assert some.cycles == 16 // 8  # the 16 bytes of a at 8 bytes a cycle
+    assert [(o.buffer, o.at, o.touched) for o in some.reads] == [
+        ("a", 0, None),
+        ("both", 16, Interval(0, 0)),
+    ]
+    assert some.writes[0].touched == Interval(0, 16)
 
 
 def test_a_stripe_that_several_slices_read_is_loaded_once() -> None:

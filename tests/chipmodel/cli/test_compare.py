@@ -30,7 +30,7 @@ def test_all_packers_on_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer["streamers"] == []
     assert (answer["chip"], answer["streamer"], answer["capacity_bytes"]) == (
         "luna-arcs",
-        "ping-pong",
+        "auto",
         393216,
     )
     bound = answer["lower_bound_bytes"]

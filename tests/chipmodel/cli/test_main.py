@@ -31,7 +31,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 
 
 def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "simulate", TINY, "--json", "-")
+    code, out, err = call(capsys, "simulate", TINY, "--with-sync", "--json", "-")
     answer = json.loads(out)
     assert code == 0
     assert err == ""
@@ -45,6 +45,8 @@ def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureF
     assert answer["total_cycles"] == answer["compute_cycles"] + answer["stall_cycles"]
     assert answer["lower_bound_cycles"] <= answer["total_cycles"] <= answer["sync_cycles"]
     assert answer["peak_lower_bound_bytes"] <= answer["peak_bytes"] <= answer["capacity_bytes"]
+    assert answer["asked"] == {"streamer": "auto", "packer": "auto"}
+    assert "auto" not in (answer["streamer"], answer["packer"])
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,7 +270,8 @@ def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_main_job_takes_few_calls_and_little_memory() -> None:
-    """ResNet-18 as a whole process with its imports: 820,982 calls and 51 MB on 2026-11-22."""
+    """ResNet-18 as a whole process with its imports: 2,927,348 calls and 54 MB on 2026-11-22, most
+    of them for the bank conflicts of the two plans that are compared."""
     code = (
         "import pathlib, re, sys; from cProfile import Profile; profile = Profile(); profile.enable(); "
         "from chipmodel.cli.main import commands; commands.main(sys.argv[1:], standalone_mode=False); "
@@ -280,7 +283,7 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True, check=True)
     number, kilobytes = map(int, done.stderr.split())
     assert json.loads(done.stdout)["workload"] == "resnet18"
-    assert number < 1_300_000
+    assert number < 4_500_000
     assert kilobytes < 150_000
 
 

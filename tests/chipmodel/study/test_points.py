@@ -141,10 +141,11 @@ def test_a_key_changes_with_whatever_decides_the_answer(tmp_path: Path) -> None:
 
 def test_a_key_does_not_change_with_what_does_not(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("base: luna-arcs\nname: c\n")
-    before = key(ONE + "chips: c.yaml", tmp_path)
+    fixed = ONE + "packers: large-first\nstreamers: sync\n"
+    before = key(fixed + "chips: c.yaml", tmp_path)
     (tmp_path / "c.yaml").write_text("base: luna-arcs\nname: c\ntitle: another\n# a comment\n")
-    assert key(ONE + "chips: [c.yaml]\ntitle: why?\nname: n\ntime_limit: 3\n", tmp_path) == before
-    both = tasks(ONE + "chips: [gap9, c.yaml]\npackers: [pool, large-first]", tmp_path)
+    assert key(fixed + "chips: [c.yaml]\ntitle: why?\nname: n\ntime_limit: 3\n", tmp_path) == before
+    both = tasks(ONE + "streamers: sync\nchips: [gap9, c.yaml]\npackers: [pool, large-first]", tmp_path)
     assert before in {task.key for task in both}
 
 

@@ -27,8 +27,8 @@ def names(asked: Study) -> tuple[str, ...]:
 def test_everything_has_a_default() -> None:
     asked = study("title: what now?")
     assert names(asked) == DEFAULT_WORKLOADS
-    assert (asked.chips, asked.packers, asked.merges) == (("luna-arcs",), ("large-first",), ("conflict",))
-    assert (asked.streamers, asked.seeds, asked.sweeps) == (("ping-pong",), (0,), ())
+    assert (asked.chips, asked.packers, asked.merges) == (("luna-arcs",), ("auto",), ("conflict",))
+    assert (asked.streamers, asked.seeds, asked.sweeps) == (("auto",), (0,), ())
     assert (asked.name, asked.title, asked.time_limit, asked.node_limit) == ("s", "what now?", None, None)
 
 

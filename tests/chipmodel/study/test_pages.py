@@ -44,7 +44,8 @@ def run(*words: object) -> str:
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 def test_a_networks_page_is_that_of_simulate(streamer: str) -> None:
-    text = f"workloads: zoo:branchynet\nstreamers: {streamer}\npackers: large-first\nset: {{psram.clock_mhz: [80]}}"
+    text = f"workloads: zoo:branchynet\nstreamers: {streamer}\npackers: large-first\n"
+    text += "set: {psram.clock_mhz: [80]}"
     (task,) = tasks(text)
     asked = Row(task.point, task.key, "optimal", 1.0, 1)
     ((_, page),) = pages_of(text, Path("s.yaml"), [asked])

@@ -144,9 +144,10 @@ def _order(root: JsonValue) -> str:
 
 
 def _clock(node: JsonValue) -> Fraction:
-    if node.number() <= 0:
-        node.fail(f"a clock of {node.number():g} MHz is not positive")
-    return Fraction(node.number()).limit_denominator(1_000_000)
+    clock = Fraction(node.number()).limit_denominator(1_000_000)
+    if clock <= 0:
+        node.fail(f"a clock of {node.number():g} MHz is less than 1 Hz")
+    return clock
 
 
 def _ops(node: JsonValue) -> tuple[SavedOp, ...]:

@@ -26,6 +26,7 @@ NAMES = (
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",
+    "hostile-inputs",
     "random-programs",
     "random-trees",
     "search-rules",

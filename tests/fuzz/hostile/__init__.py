@@ -1,0 +1,1 @@
+"""Valid examples of every file that chipmodel reads, and what makes them hostile."""

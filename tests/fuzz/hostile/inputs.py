@@ -1,0 +1,217 @@
+"""One hostile file for a seed, and the command that is to refuse it or to live with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import yaml
+
+from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, PROFILE, TABLES, Home, home, quick
+from tests.fuzz.hostile.onnx_models import models, mutated_model
+from tests.fuzz.hostile.stores import change_store
+from tests.fuzz.hostile.values import mutated_bytes, mutated_text, mutated_tree
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A file and the arguments of ``chipmodel`` that read it."""
+
+    file: Path
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where a hostile file is made: what is drawn, the valid examples, and a folder for it alone."""
+
+    random: Random
+    home: Home
+    folder: Path
+
+    def yaml(self, example: str, name: str = "hostile.yaml") -> Path:
+        """A hostile variant of a YAML example."""
+        if self.random.random() < 0.6:
+            changed = mutated_tree(self.home.tree(example), self.random)
+            text = yaml.safe_dump(changed, sort_keys=False, allow_unicode=True, width=10_000)
+        else:
+            text = mutated_text(self.home.text(example), self.random)
+        return self.write(name, text)
+
+    def json(self, example: str) -> Path:
+        """A hostile variant of a JSON example."""
+        if self.random.random() < 0.7:
+            changed = mutated_tree(self.home.tree(example), self.random)
+            text = json.dumps(changed, ensure_ascii=self.random.random() < 0.5)
+        else:
+            text = mutated_text(self.home.text(example), self.random)
+        return self.write("hostile.json", text)
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        """The file, now and then with changed bytes."""
+        raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+        if self.random.random() < 0.15:
+            raw = mutated_bytes(raw, self.random)
+        path = self.folder / name
+        path.write_bytes(raw)
+        return path
+
+    def output(self, name: str) -> str:
+        """A file that the command may write."""
+        return str(self.folder / name)
+
+
+def _workload(shop: Workshop) -> Hostile:
+    name = shop.random.choice(NETWORKS)
+    file = shop.yaml(f"{name}.yaml")
+    return Hostile(file, _reading(shop, str(file), name))
+
+
+def _reading(shop: Workshop, file: str, name: str) -> tuple[str, ...]:
+    """A command that plans a workload."""
+    match shop.random.randrange(9):
+        case 0:
+            return ("plan", file, *quick(name), "-o", shop.output("p.json"))
+        case 1:
+            return ("compare", file, "--packers", "large-first,naive", "--streamer", "sync", "--json", "-")
+        case 2:
+            return ("compare", file, "--streamers", "sync,prefetch-greedy", "--html", shop.output("h.html"))
+        case 3:
+            return ("simulate", file, *quick(name), "--steady-state", "3", "--order", "least-peak")
+        case 4:
+            return ("simulate", file, "--packer", "greedy-best-fit", "--streamer", "ping-pong")
+        case 5 if name == "tree":
+            return (
+                "simulate",
+                file,
+                *quick(name),
+                "--path",
+                "gate=none,steps=2",
+                "--probability",
+                "gate=0.5",
+            )
+        case _:
+            return ("simulate", file, *quick(name), *_outputs(shop))
+
+
+def _outputs(shop: Workshop) -> tuple[str, ...]:
+    """Now and then files of all kinds, so that names get into them."""
+    if shop.random.random() < 0.8:
+        return ()
+    out = shop.output
+    return ("--json", "-", "--plan", out("p.json"), "--trace", out("t.json"), "--html", out("h.html"))
+
+
+def _chip(shop: Workshop) -> Hostile:
+    file = shop.yaml("chip.yaml")
+    if shop.random.random() < 0.4:
+        return Hostile(file, ("chips", str(file)))
+    return Hostile(file, ("simulate", shop.home.file("cnn.yaml"), "--chip", str(file), *quick("cnn")))
+
+
+def _onnx(shop: Workshop) -> Hostile:
+    raw = shop.random.choice(models())
+    raw = mutated_bytes(raw, shop.random) if shop.random.random() < 0.2 else mutated_model(raw, shop.random)
+    file = shop.folder / "hostile.onnx"
+    file.write_bytes(raw)
+    return Hostile(file, _reading(shop, str(file), "onnx"))
+
+
+def _packing(shop: Workshop) -> Hostile:
+    file = shop.write("hostile.csv", mutated_text(shop.home.text("problem.csv"), shop.random))
+    packer = shop.random.choice(["large-first", "naive", "greedy-best-fit", "pool"])
+    more = shop.random.choice([(), ("--json", "-"), ("--capacity", "40"), ("--html", shop.output("h.html"))])
+    return Hostile(file, ("pack", str(file), *MEMORIES, "--packer", packer, "--node-limit", "50", *more))
+
+
+def _plan(shop: Workshop) -> Hostile:
+    name = shop.random.choice(NETWORKS)
+    file = shop.json(f"{name}.plan")
+    if shop.random.random() < 0.6:
+        cores = ("--set", "cores=2") if name == "cores" else ()
+        return Hostile(file, ("check", str(file), shop.home.file(f"{name}.yaml"), *cores))
+    form = shop.random.choice(["c-header", "tflm", "minimalloc"])
+    core = ("--core", "0") if name == "cores" else ()
+    return Hostile(file, ("export", str(file), "--as", form, *core, "-o", shop.output("out")))
+
+
+def _answer(shop: Workshop) -> Hostile:
+    file = shop.json("plain.answer")
+    return Hostile(file, ("check", str(file), shop.home.file("problem.csv")))
+
+
+def _store(shop: Workshop) -> Hostile:
+    file = shop.folder / "hostile.sqlite"
+    shutil.copy(shop.home.path / "study.sqlite", file)
+    change_store(file, shop.random)
+    if shop.random.random() < 0.2:
+        file.write_bytes(mutated_bytes(file.read_bytes(), shop.random))
+    study = shop.home.file("study.yaml")
+    table = shop.output("out.csv")
+    match shop.random.randrange(4):
+        case 0:
+            return Hostile(file, ("study", study, "--store", str(file), "--status"))
+        case 1:
+            return Hostile(
+                file, ("study", study, "--store", str(file), "--status", "--export", table, "--json", "-")
+            )
+        case 2:
+            return Hostile(file, ("report", str(file), "-o", shop.output("h.html")))
+        case _:
+            return Hostile(file, ("report", str(file)))
+
+
+def _study(shop: Workshop) -> Hostile:
+    for name in ("cnn.yaml", "problem.csv"):
+        shutil.copy(shop.home.path / name, shop.folder / name)
+    file = shop.yaml("study.yaml")
+    return Hostile(file, ("study", str(file), "--store", shop.output("s.sqlite"), "--status"))
+
+
+def _result(shop: Workshop) -> Hostile:
+    name = shop.random.choice(NETWORKS)
+    file = shop.json(f"{name}.json")
+    good = shop.home.file(f"{name}.json")
+    match shop.random.randrange(3):
+        case 0:
+            return Hostile(file, ("diff", str(file), good))
+        case 1:
+            return Hostile(file, ("diff", good, str(file), "--json", "-"))
+        case _:
+            return Hostile(file, ("export", str(file), "--as", "csv"))
+
+
+def _measurements(shop: Workshop) -> Hostile:
+    file = shop.write("hostile.csv", mutated_text(shop.random.choice([*TABLES.values()]), shop.random))
+    command = shop.random.choice(["validate", "validate", "calibrate"])
+    return Hostile(file, (command, str(file)))
+
+
+def _profile(shop: Workshop) -> Hostile:
+    file = shop.write("hostile.csv", mutated_text(PROFILE, shop.random))
+    return Hostile(file, ("simulate", shop.home.file("cnn.yaml"), *quick("cnn"), "--profile", str(file)))
+
+
+KINDS: Mapping[str, Callable[[Workshop], Hostile]] = {
+    "workload": _workload,
+    "chip": _chip,
+    "onnx": _onnx,
+    "packing": _packing,
+    "plan": _plan,
+    "answer": _answer,
+    "store": _store,
+    "study": _study,
+    "result": _result,
+    "measurements": _measurements,
+    "profile": _profile,
+}
+
+
+def hostile_input(seed: int, folder: Path, kinds: tuple[str, ...] = tuple(KINDS)) -> tuple[str, Hostile]:
+    """The kind and the hostile file of a seed, made in ``folder``."""
+    kind = kinds[seed % len(kinds)]
+    return kind, KINDS[kind](Workshop(Random(f"{kind} {seed}"), home(), folder))

@@ -1,0 +1,68 @@
+"""The search ``hostile-inputs`` on its first 500 seeds, and that it reports what it looks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import chipmodel.cli.lists
+from tests.fuzz.hostile.call import Ended, call, fault_of
+from tests.fuzz.hostile.inputs import KINDS, hostile_input
+from tests.fuzz.hostile_inputs import COUNT, check, limited
+from tests.fuzz.runner import main
+
+BATCH = 50
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, BATCH))
+def test_no_hostile_file_does_harm(first: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(first, first + BATCH):
+        seen += check(seed)
+    assert sum(seen.values()) == BATCH
+
+
+def test_the_seeds_are_of_all_kinds_both_refused_and_answered(tmp_path: Path) -> None:
+    assert {hostile_input(seed, tmp_path)[0] for seed in range(len(KINDS))} == set(KINDS)
+    assert hostile_input(5, tmp_path)[1] == hostile_input(5, tmp_path)[1]
+
+
+@pytest.mark.parametrize(
+    ("ended", "part"),
+    [
+        (Ended(70, "", "internal error: KeyError: 1"), "exit code 70"),
+        (Ended(0, "", "", "Traceback (most recent call last):\nKeyError: 1"), "an exception escaped"),
+        (Ended(2, "", "Traceback (most recent call last):\n..."), "a traceback was printed"),
+        (Ended(2, "", ""), "without a message"),
+        (Ended(0, "conv\x1b[2J", ""), "stdout has the raw character U+001B"),
+        (Ended(2, "", "no 'gnp\u202egpj'"), "stderr has the raw character U+202E"),
+        (Ended(0, "x" * 3_000_000, ""), "stdout has 3,000,000 characters"),
+        (Ended(1, "wrong: 3", ""), ""),
+    ],
+)
+def test_a_bad_end_is_a_fault(ended: Ended, part: str) -> None:
+    fault = fault_of(ended, ["chips", "luna-arcs"])
+    assert part in fault
+    assert bool(fault) == bool(part)
+
+
+def test_an_internal_error_is_reported_with_its_traceback_and_seed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("nobody looked")
+
+    monkeypatch.setattr(chipmodel.cli.lists, "load_chip", broken)
+    ended = call(["chips", "luna-arcs"])
+    assert ended.code == 70
+    assert "in broken" in fault_of(ended, ["chips", "luna-arcs"])
+    assert main(["hostile-inputs", "--kind", "chip", "--count", "9"]) == 1
+    assert "Fault: chip: chipmodel chips" in capsys.readouterr().out
+
+
+def test_limits_end_a_command_that_needs_more_memory(tmp_path: Path) -> None:
+    _, hostile = hostile_input(1, tmp_path)
+    assert not limited(60, 2000)(hostile).startswith("70")
+    assert limited(60, 0)(hostile).startswith("70")

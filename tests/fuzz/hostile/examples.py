@@ -153,8 +153,12 @@ MEMORIES = ("--memory", "m=0-64", "--memory", "n=64-128")
 
 def quick(name: str) -> tuple[str, ...]:
     """Options for the quickest plan of a network."""
-    cores = ("--set", "cores=2") if name == "cores" else ()
-    return ("--packer", "large-first", "--streamer", "sync", *cores)
+    return ("--packer", "large-first", "--streamer", "sync", *cores(name))
+
+
+def cores(name: str) -> tuple[str, ...]:
+    """The option for as many cores as a network needs."""
+    return ("--set", "cores=2") if name == "cores" else ()
 
 
 @cache

@@ -11,7 +11,7 @@ from random import Random
 
 import yaml
 
-from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, PROFILE, TABLES, Home, home, quick
+from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, PROFILE, TABLES, Home, cores, home, quick
 from tests.fuzz.hostile.onnx_models import models, mutated_model
 from tests.fuzz.hostile.stores import change_store
 from tests.fuzz.hostile.values import mutated_bytes, mutated_text, mutated_tree
@@ -73,17 +73,36 @@ def _workload(shop: Workshop) -> Hostile:
 
 def _reading(shop: Workshop, file: str, name: str) -> tuple[str, ...]:
     """A command that plans a workload."""
+    chip = cores(name)
     match shop.random.randrange(9):
         case 0:
             return ("plan", file, *quick(name), "-o", shop.output("p.json"))
         case 1:
-            return ("compare", file, "--packers", "large-first,naive", "--streamer", "sync", "--json", "-")
+            return (
+                "compare",
+                file,
+                "--packers",
+                "large-first,naive",
+                "--streamer",
+                "sync",
+                "--json",
+                "-",
+                *chip,
+            )
         case 2:
-            return ("compare", file, "--streamers", "sync,prefetch-greedy", "--html", shop.output("h.html"))
+            return (
+                "compare",
+                file,
+                "--streamers",
+                "sync,prefetch-greedy",
+                "--html",
+                shop.output("h.html"),
+                *chip,
+            )
         case 3:
             return ("simulate", file, *quick(name), "--steady-state", "3", "--order", "least-peak")
         case 4:
-            return ("simulate", file, "--packer", "greedy-best-fit", "--streamer", "ping-pong")
+            return ("simulate", file, "--packer", "greedy-best-fit", "--streamer", "ping-pong", *chip)
         case 5 if name == "tree":
             return (
                 "simulate",
@@ -132,8 +151,7 @@ def _plan(shop: Workshop) -> Hostile:
     name = shop.random.choice(NETWORKS)
     file = shop.json(f"{name}.plan")
     if shop.random.random() < 0.6:
-        cores = ("--set", "cores=2") if name == "cores" else ()
-        return Hostile(file, ("check", str(file), shop.home.file(f"{name}.yaml"), *cores))
+        return Hostile(file, ("check", str(file), shop.home.file(f"{name}.yaml"), *cores(name)))
     form = shop.random.choice(["c-header", "tflm", "minimalloc"])
     core = ("--core", "0") if name == "cores" else ()
     return Hostile(file, ("export", str(file), "--as", form, *core, "-o", shop.output("out")))

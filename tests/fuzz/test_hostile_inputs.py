@@ -26,7 +26,8 @@ def test_no_hostile_file_does_harm(first: int) -> None:
 
 def test_the_seeds_are_of_all_kinds_both_refused_and_answered(tmp_path: Path) -> None:
     assert {hostile_input(seed, tmp_path)[0] for seed in range(len(KINDS))} == set(KINDS)
-    assert hostile_input(5, tmp_path)[1] == hostile_input(5, tmp_path)[1]
+    once, again = (hostile_input(0, tmp_path)[1].file.read_bytes() for _ in range(2))
+    assert once == again
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,6 @@ def test_the_seeds_are_of_all_kinds_both_refused_and_answered(tmp_path: Path) ->
         (Ended(0, "", "", "Traceback (most recent call last):\nKeyError: 1"), "an exception escaped"),
         (Ended(2, "", "Traceback (most recent call last):\n..."), "a traceback was printed"),
         (Ended(2, "", ""), "without a message"),
-        (Ended(0, "conv\x1b[2J", ""), "stdout has the raw character U+001B"),
-        (Ended(2, "", "no 'gnp\u202egpj'"), "stderr has the raw character U+202E"),
         (Ended(0, "x" * 3_000_000, ""), "stdout has 3,000,000 characters"),
         (Ended(1, "wrong: 3", ""), ""),
     ],

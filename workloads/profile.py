@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from chipmodel.model.program import Op, Program, with_ops
 
 COLUMNS = ("op", "cycles")

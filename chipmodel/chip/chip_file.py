@@ -30,7 +30,8 @@ from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.files.yaml_file import read_text, read_yaml
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import Document
 
 PRESET_FOLDER = Path(__file__).parent / "presets"

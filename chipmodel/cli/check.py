@@ -11,7 +11,7 @@ from chipmodel.cli.file_options import READS, FileCommand
 from chipmodel.cli.options import ChipOptions, WorkloadOptions, chip_options, workload_options
 from chipmodel.cli.packing_source import is_packing, read_packing_source
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.read import read_plan

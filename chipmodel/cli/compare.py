@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import click
 
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
     MemoryOptions,
     WorkloadOptions,
     chip_options,
-    group,
     memory_options,
     order_option,
     path_choices,

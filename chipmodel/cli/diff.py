@@ -9,7 +9,7 @@ import click
 from chipmodel.cli.file_options import READS, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.output import show, write_files
 from chipmodel.files.json_text import json_text
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from reports.diff.difference import compare_results
 from reports.diff.table import print_diff
 from reports.diff.words import diff_document

@@ -11,7 +11,7 @@ from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from chipmodel.plan_file.read import read_plan
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.options import ChipOptions, all_of, chip_options, group
+from chipmodel.cli.option_groups import all_of, group
+from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import note, show, write_files
 from chipmodel.files.json_text import json_text
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from chipmodel.terminal.progress import stage
 from dma.validation.calibration import calibrate as fit
 from dma.validation.calibration import chip_text

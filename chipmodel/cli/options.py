@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
+from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
@@ -31,38 +30,9 @@ from workloads.build.control_options import (
 from workloads.load import load, parse_shape_option
 from workloads.profile import read_profile, with_profile
 
-Command = Callable[..., Any]
-Decorator = Callable[[Command], Command]
 DEFAULT_CHIP = "luna-arcs"
 INFERENCES = 8
 """Of ``--steady-state`` without a number."""
-
-
-def all_of(*options: Decorator) -> Decorator:
-    """Options (or arguments) of a command, in the order in which ``--help`` lists them."""
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def group(keyword: str, kind: type[Any], *options: Decorator) -> Decorator:
-    """The ``options`` of a command, given to it as one value: ``kind``, a dataclass with a field for each, is
-    passed as ``keyword``."""
-    names = [field.name for field in fields(kind)]
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def grouped(**values: Any) -> Any:
-            values[keyword] = kind(**{name: values.pop(name) for name in names})
-            return command(**values)
-
-        return all_of(*options)(grouped)
-
-    return decorate
 
 
 @dataclass(frozen=True, slots=True)

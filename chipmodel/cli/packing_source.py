@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chipmodel.cli.options import Decorator, group
+from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.cli.output import note
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes

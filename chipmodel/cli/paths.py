@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import click
 
-from chipmodel.cli.options import group, path_choices
+from chipmodel.cli.option_groups import group
+from chipmodel.cli.options import path_choices
 from chipmodel.errors import BadInput
 from chipmodel.model.result import Result
 from chipmodel.paths.run import PathEffort, with_paths

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import click
 
 from chipmodel.cli.file_options import WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.option_groups import group
 from chipmodel.cli.options import (
     ChipOptions,
     EffortOptions,
@@ -15,7 +16,6 @@ from chipmodel.cli.options import (
     WorkloadOptions,
     chip_options,
     effort_options,
-    group,
     memory_options,
     order_option,
     path_option,

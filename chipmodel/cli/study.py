@@ -18,7 +18,7 @@ from chipmodel.cli.file_options import (
     Store,
     store_path,
 )
-from chipmodel.cli.options import group
+from chipmodel.cli.option_groups import group
 from chipmodel.cli.output import note, write_files
 from chipmodel.cli.study_files import READS_STUDY
 from chipmodel.errors import EXIT_DONE, EXIT_UNKNOWN, BadInput

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chipmodel.cli.file_options import Reads
-from chipmodel.files.yaml_file import read_text
+from chipmodel.files.text_file import read_text
 from chipmodel.study.store import read_header
 from chipmodel.study.study_file import files_of_study
 from workloads.from_onnx.data_files import data_files

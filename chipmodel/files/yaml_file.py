@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import yaml
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.text_file import place_of
 from chipmodel.files.yaml_tree import Document, Tree
 
 if TYPE_CHECKING:
@@ -22,32 +22,9 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=BaseModel)
 
-MAX_FILE_BYTES = 64 << 20
-"""Assumed: larger than any workload, and small enough to read at once."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2.2, production c-printable; a byte order mark inside the text is refused as well.
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file. Raises ``BadInput`` where it is missing, unreadable, too large or no text."""
-    where = Place(str(path))
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
-    except FileNotFoundError:
-        raise BadInput("no such file", where=where, hint="check the path and the spelling") from None
-    except IsADirectoryError:
-        raise BadInput("this is a directory", where=where, hint="name a file inside it") from None
-    except PermissionError:
-        raise BadInput("the file may not be read", where=where, hint="change its permissions") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"the file cannot be read: {reason}", where=where, hint="check the path") from None
-    if len(raw) > MAX_FILE_BYTES:
-        what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
-        raise BadInput(what, where=where, hint="check that this is the file you meant")
-    return _decoded(raw, str(path))
 
 
 def read_yaml(text: str, file: str) -> Document:
@@ -96,22 +73,7 @@ def _events(text: str) -> Iterator[Any]:
     return cast("Iterator[Any]", parse(text, Loader=_LOADER))
 
 
-def _decoded(raw: bytes, file: str) -> str:
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig", errors="replace")
-        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8 text"
-        hint = "check that this is a text file, and save it as UTF-8"
-        raise BadInput(what, where=_place_of(before, len(before), file), hint=hint) from None
-
-
 def _refuse_character(text: str, index: int, file: str) -> NoReturn:
     what = f"the control character U+{ord(text[index]):04X} cannot stand in a YAML file"
     hint = "check that this is a text file, and remove the character"
-    raise BadInput(what, where=_place_of(text, index, file), hint=hint)
-
-
-def _place_of(text: str, index: int, file: str) -> Place:
-    line_start = text.rfind("\n", 0, index) + 1
-    return Place(file, text.count("\n", 0, index) + 1, index - line_start + 1)
+    raise BadInput(what, where=place_of(text, index, file), hint=hint)

@@ -32,7 +32,8 @@ from chipmodel.chip.chip_file import chip_files, load_chip, preset_names
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.files.yaml_file import read_text, read_yaml, validate
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, file_of, matching, source_of

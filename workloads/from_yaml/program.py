@@ -13,7 +13,8 @@ from typing import get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import suggest
-from chipmodel.files.yaml_file import read_text, read_yaml, validate
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
 from chipmodel.model.program import Node, Program, ops
 from chipmodel.passes.validate import validate_program

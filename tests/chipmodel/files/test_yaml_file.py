@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import chipmodel.files.yaml_file
+import chipmodel.files.text_file
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.yaml_file import read_text, read_yaml
+from chipmodel.files.text_file import read_text
+from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import MAX_DEPTH, MAX_VALUES, Document
 from tests.support.work import calls
 
@@ -309,7 +310,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             read_text(path)
         assert caught.value.where == Place(str(path))
         assert caught.value.hint
-    monkeypatch.setattr(chipmodel.files.yaml_file, "MAX_FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(chipmodel.files.text_file, "MAX_FILE_BYTES", 1 << 20)
     (tmp_path / "large").write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(BadInput, match="larger than 1 MiB"):
         read_text(tmp_path / "large")

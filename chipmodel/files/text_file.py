@@ -1,0 +1,47 @@
+"""Read text files as they are: UTF-8, of a size that is read at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chipmodel.errors import BadInput, Place
+
+MAX_FILE_BYTES = 64 << 20
+"""Assumed: larger than any workload, and small enough to read at once."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file. Raises ``BadInput`` where it is missing, unreadable, too large or no text."""
+    where = Place(str(path))
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise BadInput("no such file", where=where, hint="check the path and the spelling") from None
+    except IsADirectoryError:
+        raise BadInput("this is a directory", where=where, hint="name a file inside it") from None
+    except PermissionError:
+        raise BadInput("the file may not be read", where=where, hint="change its permissions") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"the file cannot be read: {reason}", where=where, hint="check the path") from None
+    if len(raw) > MAX_FILE_BYTES:
+        what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
+        raise BadInput(what, where=where, hint="check that this is the file you meant")
+    return _decoded(raw, str(path))
+
+
+def _decoded(raw: bytes, file: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8-sig", errors="replace")
+        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8 text"
+        hint = "check that this is a text file, and save it as UTF-8"
+        raise BadInput(what, where=place_of(before, len(before), file), hint=hint) from None
+
+
+def place_of(text: str, index: int, file: str) -> Place:
+    """The line and column of a character of ``text``, which is what ``file`` holds."""
+    line_start = text.rfind("\n", 0, index) + 1
+    return Place(file, text.count("\n", 0, index) + 1, index - line_start + 1)

@@ -27,7 +27,8 @@ def faults(fit: Fit, packer: str) -> list[tuple[str, str]]:
         larger = f"--set {need.field}={need.bytes}"
         amounts = f"{need.bytes:,} B of {need.capacity_bytes:,} B"
         if need.memory == "SharedMemory":
-            found.append((f"packer {packer} needs {amounts}", f"another --packer, or more memory: {larger}"))
+            what = f"packer {packer} needs {amounts}; that no other plan fits is not proven"
+            found.append((what, f"another --packer or --streamer, or more memory: {larger}"))
         elif fit.too_many_weights:
             found.append(
                 (

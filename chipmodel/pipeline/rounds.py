@@ -117,34 +117,30 @@ class _Rounds:
                 continue
             tried = self._pack(entry)
             if self._reported(entry, tried):
-                trace = simulate(tried.commands, self.request.chip, path)
-                tried = replace(tried, trace=trace)
-                if self._cycles is None or self._rank(tried) < self._rank(self.best):
-                    self.best = tried
-            elif self.best is None or (
-                not self._fits(self.best) and tried.solved.peak < self.best.solved.peak
-            ):
+                tried = replace(tried, trace=simulate(tried.commands, self.request.chip, path))
+            if self.best is None or self._rank(tried) < self._rank(self.best):
                 self.best = tried
+
+    def _rank(self, planned: Planned) -> tuple[bool, bool, int]:
+        """Smaller is better: a plan that fits SharedMemory, then one that fits Psram too, then the faster
+        one, or the one with the smaller peak. Where the weights alone are too many, Psram does not count."""
+        fit = planned.fit(self.request.program, self.request.chip)
+        last = planned.trace.cycles if planned.trace else planned.solved.peak
+        return planned.trace is None, not (fit.psram.fits or fit.too_many_weights), last
 
     @property
     def _cycles(self) -> int | None:
-        """Of the fastest plan that was simulated."""
-        return self.best.trace.cycles if self.best and self.best.trace else None
+        """Of the fastest plan that fits both memories."""
+        if self.best is None or self.best.trace is None:
+            return None
+        return None if self._rank(self.best)[1] else self.best.trace.cycles
 
     def _is_worth_a_simulation(self, entry: RankedSchedule) -> bool:
         """Whether it may be faster. ``sync`` is the reference, so that is simulated to be sure."""
-        if self._cycles is None or self._rank(self.best)[0]:
+        if self._cycles is None:
             return True
         share = 1.0 if entry.streamer is sync.STREAMER else WORTH_A_SIMULATION
         return entry.cycles < share * self._cycles
-
-    def _rank(self, planned: Planned | None) -> tuple[bool, int]:
-        """A simulated plan within Psram comes before one that is not, then the faster one. Where the weights
-        alone are too many, all are alike."""
-        assert planned is not None
-        assert planned.trace is not None
-        fit = planned.fit(self.request.program, self.request.chip)
-        return not (fit.psram.fits or fit.too_many_weights), planned.trace.cycles
 
     def _next(self) -> RankedSchedule | None:
         if len(self.attempts) >= ROUNDS * self.race.rounds:

@@ -34,6 +34,7 @@ from workloads.build.random_programs import TreeShape, random_program
 from workloads.build.shapes import Value
 
 STREAMERS = (
+    "auto",
     "sync",
     "ping-pong",
     "ping-pong-across",

@@ -66,9 +66,8 @@ def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("packer", ["cp-sat", "state-search", "hill-climb"])
 def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> None:
-    text = (
-        "workloads: zoo:shufflenetv1\nchips: stm32n6\nset: {shared_memory.bytes: [3MiB]}\nnode_limit: 20000\n"
-    )
+    text = "workloads: zoo:shufflenetv1\nchips: stm32n6\nstreamers: ping-pong\nnode_limit: 20000\n"
+    text += "set: {shared_memory.bytes: [3MiB]}\n"
     cache = WorkerCache(load_workload)
     rows = [answer(task, cache) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
     proven = rows[2].peak_bytes

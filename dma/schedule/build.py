@@ -33,6 +33,7 @@ from dma.residency.tiling import (
     striped,
     whole_tiling,
 )
+from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import Emission, TransferNeed, emit
@@ -113,7 +114,7 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
     have to leave SharedMemory.
     """
-    schedule = _with_best_floor(request, streamer, cache)
+    schedule = with_readable_names(request.program, _with_best_floor(request, streamer, cache))
     return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
 
 

@@ -93,7 +93,7 @@ class _Namer:
             whose = f"{first if first == last else f'{first}..{last}'} weights"
             if count == len(TURNS):
                 return f"{TURNS[int(number)]} buffer of {whose}"
-            return f"{whose}, buffer {int(number) + 1} of {count}"
+            return whose if count == 1 else f"{whose}, buffer {int(number) + 1} of {count}"
         if len(parts) != 1:
             return spec.name
         count = len(self.slices[parts[0].name])

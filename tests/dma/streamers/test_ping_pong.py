@@ -59,8 +59,11 @@ def test_the_next_load_starts_between_a_wait_and_its_compute() -> None:
 
 def test_two_buffers_each_of_the_largest_block_of_its_parity_alive_throughout() -> None:
     schedule = stream(chain(4096, 8192, 2048, 1024, 6144), LUNA_LIKE, "ping-pong", 384 * 1024)
-    weights = {s.name.partition("@")[0]: s for s in schedule.buffers.values() if s.kind == "weights"}
-    assert {name: spec.bytes for name, spec in weights.items()} == {"alloc0": 6144, "alloc1": 8192}
+    weights = {s.name: s for s in schedule.buffers.values() if s.kind == "weights"}
+    assert {name: spec.bytes for name, spec in weights.items()} == {
+        "ping buffer of n0..n4 weights": 6144,
+        "pong buffer of n1..n3 weights": 8192,
+    }
     assert {spec.held for spec in weights.values()} == {Interval(0, 10)}
 
 

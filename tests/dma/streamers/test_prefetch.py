@@ -56,7 +56,8 @@ def loads(schedule: Schedule) -> list[tuple[int, str]]:
 
 def test_three_buffers_in_turn_are_loaded_two_blocks_ahead() -> None:
     schedule = stream(chain([10] * 5), ROOMY, "prefetch-k:3", 1 << 20)
-    names = ["alloc0@1", "alloc1@1", "alloc2@1", "alloc0@1", "alloc1@1"]
+    whose = ("n0..n3", "n1..n4", "n2", "n0..n3", "n1..n4")
+    names = [f"{each} weights, buffer {i % 3 + 1} of 3" for i, each in enumerate(whose)]
     assert sorted(loads(schedule)) == sorted(zip([0, 0, 0, 1, 2], names, strict=True))
 
 

@@ -1,0 +1,101 @@
+"""Buffers are named after what they hold; names are unique, and change nothing but names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import BufferSpec, Part, Schedule, Transfer
+from chipmodel.passes.in_place import reuse
+from dma.schedule.buffer_names import readable_names
+from dma.stream import stream
+from tests.dma.schedule.test_psram_sharing import chain
+from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import TreeShape, random_program
+
+
+def names(program: Program, chip: Chip, streamer: str) -> list[str]:
+    return list(stream(program, chip, streamer, chip.shared_memory.bytes).buffers)
+
+
+def test_two_weight_buffers_in_turn_are_ping_and_pong() -> None:
+    assert names(chain(3), LUNA_LIKE, "ping-pong")[-2:] == [
+        "ping buffer of conv0..conv2 weights",
+        "pong buffer of conv1 weights",
+    ]
+    assert names(chain(4), LUNA_LIKE, "prefetch-k:3")[-3:] == [
+        "conv0..conv3 weights, buffer 1 of 3",
+        "conv1 weights, buffer 2 of 3",
+        "conv2 weights, buffer 3 of 3",
+    ]
+
+
+def test_slices_are_counted() -> None:
+    net = ProgramBuilder("slices")
+    net.output(net.conv("conv", net.input("x", (1, 64, 4, 4)), 64, 3, pad=1))
+    found = names(net.build(), with_memory(LUNA_LIKE, 20_000), "sync")
+    count = len(found) - 2
+    assert count > 1
+    assert found == ["x", "conv", *(f"conv weights, slice {i} of {count}" for i in range(1, count + 1))]
+
+
+def test_stripes_say_for_which_op() -> None:
+    found = names(chain(2), with_memory(LUNA_LIKE, 8192), "ping-pong")
+    assert found[:4] == [
+        "x stripes for conv0, ping buffer",
+        "x stripes for conv0, pong buffer",
+        "conv0 stripes from conv0, ping buffer",
+        "conv0 stripes from conv0, pong buffer",
+    ]
+
+
+def test_a_spilled_tensor_comes_back_as_another_part() -> None:
+    net = ProgramBuilder("spilled")
+    x = net.input("x", (1, 8, 16, 16))
+    first = inner = net.conv("first", x, 8, 3, pad=1)
+    for layer in range(3):
+        inner = net.conv(f"wide{layer}", inner, 16, 3, pad=1)
+    last = net.conv("last", inner, 8, 3, pad=1)
+    net.output(net.elementwise("add", "sum", [first, last]))
+    found = names(net.build(), with_memory(LUNA_LIKE, 10_000), "sync")
+    assert "first, part 1 of 2" in found
+    assert "first, part 2 of 2, back from Psram" in found
+
+
+def test_names_are_unique_and_say_nothing_of_planners() -> None:
+    named = 0
+    for seed in range(120):
+        random = Random(seed)
+        program = reuse(random_program(seed, TreeShape(ops=random.randint(3, 12), depth=seed % 3)), "all")
+        chip, streamer = tiny_chip(random), random.choice(("sync", "ping-pong", "ping-pong-across"))
+        try:
+            schedule = stream(program, chip, streamer, chip.shared_memory.bytes)
+        except DoesNotFit:
+            continue
+        assert all(name == spec.name for name, spec in schedule.buffers.items())
+        assert not any("alloc0" in name or "#" in name for name in schedule.buffers)
+        again = stream(program, chip, streamer, chip.shared_memory.bytes)
+        assert list(again.buffers) == list(schedule.buffers)
+        named += len(schedule.buffers)
+    assert named > 500
+
+
+def test_equal_wishes_and_names_of_the_user_never_meet() -> None:
+    """A tensor with the name that a weight slice would get, and the same slice in several buffers."""
+    program = chain(1)
+    part = Part("conv0", weights=True)
+    loads = tuple(Transfer(f"load {i}", "load", part, f"conv0.weights.{i}", 8, 0, 0) for i in range(2))
+    specs = [BufferSpec(f"conv0.weights.{i}", 8, kind="weights") for i in range(2)]
+    specs.append(BufferSpec("conv0 weights, copy 1 of 2", 8))
+    schedule = Schedule((), loads, {spec.name: spec for spec in specs}, "sync")
+    found = readable_names(program, schedule)
+    assert list(found.values()) == [
+        "conv0 weights, copy 1 of 2'",
+        "conv0 weights, copy 2 of 2",
+        "conv0 weights, copy 1 of 2",
+    ]
+    assert readable_names(replace(program, name="other"), schedule) == found

@@ -13,13 +13,19 @@ from types import MappingProxyType
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.files.suggestions import shown
+from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.verify.offsets_sweep import check_fast
 
+LARGEST_CUT = 1 << 28
+"""Bytes of weights, or of a tensor, that are planned even where no memory of the chip can hold them: 256 MiB
+(assumed)."""
 LARGEST_SHARED_MEMORY = 1 << 32
 """Bytes up to which a capacity that would do is sought: 4 GiB, what 32-bit addresses reach."""
 
@@ -38,6 +44,7 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     message names the smallest capacity that would do.
     """
     began = perf_counter()
+    _refuse_enormous(request.program, request.chip)
     try:
         planned = _checked(plan_in_rounds(request, path), request)
     except DoesNotFit as refusal:
@@ -54,6 +61,18 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     if request.smallest_peak:
         return with_smallest_peak(planned, request, packer_limits(request, began))
     return planned
+
+
+def _refuse_enormous(program: Program, chip: Chip) -> None:
+    """Raise DoesNotFit for bytes so far beyond both memories that cutting them into slices takes minutes."""
+    memory = chip.shared_memory.bytes + chip.psram.bytes
+    most = max(LARGEST_CUT, 2 * memory)
+    sizes = {f"tensor {shown(tensor.name)}": tensor.bytes for tensor in program.tensors.values()}
+    sizes["all weights"] = used_weight_bytes(program)
+    what, size = max(sizes.items(), key=lambda item: item[1])
+    if size > most:
+        fault = f"{what}: {size:,} B, and the chip has {memory:,} B in SharedMemory and Psram together"
+        raise DoesNotFit(fault, hint="a smaller network, or check the sizes of its ops")
 
 
 def largest_live_set(problem: Problem, schedule: Schedule) -> str:

@@ -46,6 +46,8 @@ def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connecti
             yield link
     except sqlite3.Error as error:
         raise _reason(path, error) from None
+    except UnicodeDecodeError:  # From SQLite's message, which quotes the file's schema.
+        raise _another(path, "this is no store of a study: a name in it is not UTF-8", only_read) from None
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -40,6 +40,8 @@ FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
 }
 """Constants by the kind of table; those of another DMA or NPU model than the chip's are ignored."""
 
+EQUAL_MOVES = 16
+"""Moves of a constant after which the steps grow: a measurement far off would need millions (assumed)."""
 MAX_ROUNDS = 50
 """Rounds over all constants. Assumed: the search usually ends long before."""
 
@@ -122,11 +124,14 @@ def _along(
 ) -> tuple[ConstantValues, Fraction]:
     """The best values found by moving the constant ``path`` alone, and their error."""
     step, smallest = _steps(path, best[path])
+    moves = 0
     while step >= smallest:
         tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
         better = _better(tried, least, error)
         if better:
             best, least = better
+            moves += 1
+            step = step * 2 if moves > EQUAL_MOVES else step
         else:
             step = _halved(step, smallest)
     return best, least

@@ -234,3 +234,9 @@ def test_a_path_may_not_skip_what_is_read_later() -> None:
     }
     with pytest.raises(BadInput, match=r"--path loop=00: .* no iterations never defines"):
         run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), {"loop": "00"})
+
+
+def test_what_no_memory_can_hold_is_refused_before_it_is_cut() -> None:
+    memories = LUNA_LIKE.shared_memory.bytes + LUNA_LIKE.psram.bytes
+    with pytest.raises(DoesNotFit, match=f"tensor 't0': {1 << 40:,} B, and the chip has {memories:,} B"):
+        plan(PlanRequest(wide(64, 1 << 40), LUNA_LIKE, "large-first", "sync"))

@@ -391,6 +391,13 @@ def test_a_store_that_was_changed_is_refused(path: Path, statement: str, message
     assert message in str(refused.value)
 
 
+def test_a_schema_that_is_not_text_is_refused(path: Path) -> None:
+    damage(path, "VACUUM")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE rows", b"CREATE \xd4ABLE rows"))
+    with pytest.raises(BadInput, match="no store of a study: a name in it is not UTF-8"):
+        read_rows(path)
+
+
 @pytest.mark.parametrize(
     "values", ["'here', 'x', '', 1.0", "'here', -1, '', 1.0", "NULL, 1, '', 1.0", "'', 1, '', 'x'"]
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.chip.chip import Chip
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from dma.timing.transfer import transfer_cycles
@@ -97,3 +98,17 @@ def test_the_written_chip_keeps_the_numbers_that_the_user_gave(tmp_path: Path) -
 def test_a_table_without_free_constants_is_refused(name: str, chip: str | None) -> None:
     with pytest.raises(BadInput, match="has no constants to fit"):
         calibrate(table(name), chip)
+
+
+def test_a_measurement_far_off_takes_few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def counted(*arguments: object) -> Chip:
+        tried.append(arguments)
+        return load_chip(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("dma.validation.calibration.load_chip", counted)
+    columns = "in_c,in_h,in_w,out_c,kernel_h,kernel_w,stride,pad_h,pad_w,cycles"
+    found = calibrate(read_table(f"{columns}\n1,4,64,16,3,1,2,1,0,2147483648\n", "far.csv"))
+    assert found.changes[0].after == 1_000_000_000
+    assert len(tried) < 2000

@@ -25,7 +25,7 @@ PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end 
 _PICTURE = "python -m docs.tools.picture zoo:resnet18 --chip stm32n6"
 PICTURES = {
     "docs/pictures/resnet18.svg": f"{_PICTURE} --streamer prefetch-greedy",
-    "docs/pictures/resnet18-ping-pong.svg": _PICTURE,
+    "docs/pictures/resnet18-ping-pong.svg": f"{_PICTURE} --streamer ping-pong",
 }
 """File and the command that prints it."""
 

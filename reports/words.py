@@ -187,6 +187,14 @@ def planned_by(result: Result) -> AskedPlanners:
     return AskedPlanners(*map(words, asked, made))
 
 
+def made_by(result: Result) -> str:
+    """Streamer and packer of the plan: ``streamer ping-pong, packer large-first, chosen by auto``."""
+    made, asked = AskedPlanners(result.schedule.streamer, result.solved.planner), result.asked
+    if asked and asked.streamer == asked.packer != made.streamer and asked.packer != made.packer:
+        return f"streamer {made.streamer}, packer {made.packer}, chosen by {asked.streamer}"
+    return "streamer {}, packer {}".format(*planned_by(result))
+
+
 def shortened(names: Sequence[str], most: int = 6) -> str:
     """The first ``most`` names, and how many more there are."""
     rest = len(names) - most

@@ -19,10 +19,10 @@ from reports.words import (
     count,
     duration,
     headline,
+    made_by,
     magnitude,
     peak_gap,
     percent,
-    planned_by,
     ratio,
     shortened,
     size,
@@ -212,7 +212,7 @@ def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
 
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
-    remarks: list[tuple[str, str]] = [("Planned by", "streamer {}, packer {}".format(*planned_by(result)))]
+    remarks: list[tuple[str, str]] = [("Planned by", made_by(result))]
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
     staying = resident_words(result)
@@ -225,7 +225,7 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     late = late_ops(schedule)
     if late:
         remarks.append((f"Weights too late ({len(late):,} ops)", lateness(late)))
-    if len(result.attempts) > 1:
+    if any(attempt.peak > result.capacity for attempt in result.attempts):
         rounds = [f"budget {size(a.budget)}, peak {size(a.peak)}" for a in result.attempts]
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
     if result.bound.bindings:

@@ -18,11 +18,14 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
+from tests.support.chips import with_psram
 from workloads import zoo
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 from workloads.zoo.control_flow import lengths
 
 NETWORKS = {network.name: network for network in CONTROL_FLOW}
+LARGE_PSRAM = 64 << 20
+"""Bytes; more than the decoders need."""
 CHIPS = ("luna-arcs", "stm32n6")
 
 Nodes = dict[str, tuple[str, ...]]
@@ -47,7 +50,7 @@ def program(url: str) -> Program:
 
 @cache
 def planned(name: str, chip: str) -> Planned:
-    return plan(PlanRequest(program(name), load_chip(chip)))
+    return plan(PlanRequest(program(name), with_psram(load_chip(chip), LARGE_PSRAM)))
 
 
 def nodes(body: tuple[Node, ...]) -> list[If | Loop]:
@@ -95,7 +98,8 @@ def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
 @pytest.mark.parametrize("chip_name", CHIPS)
 @pytest.mark.parametrize("name", CONTROL)
 def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) -> None:
-    network, chip, done = program(name), load_chip(chip_name), planned(name, chip_name)
+    network, done = program(name), planned(name, chip_name)
+    chip = with_psram(load_chip(chip_name), LARGE_PSRAM)
     assert done.solved.peak <= chip.shared_memory.bytes
     assert verify(network, done.commands, chip) == ()
     cycles: set[int] = set()

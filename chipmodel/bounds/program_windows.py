@@ -34,7 +34,8 @@ def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> 
 def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:
     costs = LeastTransferCosts(chip)
     made: dict[str, int] = {}
-    last = {name: index for index, op in enumerate(ops) for name in op.outputs if name in program.outputs}
+    outputs = frozenset(program.outputs)
+    last = {name: index for index, op in enumerate(ops) for name in op.outputs if name in outputs}
     runs: list[OpRun] = []
     reread = _reread_slices(ops)
     for index, op in enumerate(ops):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
@@ -59,8 +60,13 @@ def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:
 
 def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]]) -> int:
     """DMA cycles to move the weights, inputs and outputs of ``runs`` once."""
-    read = {n: max(read_share(op, n, times) for op, times in runs) for n in program.inputs}
-    written = {n: max(written_share(op, n, times) for op, times in runs) for n in program.outputs}
+    read = dict.fromkeys(program.inputs, Fraction(0))
+    written = dict.fromkeys(program.outputs, Fraction(0))
+    for op, times in runs:
+        for n in read.keys() & set(op.inputs):
+            read[n] = max(read[n], read_share(op, n, times))
+        for n in written.keys() & set(op.outputs):
+            written[n] = max(written[n], written_share(op, n, times))
     loads = sum(program.block_bytes(op) for op, _ in runs if op.gathers)
     constants = {name for op, _ in runs if not op.gathers for name in op.weights}
     loads += sum(program.weights[name].bytes for name in constants)

@@ -9,6 +9,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.result import AskedPlanners, Result
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
+from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.skipped_results import refuse_skipped_results
 from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.multicore import run_cores
@@ -29,6 +30,7 @@ def run(request: PlanRequest, choices: Mapping[str, str] | None = None) -> Resul
     Raises DoesNotFit (see ``plan``) and BadInput for unknown names and impossible ``choices``.
     """
     choices = choices or {}
+    refuse_long_run(request.program, choices)
     refuse_skipped_results(request.program, choices)
     merger_named(request.merge)
     if request.chip.cores > 1:

@@ -26,6 +26,7 @@ from chipmodel.model.result import Result
 from chipmodel.model.study_row import Improved, Point, Row, Status
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
+from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.passes.steady_state import inferences_of, unrolled
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
@@ -181,6 +182,7 @@ def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
 
 def plan_task(task: PointTask, program: Program, chip: Chip) -> Planned:
     """The plan of the point on one core."""
+    refuse_long_run(program, {})
     assigned(program, chip.cores)
     return plan(request_of(task, program, chip))
 

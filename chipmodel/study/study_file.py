@@ -201,10 +201,12 @@ class _Reader:
         return self.distinct(key, names)
 
     def distinct(self, key: str, values: Sequence[S]) -> tuple[S, ...]:
+        seen: set[S] = set()
         for index, value in enumerate(values):
-            if value in values[:index]:
+            if value in seen:
                 what = f"{shown(value)} is listed twice under {key}"
                 raise BadInput(what, where=self._place(key, index), hint="remove one of the two")
+            seen.add(value)
         return tuple(values)
 
     def _place(self, *path: PathStep) -> Place:

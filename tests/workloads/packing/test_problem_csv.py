@@ -12,6 +12,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.interval import Interval
 from chipmodel.model.packing import PackingTable
 from chipmodel.model.plan import Buffer, Memory, Plan
+from workloads.packing import problem_csv
 from workloads.packing.problem_csv import (
     MAX_VALUE,
     parse_memories,
@@ -288,3 +289,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_any_rows_are_read_or_refused(text: str) -> None:
     mistake = mistake_in(HEAD.strip() + ",gaps,separate\n" + text)
     assert mistake is None or (mistake.where is not None and mistake.where.line >= 1)
+
+
+def test_more_rows_than_can_be_packed_are_refused_at_the_first_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(problem_csv, "MAX_ROWS", 3)
+    rows = [f"b{i},0,1,1\n" for i in range(4)]
+    assert len(read(HEAD + "".join(rows[:3])).problem.buffers) == 3
+    with pytest.raises(BadInput, match="more than 3 buffers") as refused:
+        read(HEAD + "\n" + "".join(rows))
+    assert str(refused.value.where) == "p.csv:6:1"

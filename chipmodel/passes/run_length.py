@@ -1,0 +1,48 @@
+"""Reject runs of so many ops that their simulation would not end within minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import If, Loop, Node, Op, Program
+
+MAX_OP_RUNS = 250_000
+"""Runs of ops along one path. Measured: 150,000 of a decoder's loop take 20 s; every event is kept."""
+
+
+def refuse_long_run(program: Program, choices: Mapping[str, str]) -> None:
+    """Raise BadInput, at the loop that makes most iterations, where the path that ``choices`` select runs
+    more than ``MAX_OP_RUNS`` ops. What is wrong with the choices themselves is not said here."""
+    runs = _op_runs(program.body, choices)
+    if runs <= MAX_OP_RUNS:
+        return
+    loops = (node for node in program.nodes() if isinstance(node, Loop))
+    longest = max(loops, key=lambda loop: _iterations(loop, choices), default=None)
+    what = f"one run is {runs:,} runs of ops; {MAX_OP_RUNS:,} can be simulated"
+    if longest is None:
+        raise BadInput(what, hint="split the workload")
+    what += f": loop {longest.name!r} makes {_iterations(longest, choices):,} iterations"
+    if program.inferences > 1:
+        raise BadInput(what, hint="fewer inferences, --steady-state 20: after a few all take as long")
+    fewer = f"simulate fewer: --path {longest.name}=100; from the second on, iterations mostly take as long"
+    raise BadInput(what, where=None if longest.name in choices else longest.place, hint=fewer)
+
+
+def _iterations(loop: Loop, choices: Mapping[str, str]) -> int:
+    choice = choices.get(loop.name, "")
+    return int(choice) if choice.isascii() and choice.isdigit() and len(choice) < 10 else loop.iterations
+
+
+def _op_runs(body: Iterable[Node], choices: Mapping[str, str]) -> int:
+    total = 0
+    for node in body:
+        match node:
+            case Op():
+                total += 1
+            case If():
+                taken = [arm for arm in node.arms if arm.name == choices.get(node.name)] or node.arms[:1]
+                total += sum(_op_runs(arm.body, choices) for arm in taken)
+            case Loop():
+                total += _iterations(node, choices) * _op_runs(node.body, choices)
+    return total

@@ -156,3 +156,17 @@ def test_new_homes_keep_what_is_apart_out() -> None:
     apart = min(t.home for t in schedule.transfers if not t.part.weights)
     homes = tight_homes(chain(3), schedule, [apart])
     assert set(homes) == {t.home for t in schedule.transfers} - {apart}
+
+
+def test_what_is_stored_over_an_input_that_is_read_again_is_found() -> None:
+    net = ProgramBuilder("skip")
+    x = last = net.input("x", (1, 8, 32, 32))
+    for layer in range(4):
+        last = net.conv(f"conv{layer}", last, 8, 3, pad=1)
+    net.output(net.elementwise("add", "sum", [x, last]))
+    program, chip = net.build(), with_psram(with_memory(LUNA_LIKE, 8192), AMPLE)
+    found = planned(program, chip)
+    homes = {t.part.name: t.home for t in found.schedule.transfers if not t.part.weights}
+    over = {t.home: t.home for t in found.schedule.transfers} | {homes["conv1"]: homes["x"]}
+    faults = verify(program, lower(at_homes(found.schedule, over), found.solved.plan), chip)
+    assert any("loads 'x', which is not completely in Psram" in fault for fault in faults)

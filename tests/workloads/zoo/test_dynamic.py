@@ -164,7 +164,7 @@ def test_options_and_dtypes(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", CONTROL)
 def test_small_options_run_and_are_checked(name: str) -> None:
-    chip = load_chip("luna-csk6")
+    chip = with_psram(load_chip("luna-csk6"), LARGE_PSRAM)
     for options in OPTIONS[name]:
         if "depth" in options:
             continue

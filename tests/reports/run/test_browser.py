@@ -68,6 +68,21 @@ def opened(browser: Browser, file: Path) -> Iterator[Visit]:
     found.page.context.close()
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser, file: Path) -> Iterator[Visit]:
+    found = visit(browser, file)
+    yield found
+    found.page.context.close()
+
+
+@pytest.fixture
+def shown(shared_page: Visit) -> Iterator[Visit]:
+    """A page for those that only look and hover, opened once."""
+    yield shared_page
+    shared_page.page.mouse.move(5, 5)
+    assert shared_page.complaints == []
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_opens_without_errors_and_fits_the_screen(
@@ -85,27 +100,27 @@ def test_it_opens_without_errors_and_fits_the_screen(
     found.page.context.close()
 
 
-def test_every_event_and_buffer_is_drawn(opened: Visit) -> None:
+def test_every_event_and_buffer_is_drawn(shown: Visit) -> None:
     result = sample()
-    assert opened.marks("timeline") == len(result.trace.events)
+    assert shown.marks("timeline") == len(result.trace.events)
     # refine.a lives through the whole body of its loop, so its three iterations are one box.
-    assert opened.marks("memory") == len(result.problem.buffers)
-    assert opened.page.locator("#memory .scatterlayer .trace").count() == 2
+    assert shown.marks("memory") == len(result.problem.buffers)
+    assert shown.page.locator("#memory .scatterlayer .trace").count() == 2
 
 
-def test_hover_names_the_event_as_text(opened: Visit) -> None:
-    box = opened.page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
+def test_hover_names_the_event_as_text(shown: Visit) -> None:
+    box = shown.page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
     assert box is not None
-    opened.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
-    opened.page.wait_for_selector("#timeline .hovertext")
-    text = opened.page.locator("#timeline .hovertext").text_content() or ""
+    shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
+    shown.page.wait_for_selector("#timeline .hovertext")
+    text = shown.page.locator("#timeline .hovertext").text_content() or ""
     assert EVIL in text
     assert "21,900 cycles, 73.00 µs" in text
-    assert opened.complaints == []
+    assert shown.complaints == []
 
 
-def test_hover_shows_the_dependencies_of_a_step_in_both_directions(opened: Visit) -> None:
-    page = opened.page
+def test_hover_shows_the_dependencies_of_a_step_in_both_directions(shown: Visit) -> None:
+    page = shown.page
     box = page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
@@ -126,7 +141,7 @@ def test_hover_shows_the_dependencies_of_a_step_in_both_directions(opened: Visit
         assert ends == sorted(ends)
     page.mouse.move(5, 5)
     page.wait_for_selector("#timeline .links rect", state="detached")
-    assert opened.complaints == []
+    assert shown.complaints == []
 
 
 def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
@@ -158,10 +173,10 @@ def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
         ("merging-after", ".barlayer .point path", "B at"),
     ],
 )
-def test_each_chart_has_marks_and_hover_with_units(opened: Visit, chart: str, marks: str, unit: str) -> None:
-    page = opened.page
-    shown = page.locator(f"#{chart} {marks}")
-    assert shown.count() > 1
+def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str, marks: str, unit: str) -> None:
+    page = shown.page
+    drawn = page.locator(f"#{chart} {marks}")
+    assert drawn.count() > 1
     page.locator(f"#{chart}").scroll_into_view_if_needed()
     box = page.locator(f"#{chart} .nsewdrag").first.bounding_box()
     assert box is not None
@@ -171,7 +186,7 @@ def test_each_chart_has_marks_and_hover_with_units(opened: Visit, chart: str, ma
     page.evaluate(f"Plotly.Fx.hover('{chart}', [{{ curveNumber: {curve}, pointNumber: 0 }}])")
     page.wait_for_selector(f"#{chart} .hovertext")
     assert unit in (page.locator(f"#{chart} .hovertext").first.text_content() or "")
-    assert opened.complaints == []
+    assert shown.complaints == []
 
 
 def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> None:
@@ -236,13 +251,13 @@ def test_the_table_filters_by_name_and_kind(opened: Visit) -> None:
     assert opened.page.inner_text("#shown") == "12 ops"
 
 
-def test_names_with_markup_are_shown_as_text(opened: Visit) -> None:
-    assert opened.page.inner_text("h1") == "kws-<i>demo</i> ü on Toy <chip> & friends"
-    assert opened.page.locator("main i:not(.meter i), main b, main script").count() == 0
+def test_names_with_markup_are_shown_as_text(shown: Visit) -> None:
+    assert shown.page.inner_text("h1") == "kws-<i>demo</i> ü on Toy <chip> & friends"
+    assert shown.page.locator("main i:not(.meter i), main b, main script").count() == 0
 
 
-def test_no_button_sends_the_chart_away(opened: Visit) -> None:
-    buttons = opened.page.locator(".modebar-btn")
+def test_no_button_sends_the_chart_away(shown: Visit) -> None:
+    buttons = shown.page.locator(".modebar-btn")
     titles = {buttons.nth(i).get_attribute("data-title") or "" for i in range(buttons.count())}
     assert titles
     assert not [t for t in titles if "hare" in t or "loud" in t or "plotly" in t.lower()]

@@ -135,7 +135,7 @@ def sampled(found: Sequence[Fault], number: int, seed: int) -> list[Fault]:
 def copy_of_checkout(folder: Path) -> Path:
     """The source and its tests, where they may be broken."""
     copy = folder / "checkout"
-    left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")
+    left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache")
     shutil.copytree(ROOT, copy, ignore=left_out, symlinks=True)
     return copy
 

@@ -41,6 +41,14 @@ def test_the_interruptions_of_a_chip() -> None:
     assert list(interruptions(busy)) == [Interruption("cpu", Fraction(500), 31, None)]
 
 
+def test_the_cpus_line_on_luna_is_a_burst_of_its_own() -> None:
+    """hardware.md, "DMA routes": a line alone is 18 + 16 + 8 = 42 clocks at 240 MHz, 52.5 cycles."""
+    busy = load_chip("luna-arcs", ["cpu.psram_every_cycles=500"])
+    assert list(interruptions(busy)) == [Interruption("cpu", Fraction(500), 53, None)]
+    wide = load_chip("luna-arcs", ["cpu.psram_every_cycles=500", "cpu.line_bytes=64"])
+    assert list(interruptions(wide)) == [Interruption("cpu", Fraction(500), 73, None)]  # 58 clocks, 72.5
+
+
 def test_a_refresh_by_phase_comes_from_the_parts_figures() -> None:
     sets = ("psram.device=APS256XXN-x8", "psram.clock_mhz=200", "psram.collision=phase")
     chip = load_chip("luna-arcs", sets)

@@ -20,6 +20,7 @@ from dma.timing.routes import (
     PsramPort,
     TransferRoute,
     flash_to_shared,
+    line,
     psram_to_shared,
     shared_to_psram,
 )
@@ -82,11 +83,11 @@ def test_the_published_lines(name: str, size: int) -> None:
 
 def test_the_slopes_are_bursts_and_beats() -> None:
     """74 Psram clocks for three lines; 21 cycles and 3 clocks; 45 clocks; 18 cycles a round of banks."""
-    line = {name: _slope(name, 32) for name in LUNA_ROUTES}
-    assert near(line["dma psram->shared"], 74 / 3 * 300 / 240, 0.0005)
-    assert near(line["dma shared->psram"], 21 + 3 * 300 / 240, 0.0005)
-    assert near(line["npu psram->shared"], 45 * 300 / 240, 0.0005)
-    assert near(line["npu shared->shared"], 18 / 4, 0.0005)
+    slope = {name: _slope(name, 32) for name in LUNA_ROUTES}
+    assert near(slope["dma psram->shared"], 74 / 3 * 300 / 240, 0.0005)
+    assert near(slope["dma shared->psram"], 21 + 3 * 300 / 240, 0.0005)
+    assert near(slope["npu psram->shared"], 45 * 300 / 240, 0.0005)
+    assert near(slope["npu shared->shared"], 18 / 4, 0.0005)
 
 
 def _slope(name: str, size: int) -> float:
@@ -100,6 +101,8 @@ def _slope(name: str, size: int) -> float:
         # Up to 256 bytes at the copy's pace: 8 lines of 21 cycles after 634 and the opening, 18 clocks of
         # 1.25 cycles (22.5) for a load and 3 more at the crossing (26.25) for a store: 824.5 and 828.25.
         (256, 825, 829),
+        # A little more than the short size: 8 of 768 bytes on the way to the pace of 1 KB.
+        (264, 834, 835),  # 833.03 and 834.27
         # 1 KB at the Psram's pace: 656.5 + 32 * 92.5 / 3 = 1643.17; 634 - 20 + 32 * 24.75 = 1406.
         (1024, 1644, 1406),
         # On the straight line between the two: half and two thirds of the way.
@@ -111,6 +114,34 @@ def test_short_transfers_settle_at_four_times_the_short_size(size: int, load: in
     """hardware.md, "DMA routes": the lines hold from 1 KiB on; 256 bytes take 821 and 829 as measured."""
     assert route_named("dma psram->shared").cycles(size) == load
     assert route_named("dma shared->psram").cycles(size) == store
+    # The sizes that a route has where its chip names none are those of LUNA.
+    assert psram_to_shared(LUNA_DMA, LUNA_PORT).cycles(size) == load
+
+
+def test_a_store_without_a_set_up_of_its_own_hides_the_posted_line() -> None:
+    """A set-up of 10 cycles is less than the 20 (16 clocks) that the last line is still in flight: nothing
+    is left of it, and 32 lines take 24.75 cycles each."""
+    quick = replace(LUNA_DMA, setup_cycles=10)
+    assert shared_to_psram(quick, LUNA_PORT).cycles(1024) == 32 * 99 // 4
+
+
+def test_a_store_is_as_slow_as_the_psram_where_that_is_slower_than_the_copy() -> None:
+    """APS6404L in QPI at 84 MHz: two clocks a byte. CE# may be low for 8 us, 672 clocks: 8 of command and
+    address, and 332 bytes. A page of 1 KB is four bursts, each with 50 ns of CE# high, 5 clocks."""
+    port = replace(LUNA_PORT, device=device_named("APS6404L-QPI"))
+    clocks = 4 * (2 + 6 + 5) + 2 * 1024
+    assert shared_to_psram(LUNA_DMA, port).per_byte == Fraction(clocks * 300, 84 * 1024)
+
+
+def test_bounds_of_a_route_whose_short_transfers_are_cheap_by_hand() -> None:
+    """32 cycles for a line of 32 bytes up to 256, 64 from 1024 on, and a straight line between."""
+    route = TransferRoute("r", 32, line(0, 64), line(0, 32))
+    assert (route.cycles(256), route.cycles(640), route.cycles(1024)) == (256, 1152, 2048)
+    assert route.per_byte == 2
+    assert route.least_per_byte == 1  # 256 cycles for 256 bytes; 2 at 1024
+    assert route.least_setup == 256 - 2 * 256
+    assert replace(route, head=None).least_per_byte == 2
+    assert replace(route, head=None).least_setup == 0
 
 
 @given(st.sampled_from(sorted(LUNA_ROUTES)), st.integers(1, 4000))

@@ -70,6 +70,33 @@ def test_bursts_of_the_line_model_by_hand() -> None:
     assert (gap9.burst_lines, gap9.burst_end(0), gap9.burst_end(387)) == (32, 387, 774)
 
 
+def test_short_transfers_share_their_cycles_evenly_among_their_lines() -> None:
+    """256 bytes on LUNA take 824.5 cycles, so 825: 634 of set-up, and 190.5 / 8 for each of eight lines."""
+    luna = shape_of(load_chip("luna-arcs"), "load", 256)
+    assert (luna.setup, luna.data) == (634, 191)
+    assert [luna.line_start(k) for k in range(9)] == [0, 24, 48, 72, 96, 120, 143, 167, 191]
+    # Without a pace of its own, a short transfer is the beginning of a long one: 656.5 + 8 * 92.5 / 3.
+    plain = shape_of(load_chip("luna-arcs", ["dma.bursts.short_bytes=0"]), "load", 256)
+    assert (plain.setup, plain.data) == (656, 248)
+    assert [plain.line_start(k) for k in range(4)] == [0, 32, 63, 93]
+
+
+def test_beats_end_with_their_line_where_its_bytes_are_no_multiple() -> None:
+    """Two lines of 10 bytes, five cycles each: beats of 4, 4 and 2 bytes in the last three."""
+    shape = TransferShape(0, 10, 20, 10, 4, 1, 0, 5, 1)
+    one, two = [(0, 4), (4, 4), (8, 2)], [(10, 4), (14, 4), (18, 2)]
+    assert [shape.beat(c) for c in range(10)] == [None, None, *one, None, None, *two]
+
+
+def test_words_through_a_serial_controller_follow_one_another() -> None:
+    """Each word of four bytes is an access of its own with a pause after it, but for the last."""
+    chip = load_chip("ef-psram")
+    shape = shape_of(chip, "load", 64)
+    accesses = [transfer_cycles(chip, "load", 4 * words) - shape.setup for words in range(1, 17)]
+    assert accesses[1] > 2 * accesses[0]
+    assert [shape.line_start(k) for k in range(17)] == [0, *accesses]
+
+
 def test_bursts_of_the_public_controllers_by_hand() -> None:
     """Each chip file's longest burst: 8-byte beats for HyperBus and the CDMA, one word for EF_PSRAM_CTRL."""
     words = shape_of(load_chip("ef-psram"), "load", 64)

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from chipmodel.chip.chip import Chip, Dma
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
-from dma.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
+from dma.timing import transfer as module
+from dma.timing.split import BurstGroup, BurstRun
+from dma.timing.transfer import assert_legal, cycles_per_byte, least_cost, transfer_cycles
 
 LUNA = load_chip("luna-arcs")
 LOADS = {256: 821, 1024: 1645, 4096: 4612, 16384: 16468, 65536: 63922}
@@ -66,6 +68,34 @@ def test_outstanding_bursts_hide_their_overhead(
         # Five cycles of the core (1 GHz) for a clock (200 MHz); 200 of set-up; 10 bursts.
         assert cycles_per_byte(chip, direction) == Fraction(clocks) * 5 / 64
         assert transfer_cycles(chip, direction, 640) == 200 + ceil(10 * 5 * Fraction(clocks))
+
+
+def test_the_least_cost_of_luna_by_hand() -> None:
+    """A load of 1 KB or more takes 656.5 cycles and 92.5 for three lines (96 bytes), one of 256 bytes 824.5,
+    which is 577.8 more than 92.5 for each 96 of its bytes: the least of all sizes."""
+    assert least_cost(LUNA, "load") == (577, Fraction(925, 960))
+    # Without a set-up, 256 bytes in 190.5 cycles are cheaper for their bytes than any long transfer.
+    bare = load_chip("luna-arcs", ["dma.bursts.setup_cycles=0"])
+    assert least_cost(bare, "load") == (0, Fraction("190.5") / 256)
+    assert least_cost(load_chip("stm32n6"), "load") == (200, Fraction(150, 64))
+
+
+def test_bursts_that_the_part_forbids_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """7.0 us of CE# low are 1,680 clocks: 18 before the data and two bytes each, so 3,324 bytes at most.
+
+    Loads ask for three lines of 32 bytes at once, stores for one."""
+    asked: list[int] = []
+
+    def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
+        asked.append(longest)
+        return (BurstGroup(1, (BurstRun(1, size),)),)
+
+    monkeypatch.setattr(module, "split", cut)
+    for direction in DIRECTIONS:
+        assert_legal(LUNA, direction, 0, 3324)
+        with pytest.raises(AssertionError, match="CE# low for 1688 of 1680 clocks"):
+            assert_legal(LUNA, direction, 0, 3340)
+    assert asked == [96, 96, 32, 32]
 
 
 @given(chips, directions, st.integers(1, 1 << 22))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
@@ -13,6 +15,7 @@ from chipmodel.files.json_text import json_text
 from chipmodel.model.packing_answer import PackingAnswer
 from reports.packing.answer import document, print_packing
 from reports.packing.page import render_packing
+from solvers.core.deadline import deadline_in
 from workloads.packing.problem_csv import write_packing
 
 DEFAULT_SECONDS = 60.0
@@ -71,6 +74,7 @@ def pack(
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
     """
     limits = search.limits(DEFAULT_SECONDS)
+    limits = replace(limits, deadline=deadline_in(limits.seconds))
     table = memory_limits.read(source)
     answer = checked_answer(table, source, packer, limits)
     # Rows with offsets are written only where the plan fits.

@@ -108,11 +108,13 @@ def _sharing_faults(problem: Problem, position: int, buffers: list[Buffer]) -> t
     for buffer in buffers:
         if not any(position in interval for interval in buffer.live):
             return (f"buffer {buffer.name!r} is not alive at {position}",)
-    for index, a in enumerate(buffers):
-        for b in buffers[:index]:
-            if problem.colocated and aliased(problem, a, b):
-                return (f"buffers {b.name!r} and {a.name!r} are colocated and may share bytes",)
-    return ()
+    index = {buffer.name: number for number, buffer in enumerate(buffers)}
+    pairs = [tuple(sorted(index[n] for n in set(group) if n in index)[:2]) for group in problem.colocated]
+    later, earlier = min(((pair[1], pair[0]) for pair in pairs if len(pair) > 1), default=(-1, -1))
+    if later < 0:
+        return ()
+    first, second = buffers[earlier].name, buffers[later].name
+    return (f"buffers {first!r} and {second!r} are colocated and may share bytes",)
 
 
 def _lowest_end(problem: Problem, buffer: Buffer) -> int | None:

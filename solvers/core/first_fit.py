@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from chipmodel.model.interval import merged
 from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.alignment import align
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 Order = Callable[[Buffer], int]
 ORDERS: dict[str, Order] = {
@@ -20,6 +22,9 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
+LOOK_EVERY = 256
+"""Buffers placed between two looks at the clock: a few milliseconds, or a quarter of a second where 200,000
+are alive together."""
 SEGMENT_STARTS = 128
 """Fewest lifetimes that begin in one segment of time."""
 MAX_SEGMENTS = 4
@@ -27,21 +32,33 @@ MAX_SEGMENTS = 4
 Ints = npt.NDArray[np.int64]
 
 
-def first_fit(problem: Problem, key: Order) -> Plan:
+def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Offsets (bytes) for ``problem``, buffers placed by ascending ``key``.
 
     Each buffer takes the lowest gap between placed buffers alive with it that holds it. Ties of ``key`` keep
-    execution order.
+    execution order. From the ``deadline`` on each is placed above all others, which takes no time.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: key(problem.buffers[i]))
     placed = PlacedByTime(problem)
     offsets: dict[str, int] = {}
-    for index in order:
+    for number, index in enumerate(order):
         buffer = problem.buffers[index]
+        if number % LOOK_EVERY == LOOK_EVERY - 1 and deadline.over:
+            return _stacked(problem, offsets, order[number:])
         lows, highs = placed.rivals(index)
         offset = lowest_fit(buffer, lows, highs)
         offsets[buffer.name] = offset
         placed.add(index, offset)
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
+def _stacked(problem: Problem, offsets: dict[str, int], rest: list[int]) -> Plan:
+    """The plan with all buffers of ``rest`` above those with offsets, and above one another."""
+    top = Plan(offsets).peak(Problem(tuple(b for b in problem.buffers if b.name in offsets)))
+    for index in rest:
+        buffer = problem.buffers[index]
+        offsets[buffer.name] = align(top, buffer.alignment) if buffer.bytes else 0
+        top = max(top, offsets[buffer.name] + buffer.bytes)
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 

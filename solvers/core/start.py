@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from chipmodel.model.plan import Buffer, Plan, Problem
 from solvers.core.constrained_fit import constrained_fit
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.first_fit import ORDERS, first_fit
 
 MAX_BUFFERS_ALL_ORDERS = 20_000
@@ -19,9 +20,9 @@ EXTRA_ORDERS: dict[str, Callable[[Buffer], int]] = {
 }
 
 
-def start_plans(problem: Problem) -> Iterator[Plan]:
+def start_plans(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[Plan]:
     """Plans that satisfy every constraint except perhaps the capacity, the cheapest to compute first; maybe
-    none."""
+    none. At the ``deadline`` a plan of a plain problem is finished without reuse, and is the last."""
     if not problem.plain:
         plan = constrained_fit(problem)
         if plan is None and problem.capacity is not None:
@@ -32,7 +33,9 @@ def start_plans(problem: Problem) -> Iterator[Plan]:
     orders = [ORDERS["large-first"], EXTRA_ORDERS["area-first"], ORDERS["sequential"]]
     orders += [ORDERS["short-first"], EXTRA_ORDERS["long-first"], EXTRA_ORDERS["last-first"]]
     for key in orders[: 1 if len(problem.buffers) > MAX_BUFFERS_ALL_ORDERS else None]:
-        yield first_fit(problem, key)
+        yield first_fit(problem, key, deadline)
+        if deadline.over:
+            return
 
 
 def start_plan(problem: Problem) -> Plan:

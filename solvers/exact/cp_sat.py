@@ -97,6 +97,8 @@ class _CpSatRun:
             return Outcome("unknown", None, lower or 0, proof=f"CP-SAT was not asked: {reason}")
         if model.contradiction:
             return self._infeasible(top, lower, 0, model.contradiction)
+        if self.limits.left(self.began) == 0:
+            return Outcome("unknown", None, lower or 0, proof="the limits came first")
         if hint is not None:
             model.hint(hint)
         return self._solve(model, top, lower)

@@ -15,6 +15,7 @@ from chipmodel.model.certificate import Certificate, Searched, excludes, rests_o
 from chipmodel.model.plan import Plan, Problem, Status
 from chipmodel.verify.offsets_sweep import check_fast
 from solvers.core.bounds_certified import MAX_BUFFERS, best_bound
+from solvers.core.deadline import Deadline
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
 from solvers.core.preprocess import components, validate
@@ -23,6 +24,8 @@ from solvers.exact.component import Component, is_infeasible, solve_component
 from solvers.exact.explain import explain
 
 Goal = Literal["fit", "minimise"]
+HEURISTICS_SHARE = 0.6
+"""Of the time that is left, what the first plans may take; the rest is for searching and checking. Chosen."""
 MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of a component beyond which it is not searched."""
 EXPLAIN_SECONDS = 5.0
@@ -91,7 +94,7 @@ class _Portfolio:
     def _start(self) -> None:
         """Keep the best of the heuristics' plans for every component."""
         self.progress.stage("heuristics")
-        for plan in start_plans(self.problem):
+        for plan in start_plans(self.problem, self._until.share(HEURISTICS_SHARE)):
             for part in self.components:
                 part.offer(plan)
             self._tell()
@@ -120,11 +123,9 @@ class _Portfolio:
         part.closed = True
         self.progress.stage("search")
         if len(part.problem.buffers) > MAX_SEARCHED_BUFFERS:
-            return Outcome(
-                "unknown", None, 0, proof=f"parts of over {MAX_SEARCHED_BUFFERS} buffers are not searched"
-            )
-        if self.progress.left(self.limits) == 0 or self.limits.deadline.ends("the search for offsets"):
-            return Outcome("unknown", None, 0, proof="the limits came first")
+            return self._not_searched(f"parts of over {MAX_SEARCHED_BUFFERS:,} buffers are not searched")
+        if self._until.ends("the search for offsets"):
+            return self._not_searched("the limits came first")
         others = [p.peak for p in self.components if p is not part]
         report = self.progress.part_report(part.peak, others, self.goal == "fit")
         left = self.progress.left(self.limits)
@@ -141,6 +142,10 @@ class _Portfolio:
             self.proof = self.proof or outcome.proof
         return outcome
 
+    def _not_searched(self, why: str) -> Outcome:
+        self.proof = self.proof or why
+        return Outcome("unknown", None, 0, proof=why)
+
     def _solve(self, part: Component, limits: Limits, report: Report) -> Outcome:
         """Solve a component, first as a fit into the bound of the whole: a lower peak would not help."""
         own = best_bound(part.problem, part.problem.capacity).bytes or 0
@@ -155,6 +160,11 @@ class _Portfolio:
         lower = overall + 1 if is_infeasible(fitted) else own
         outcome = solve_component(part, half, self.goal, lower, report)
         return replace(outcome, nodes=outcome.nodes + fitted.nodes)
+
+    @property
+    def _until(self) -> Deadline:
+        """When the limits in seconds are reached."""
+        return self.limits.deadline.within(self.progress.left(self.limits))
 
     @property
     def _proven(self) -> int:

@@ -82,6 +82,11 @@ class _SearchBudget:
     def left(self) -> int | None:
         return None if self.nodes is None else max(0, self.nodes - self.used)
 
+    def use(self, nodes: int) -> None:
+        """Charge a search that used so many nodes. One at least: what is left may be less than one for each
+        worker, and would never be used up."""
+        self.used += max(1, nodes)
+
     def part(self, nodes: int) -> int:
         """``nodes``, or what is left where that is less."""
         return nodes if self.nodes is None else max(1, min(nodes, self.nodes - self.used))
@@ -114,7 +119,7 @@ class _Target:
         more = budget.left if nodes is None else budget.part(nodes)
         winner = self.race.run(budget.until, None if more is None else before + more)
         used = self.race.nodes - before
-        budget.used += used
+        budget.use(used)
         return _answer(self.problem, self.model, winner, used)
 
     def _begin(self, limits: Limits) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,20 +17,10 @@ from dma.residency import joint
 from solvers.core.deadline import Deadline
 from solvers.exact import portfolio
 from tests.support.chips import with_memory
+from tests.support.work import CountedClock
 from workloads.load import load
 
 CHIP = load_chip("luna-arcs", ["shared_memory.bytes=64KiB"])
-
-
-@dataclass
-class LookCounter:
-    """A clock that goes on by a second whenever somebody looks at it."""
-
-    looks: float = 0.0
-
-    def __call__(self) -> float:
-        self.looks += 1
-        return self.looks
 
 
 def ds_cnn(deadline: Deadline) -> PlanRequest:
@@ -61,7 +50,7 @@ def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None
     cut_short: list[bool] = []
     for moment in (1, 10, 10**9):
         said: list[str] = []
-        planned = plan(ds_cnn(Deadline(moment, LookCounter(), said.append)))
+        planned = plan(ds_cnn(Deadline(moment, CountedClock(1), said.append)))
         assert planned.solved.peak <= CHIP.shared_memory.bytes
         cut_short.append(bool(said))
     assert cut_short == [True, True, False]

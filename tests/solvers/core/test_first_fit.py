@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.offsets import check
+from chipmodel.verify.offsets_sweep import check_by_sweep
 from solvers.core.bounds import contention
-from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit
+from solvers.core.deadline import Deadline
+from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
+from solvers.core.start import start_plans
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 
@@ -46,6 +49,25 @@ def test_status_says_what_is_known() -> None:
     assert solve(Problem(CHAIN.buffers, 50), "sequential").status == "infeasible"
     assert solve(Problem(CHAIN.buffers, 90), "naive").status == "unknown"
     assert solve(CHAIN, "naive").status == "feasible"
+
+
+def test_from_the_deadline_on_buffers_are_stacked() -> None:
+    """The clock is looked at before every 256th buffer; it goes on at each look."""
+    count = 3 * LOOK_EVERY
+    problem = Problem(tuple(buffer(f"b{i}", 8, 2 * i, 2 * i + 1, 8) for i in range(count)))
+    looks = iter(range(10))
+    plan = first_fit(problem, ORDERS["sequential"], Deadline(1, lambda: next(looks)))
+    placed = 2 * LOOK_EVERY - 1
+    assert [plan.offsets[f"b{i}"] for i in range(placed)] == [0] * placed
+    assert plan.offsets[f"b{placed}"] == 8
+    assert plan.peak(problem) == 8 * (count - placed + 1)
+    assert not check_by_sweep(problem, plan)
+    assert next(looks) == 2, "nobody looks at a clock that said it is over"
+
+
+def test_no_further_order_is_tried_after_the_deadline() -> None:
+    assert len(list(start_plans(CHAIN))) == 6
+    assert len(list(start_plans(CHAIN, Deadline(0, lambda: 1)))) == 1
 
 
 @st.composite

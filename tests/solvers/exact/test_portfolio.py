@@ -14,9 +14,10 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
-from solvers.core.outcome import Limits, Progress
+from solvers.core.deadline import Deadline
+from solvers.core.outcome import Limits, Outcome, Progress
 from solvers.core.preprocess import components
-from solvers.exact import cp_sat
+from solvers.exact import cp_sat, portfolio
 from solvers.exact.portfolio import exact
 from solvers.registry import solve
 from solvers.search import complete as search
@@ -24,6 +25,7 @@ from tests.fuzz.exact_packers import agree
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.work import calls
+from workloads.packing.guillotine import guillotine
 
 LIMITS = Limits(nodes=200_000, threads=1)
 
@@ -194,3 +196,18 @@ def test_minimalloc_instances_fit() -> None:
         outcome = exact(Problem(buffers, 1_048_576), Limits(nodes=20_000_000))
         assert outcome.plan is not None, path.name
         assert check(Problem(buffers, 1_048_576), outcome.plan) == ()
+
+
+def test_no_search_is_begun_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begun(*_: object) -> Outcome:
+        raise AssertionError("the search was begun")
+
+    monkeypatch.setattr(portfolio, "solve_component", begun)
+    said: list[str] = []
+    problem = replace(guillotine(60, seed=1), capacity=None)
+    outcome = exact(problem, Limits(deadline=Deadline(0, lambda: 1, said.append)))
+    assert outcome.status == "feasible"
+    assert outcome.plan is not None
+    assert not check(problem, outcome.plan)
+    assert outcome.proof == "the limits came first"
+    assert said == ["the search for offsets"]

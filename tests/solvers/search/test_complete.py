@@ -16,6 +16,7 @@ from solvers.core.outcome import Limits, Progress
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, search_model
+from solvers.search.workers import SearchWorker, WorkerRace
 from tests.fuzz.search_rules import differences
 from tests.solvers.brute_force import MOST, optimum, random_problem
 from workloads.packing.guillotine import guillotine
@@ -95,6 +96,26 @@ def test_limits_end_the_search() -> None:
     assert outcome.status == "unknown"
     assert outcome.nodes <= 50
     assert fit(problem, 1 << 20, Limits(seconds=0.0)).status in ("unknown", "feasible")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_few_nodes_end_the_search_too(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """What is left may be too little for all workers to get a node each."""
+    runs, run = [0], WorkerRace.run
+
+    def counted(race: WorkerRace, until: float | None, nodes: int | None) -> SearchWorker | None:
+        runs[0] += 1
+        assert runs[0] < 1000, "the search does not end"
+        return run(race, until, nodes)
+
+    monkeypatch.setattr(WorkerRace, "run", counted)
+    best = minimise(TIGHT, QUICK).plan
+    for nodes in range(20):
+        for upper in (None, best):
+            runs[0] = 0
+            outcome = minimise(TIGHT, Limits(nodes=nodes, threads=threads), upper=upper)
+            assert outcome.status in ("unknown" if upper is None else "feasible", "optimal")
+            assert outcome.nodes <= max(nodes, 1) * threads
 
 
 def test_minimise_keeps_the_given_plan() -> None:

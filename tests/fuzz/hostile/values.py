@@ -62,7 +62,7 @@ def near(value: Tree, random: Random) -> Tree:
     if isinstance(value, int):
         return random.choice([value + 1, value - 1, 0, 1, 2 * value, 3 * value, 100 * value, 1000])
     if isinstance(value, float):
-        return random.choice([value * 1.1, 0.0, 1.0, value / 3, value * 1e6, float(int(value))])
+        return random.choice([value * 1.1, 0.0, 1.0, value / 3, value * 1e6, -value])
     if isinstance(value, str):
         return random.choice([*NAMES, value + random.choice(NAMES)])
     if isinstance(value, list):

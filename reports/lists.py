@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.terminal.printing import console
 from reports.terminal_table import ruled_table
 
 if TYPE_CHECKING:
@@ -107,7 +108,4 @@ def _print(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str = "")
 
 
 def _show(table: Table) -> None:
-    from rich.console import Console
-
-    # Titles and sources may be the user's own text: brackets and colons in it are no markup.
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    console().print(table)

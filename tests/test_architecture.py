@@ -146,7 +146,8 @@ def test_help_imports_nothing_but_itself() -> None:
     loaded = set(result.stderr.split())
     assert not loaded & (HEAVY | {"numpy", "networkx"})
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
-    assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors"}
+    terminal = {f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".streams")}
+    assert ours == {"chipmodel", "chipmodel.cli", "chipmodel.cli.main", "chipmodel.errors", *terminal}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -163,6 +164,26 @@ def test_nothing_is_said_in_words_that_only_we_know() -> None:
     for path in MODULES.values():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             assert not dialect.search(line), f"{path}:{number}: {line}"
+
+
+def test_only_the_terminal_package_prints() -> None:
+    """All else goes through ``chipmodel.terminal.printing``, where names are made harmless."""
+    prints = {"echo", "secho", "echo_via_pager", "confirm", "prompt", "progressbar", "print_exc"}
+    for module, tree in TREES.items():
+        if module.startswith("chipmodel.terminal"):
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id="print" | "Console" as name)):
+                    raise AssertionError(f"{module}:{node.lineno}: {name}")
+                case ast.Call(func=ast.Attribute(attr=name)) if name in prints:
+                    raise AssertionError(f"{module}:{node.lineno}: {name}")
+                case ast.Attribute(
+                    ast.Name("sys"), "stdout" | "stderr" | "__stdout__" | "__stderr__" as name
+                ):
+                    raise AssertionError(f"{module}:{node.lineno}: sys.{name}")
+                case _:
+                    pass
 
 
 def test_the_map_of_the_architecture_names_what_is_there() -> None:

@@ -15,6 +15,7 @@ from chipmodel.files.text_file import read_text
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.read import read_plan
+from chipmodel.terminal.printing import say
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from chipmodel.verify.plan_file import verify_file
@@ -44,7 +45,7 @@ def check(*, plan_file: str, source: WorkloadOptions, target: ChipOptions) -> in
     number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
     many = f" on {len(plan.cores)} cores" if plan.cores else ""
     capacity = f"{chip.shared_memory.bytes:,} B"
-    click.echo(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
+    say(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
     return EXIT_DONE
 
 
@@ -57,11 +58,11 @@ def _check_packing(answer_file: str, source: str) -> int:
     if not _right(verdict.faults):
         return EXIT_DOES_NOT_FIT
     peak = "no plan" if claim.peak is None else f"peak {claim.peak:,} B"
-    click.echo(f"correct: {len(table.problem.buffers)} buffers, {claim.status}, {peak}; {verdict.ground}")
+    say(f"correct: {len(table.problem.buffers)} buffers, {claim.status}, {peak}; {verdict.ground}")
     return EXIT_DONE
 
 
 def _right(faults: tuple[str, ...]) -> bool:
     for fault in faults:
-        click.echo(f"wrong: {fault}")
+        say(f"wrong: {fault}")
     return not faults

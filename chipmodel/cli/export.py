@@ -13,6 +13,7 @@ from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import read_text
 from chipmodel.plan_file.read import read_plan
+from chipmodel.terminal.printing import emit
 from reports.export.c_header import c_header
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
@@ -128,11 +129,11 @@ def _tflm(layout: Layout, tensors_file: str | None, source: str, output: str | N
     plan = offline_plan(layout, names, tensors_file or source)
     note((*plan.notes, f"the head of the arena takes {plan.head_bytes:,} B at least"))
     _write(offline_bytes(plan), output)
-    click.echo(offline_table(plan), nl=False)
+    emit(offline_table(plan))
 
 
 def _write(content: str | bytes, output: str | None) -> None:
     if isinstance(content, str) and output in (None, STDOUT):
-        click.echo(content, nl=False)
+        emit(content)
     else:
         write_atomically(Path(output or ""), content)

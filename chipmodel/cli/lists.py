@@ -7,6 +7,7 @@ import click
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.cli.file_options import READS_CHIP, FileCommand
 from chipmodel.files.json_text import json_text
+from chipmodel.terminal.printing import emit
 from dma.stream import streamers
 from reports.lists import print_chip, print_chips, print_networks, print_planners
 from solvers.branches.mergers import mergers
@@ -18,7 +19,7 @@ from workloads.zoo import build, networks
 @click.command(cls=FileCommand)
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators."""
-    click.echo(json_text(workload_schema()), nl=False)
+    emit(json_text(workload_schema()))
 
 
 @click.command(cls=FileCommand)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -12,6 +13,8 @@ import click
 
 from chipmodel import __version__
 from chipmodel.errors import EXIT_BAD_INPUT, ChipmodelError, SlowSearch
+from chipmodel.terminal.printing import note, remark
+from chipmodel.terminal.streams import leave_stdout, open_streams
 
 COMMANDS = {
     "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
@@ -36,7 +39,7 @@ which so needs none of the modules."""
 
 def main() -> None:
     """Entry point: every error is one message and an exit code, never a traceback."""
-    _open_streams()
+    open_streams()
     warnings.showwarning = _as_note
     try:
         code = commands.main(standalone_mode=False)
@@ -44,12 +47,11 @@ def main() -> None:
     except click.exceptions.Abort:
         _fail("interrupted", 130)
     except click.ClickException as error:
-        error.show()
-        sys.exit(EXIT_BAD_INPUT)
+        _fail(_usage_error(error), EXIT_BAD_INPUT)
     except ChipmodelError as error:
         _fail(f"error: {error}", error.exit_code)
-    except _ReaderLeft:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (_ReaderLeft, BrokenPipeError):  # The latter from --help.
+        leave_stdout()
         sys.exit(0)
     except OSError as error:
         if os.environ.get("CHIPMODEL_TRACEBACK"):
@@ -68,7 +70,7 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(message, err=True)
+    remark(message)
     sys.exit(code)
 
 
@@ -82,22 +84,15 @@ def _as_note(
 ) -> None:
     """Our own warnings are notes on stderr; others appear as they always do."""
     if issubclass(category, SlowSearch):
-        click.echo(f"note: {message}", err=True)
+        note(str(message))
     else:
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-        click.echo(text, file=file, nl=False, err=True)
+        remark(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))
 
 
-def _open_streams() -> None:
-    """Where stdin, stdout or stderr is closed, the null device: else the next file that is opened becomes it,
-    and gets what is printed."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # The lowest number that is free.
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+def _usage_error(error: click.ClickException) -> str:
+    text = io.StringIO()
+    error.show(text)
+    return text.getvalue().rstrip("\n")
 
 
 class _ReaderLeft(Exception):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from chipmodel.cli.file_options import STDOUT
 from chipmodel.files.atomic_write import Content, write_together
+from chipmodel.terminal.printing import console, emit
+from chipmodel.terminal.printing import note as note_line
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
@@ -26,14 +26,12 @@ def write_files(outputs: Iterable[tuple[str | None, Callable[[], Content]]]) -> 
 def show(json_file: str | None, text: Callable[[], str], words: Callable[[Console], None]) -> None:
     """The answer on stdout: the JSON document alone where ``json_file`` is ``-``, else in words."""
     if json_file == STDOUT:
-        click.echo(text(), nl=False)
-        return
-    from rich.console import Console  # Heavy: not for --help.
-
-    words(Console())
+        emit(text())
+    else:
+        words(console())
 
 
 def note(texts: Iterable[str]) -> None:
     """Print remarks about the answer on stderr."""
     for text in texts:
-        click.echo(f"note: {text}", err=True)
+        note_line(text)

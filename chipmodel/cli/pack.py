@@ -7,12 +7,13 @@ from dataclasses import replace
 import click
 
 from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, WRITES_OR_STDOUT, FileCommand
-from chipmodel.cli.output import show, write_files
+from chipmodel.cli.output import note, show, write_files
 from chipmodel.cli.packing_source import CapacityOptions, SearchOptions, capacity_options, search_options
 from chipmodel.compare.packing import checked_answer
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.files.json_text import json_text
 from chipmodel.model.packing_answer import PackingAnswer
+from chipmodel.terminal.printing import remark
 from reports.packing.answer import document, print_packing
 from reports.packing.page import render_packing
 from solvers.core.deadline import deadline_in
@@ -83,7 +84,7 @@ def pack(
     if plan is not None:
         files.insert(0, (csv_file, lambda: write_packing(table, plan)))
     elif csv_file:
-        click.echo(f"note: {csv_file} is not written: there is no plan that fits", err=True)
+        note([f"{csv_file} is not written: there is no plan that fits"])
     write_files(files)
     show(json_file, lambda: json_text(document(answer)), lambda console: print_packing(answer, console))
     return _exit_code(answer)
@@ -97,8 +98,8 @@ def _exit_code(answer: PackingAnswer) -> int:
         capacity, bound = answer.problem.capacity, answer.lower_bound
         enough = capacity is not None and bound > capacity
         hint = f"--capacity {bound} at least" if enough else "more --capacity, or fewer constraints"
-        click.echo(f"does not fit: it is proven that no plan does\n  hint: {hint}", err=True)
+        remark(f"does not fit: it is proven that no plan does\n  hint: {hint}")
         return EXIT_DOES_NOT_FIT
     hint = "a longer --time-limit, another --seed or --packer, or more --capacity"
-    click.echo(f"unknown: neither a plan that fits nor a proof against it\n  hint: {hint}", err=True)
+    remark(f"unknown: neither a plan that fits nor a proof against it\n  hint: {hint}")
     return EXIT_UNKNOWN

@@ -31,6 +31,7 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.write import write_plan
+from chipmodel.terminal.printing import emit, remark
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
@@ -89,9 +90,9 @@ def plan(
     names = names_in_order(chosen.program) if chosen.ordering else ()
     document = plan_of_planned(planned, chip, source.workload, target.name, target.overrides, names)
     if output == STDOUT:
-        click.echo(write_plan(document), nl=False)
+        emit(write_plan(document))
     write_files([(output, lambda: write_plan(document))])
-    click.echo(_words(chosen, chip, planned), err=True)
+    remark(_words(chosen, chip, planned))
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
     return verdict(planned.fit(chosen.program, chip), planned.solved)
 

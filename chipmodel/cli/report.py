@@ -28,6 +28,7 @@ from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 from chipmodel.model.study_results import StudyResults
 from chipmodel.study.pages import SHORT, chosen, pages_of
 from chipmodel.study.store import read_rows
+from chipmodel.terminal.printing import console, note
 from chipmodel.terminal.progress import stage
 from reports.study.page import render_study
 from reports.study.terminal import print_answer
@@ -85,9 +86,7 @@ def report(
         pages = _pages(found, Path(study).parent, Path(folder), keys) if folder else ()
         _write(found, Path(output), pages)
         return
-    from rich.console import Console
-
-    print_answer(found, Console())
+    print_answer(found, console())
 
 
 def _store(path: Path, store_file: str | None) -> Path:
@@ -107,7 +106,7 @@ def _store(path: Path, store_file: str | None) -> Path:
 def _read(path: Path, store: Path) -> StudyResults:
     header, rows = read_rows(store)
     if path != store and path.read_text(encoding="utf-8", errors="replace") != header.text:
-        click.echo(f"note: {path} has changed since it was run; this is of the study as it was", err=True)
+        note(f"{path} has changed since it was run; this is of the study as it was")
     return StudyResults(header.name, rows, header.title, header.file, header.text, header.code, header.points)
 
 

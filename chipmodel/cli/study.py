@@ -35,6 +35,7 @@ from chipmodel.study.store import StudyCounts, StudyHeader, StudyStore, opened, 
 from chipmodel.study.study_file import Study, read_study
 from chipmodel.study.task import PointTask
 from chipmodel.study.worker_group import WorkerGroup
+from chipmodel.terminal.printing import emit, remark, say
 from chipmodel.terminal.progress import stage
 
 MOST_WORKERS = 1024
@@ -152,7 +153,7 @@ def study(*, options: StudyOptions) -> int:
     )
     _print(document, options.json_file)
     if not finished:
-        click.echo("stopped; what is finished is stored: run it again to go on", err=True)
+        remark("stopped; what is finished is stored: run it again to go on")
         return INTERRUPTED
     return EXIT_DONE if counts.stored == counts.points and not counts.failed else EXIT_UNKNOWN
 
@@ -202,14 +203,16 @@ def _document(
 
 def _print(document: dict[str, Any], json_file: str | None) -> None:
     """As JSON where stdout was asked for, else in words; errors on stderr."""
-    as_json = json_file == STDOUT
-    click.echo(json_text(document) if as_json else _words(document), nl=not as_json)
+    if json_file == STDOUT:
+        emit(json_text(document))
+    else:
+        say(_words(document))
     errors = document["errors"]
     for each in errors[:SHOWN_ERRORS]:
         first = each["error"].partition("\nTraceback")[0]
-        click.echo(f"failed, {each['points']:,} point{'s' * (each['points'] != 1)}: {first}", err=True)
+        remark(f"failed, {each['points']:,} point{'s' * (each['points'] != 1)}: {first}")
     if len(errors) > SHOWN_ERRORS:
-        click.echo(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all", err=True)
+        remark(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all")
 
 
 def _words(document: dict[str, Any]) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import click
-
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.model.fit import Fit
 from chipmodel.model.plan import Solved
+from chipmodel.terminal.printing import remark
 
 
 def verdict(fit: Fit, solved: Solved, cut_short: bool = False) -> int:
     """The exit code; where the plan does not fit, why and what to do is on stderr. ``cut_short`` where a time
     limit ended planning before something was proven."""
     if cut_short and not (fit.fits or fit.too_many_weights or solved.status == "infeasible"):
-        click.echo("unknown: --time-limit came before a plan that fits\n  hint: a longer one", err=True)
+        remark("unknown: --time-limit came before a plan that fits\n  hint: a longer one")
         return EXIT_UNKNOWN
     for fault, hint in faults(fit, solved.planner):
-        click.echo(f"does not fit: {fault}\n  hint: {hint}", err=True)
+        remark(f"does not fit: {fault}\n  hint: {hint}")
     return EXIT_DONE if fit.fits else EXIT_DOES_NOT_FIT
 
 

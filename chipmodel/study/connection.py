@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.study.columns import COLUMNS
+from chipmodel.terminal.printing import note
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
@@ -73,13 +73,8 @@ class PatientConnection(sqlite3.Connection):
                 if not _is_lock(error) or monotonic() - began >= BUSY_SECONDS:
                     raise
             if not noticed:
-                print_notice("note: another process has locked the study's store; waiting for it")
+                note("another process has locked the study's store; waiting for it")
             noticed = True
-
-
-def print_notice(text: str) -> None:
-    """Say something on stderr, above a progress line."""
-    sys.stderr.write(f"{text}\n")
 
 
 def _is_lock(error: sqlite3.Error) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from chipmodel.model.study_row import Row
+from chipmodel.terminal.printing import console, remark
+from chipmodel.terminal.streams import stderr_is_a_terminal
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -68,9 +69,9 @@ class StudyStatus:
             self._recent.append((now, len(rows)))
         while self._recent and self._recent[0][0] < now - WINDOW_SECONDS:
             self._recent.popleft()
-        if not sys.stderr.isatty() and now - self._logged > LOG_SECONDS:
+        if not stderr_is_a_terminal() and now - self._logged > LOG_SECONDS:
             self._logged = now
-            sys.stderr.write(f"{self.words()}\n")
+            remark(self.words())
 
     @property
     def rate(self) -> float:
@@ -108,11 +109,10 @@ class StudyStatus:
 def show_progress(points: int, before: Iterable[Row]) -> Generator[StudyStatus]:
     """A ``StudyStatus``, shown on stderr where that is a terminal."""
     status = StudyStatus(points, before)
-    if not sys.stderr.isatty():
+    if not stderr_is_a_terminal():
         yield status
         return
-    from rich.console import Console
     from rich.live import Live
 
-    with Live(status, console=Console(stderr=True), refresh_per_second=4, transient=True):
+    with Live(status, console=console(stderr=True), refresh_per_second=4, transient=True):
         yield status

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -15,6 +14,7 @@ from chipmodel.model.study_row import Row
 from chipmodel.study.answer import WorkerCache, answer
 from chipmodel.study.task import PointTask
 from chipmodel.study.workload import load_workload
+from chipmodel.terminal.streams import leave_stderr
 
 PRELOADED = (__name__,)
 """Modules that the pool's forkserver imports once for all workers: this one, and so all that answers need."""
@@ -25,7 +25,7 @@ FLUSH_SECONDS = 0.05
 def serve(pipe: Connection) -> None:
     """Answer the lists of tasks that come through ``pipe`` with lists of rows, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    leave_stderr()
     tasks: SimpleQueue[PointTask] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     gc.freeze()

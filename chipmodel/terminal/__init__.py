@@ -1,1 +1,1 @@
-"""Progress messages on stderr."""
+"""Everything that is printed: text that only shows, whatever the stream; progress messages."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING
+
+from chipmodel.terminal.printing import console
+from chipmodel.terminal.streams import stderr_is_a_terminal
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -22,7 +24,7 @@ def stage(text: str) -> Generator[Callable[[object], None]]:
 
     The body receives a function that shows how far the work is.
     """
-    if not sys.stderr.isatty():
+    if not stderr_is_a_terminal():
         yield lambda _: None
         return
     shown: list[Status] = []
@@ -34,9 +36,7 @@ def stage(text: str) -> Generator[Callable[[object], None]]:
         return Text(f"{text}: {detail[0]}" if detail[0] else text)
 
     def show() -> None:
-        from rich.console import Console
-
-        status = Console(stderr=True).status(line())
+        status = console(stderr=True).status(line())
         shown.append(status)
         status.start()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
+
+from chipmodel.terminal.printing import console
+from chipmodel.terminal.streams import stderr_is_a_terminal
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -52,7 +54,7 @@ class SolverStatus:
 def solver_status() -> Generator[SolverStatus]:
     """A status that is shown after ``DELAY_SECONDS``, where stderr is a terminal, and removed at the end."""
     line = SolverStatus()
-    if not sys.stderr.isatty():
+    if not stderr_is_a_terminal():
         yield line
         return
     from threading import Timer
@@ -60,11 +62,10 @@ def solver_status() -> Generator[SolverStatus]:
     stop: list[Callable[[], None]] = []
 
     def show() -> None:
-        from rich.console import Console
         from rich.live import Live
 
         live = Live(
-            line, console=Console(stderr=True), refresh_per_second=REFRESHES_PER_SECOND, transient=True
+            line, console=console(stderr=True), refresh_per_second=REFRESHES_PER_SECOND, transient=True
         )
         stop.append(live.stop)
         live.start()

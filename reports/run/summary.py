@@ -169,7 +169,7 @@ def _figures(sections: dict[str, list[FigureRow]]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for title, rows in sections.items():
-        table.add_row(f"\n[bold]{title}[/bold]")
+        table.add_row(Text(f"\n{title}", "bold"))
         for label, *cells in rows:
             table.add_row(f"  {label}", *(Text(cell) for cell in cells))
     return table

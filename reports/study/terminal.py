@@ -33,7 +33,8 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(_memories(study))
     for error, found in failures(study)[:SHOWN_ERRORS]:
         names = shortened([f"{row.point.workload} {study.label(row)}" for row in found], 3)
-        console.print(Text(f"failed: {names}\n  {error.strip().splitlines()[0]}"), highlight=False)
+        console.print(Text(f"failed: {names}"), highlight=False)
+        console.print(Text(f"  {error.strip().splitlines()[0]}"), highlight=False)
 
 
 def _planners(study: StudyResults) -> Table:

@@ -419,11 +419,11 @@ def test_a_lock_is_told_and_waited_for(path: Path, monkeypatch: pytest.MonkeyPat
         holder.execute("COMMIT")
 
     monkeypatch.setattr("chipmodel.study.connection.NOTICE_SECONDS", 0)
-    monkeypatch.setattr("chipmodel.study.connection.print_notice", notice)
+    monkeypatch.setattr("chipmodel.study.connection.note", notice)
     with opened(path) as store:
         assert asked(store, ["k1"]).claim(1) == ["k1"]
     holder.close()
-    assert told == ["note: another process has locked the study's store; waiting for it"]
+    assert told == ["another process has locked the study's store; waiting for it"]
 
 
 def test_a_lock_that_stays_is_the_reason(

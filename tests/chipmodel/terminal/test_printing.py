@@ -1,0 +1,132 @@
+"""What reaches the terminal, whatever names say and whatever the stream's encoding is."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from chipmodel.terminal.printing import console, emit, note, remark, say
+from chipmodel.terminal.streams import ERRORS, SYMBOLS, open_streams
+
+RED = "\x1b[31m\u202enode"
+SHOWN = "\\x1b[31m\\u202enode"
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that is a terminal, or not."""
+
+    def __init__(self, encoding: str = "utf-8", tty: bool = True) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding, errors=ERRORS, write_through=True)
+        self.tty = tty
+
+    def isatty(self) -> bool:
+        return self.tty
+
+    def written(self) -> bytes:
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue()
+
+
+def test_lines_and_notes_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"{RED}\nand more")
+    remark(f"error: {RED}\n  hint: x")
+    note(f"{RED}\nhint: format the disk")
+    printed = capsys.readouterr()
+    assert printed.out == f"{SHOWN}\nand more\n"
+    assert printed.err == f"error: {SHOWN}\n  hint: x\nnote: {SHOWN}\\x0ahint: format the disk\n"
+
+
+def test_a_document_is_itself_in_a_pipe_and_harmless_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for encoding, tty, expected in (
+        ("utf-8", False, f"{RED},µ\n".encode()),
+        ("ascii", False, f"{RED},µ\n".encode()),
+        ("utf-8", True, f"{SHOWN},µ\n".encode()),
+        ("ascii", True, f"{SHOWN},u\n".encode()),
+    ):
+        stream = Terminal(encoding, tty)
+        monkeypatch.setattr(sys, "stdout", stream)
+        emit(f"{RED},µ\n")
+        assert stream.written() == expected
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, *what: object, encoding: str = "utf-8", tty: bool = False) -> str:
+    stream = Terminal(encoding, tty)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    console().print(*what)
+    return stream.written().decode(encoding)
+
+
+def test_cells_titles_and_sentences_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(title=f"{RED} [bold]:smile:")
+    table.add_column(Text(RED))
+    table.add_column(RED)
+    table.add_row(Text(f"{RED}\nb"), RED)
+    for what in (table, Text.assemble((RED, "bold"), ": one"), RED):
+        for tty in (False, True):
+            shown = drawn(monkeypatch, what, tty=tty)
+            assert SHOWN in shown
+            assert "\x1b[31m" not in shown
+            assert "\u202e" not in shown
+    assert f"{SHOWN}\\x0ab" in drawn(monkeypatch, table)
+    assert "[bold]:smile:" in drawn(monkeypatch, table)
+
+
+def test_styles_of_our_own_reach_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[1mfits" in drawn(monkeypatch, Text("fits", "bold"), tty=True)
+
+
+def test_a_live_line_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with Live(Text(RED), console=console(stderr=True), transient=True):
+        remark(f"{RED}\nmeanwhile")
+    written = stream.written().decode()
+    assert SHOWN in written
+    assert "meanwhile" in written
+    assert "\\x0a" not in written
+    assert "\x1b[31m" not in written
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437", "koi8-r"])
+def test_another_encoding_is_legible(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    symbols = "".join(SYMBOLS) + "│┼─█⠋"
+    for tty in (False, True):
+        shown = drawn(monkeypatch, Text(f"{symbols} 日\ud800"), encoding=encoding, tty=tty)
+        assert "\\u65e5\\ud800" in shown
+        assert "\\u20" not in shown.replace("\\u2007", "").replace("\\u2009", "").replace("\\u202f", "")
+    table = Table(box=None)
+    table.add_row(Text("1 \u00d7 2 ≤ 3 µs \u2013 4"))
+    assert re_ascii(drawn(monkeypatch, table, encoding=encoding)) == "1 x 2 <= 3 us - 4"
+
+
+def re_ascii(text: str) -> str:
+    """As ASCII would have it, where the encoding has the symbol itself."""
+    for symbol, like in SYMBOLS.items():
+        text = text.replace(symbol, like)
+    return text.strip()
+
+
+def test_streams_take_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", plain)
+    open_streams()
+    say("\u00d7 \udcff é")
+    assert isinstance(plain.buffer, io.BytesIO)
+    assert plain.buffer.getvalue() == b"x \\udcff \\xe9\n"
+
+
+def test_nobody_reads_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    remark("to nobody")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 from chipmodel.errors import BadInput
+from chipmodel.terminal.escapes import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,19 @@ class PageColumn:
 
 def script_json(value: object) -> str:
     """``value`` as JSON that no HTML parser can mistake for markup inside a script element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_shown(value), separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _shown(value: object) -> object:
+    """``value`` with its texts, which a script puts on the page, without what turns or hides others."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {_shown(key): _shown(each) for key, each in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_shown(each) for each in cast("Sequence[object]", value)]
+    return value
 
 
 def plotly_script() -> str:

@@ -17,6 +17,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.study_row import Point, Row
+from chipmodel.terminal.escapes import printable
 from reports.export import parquet
 
 Value = str | int | float | None
@@ -76,7 +77,7 @@ def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 
 
 def _cell(value: Value) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else printable(str(value))
     # Unlike csv.writer, which leaves a lone CR bare where lines end with LF.
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.terminal.escapes import visible
 from reports.export.layout import Layout, tensor_places
 
 METADATA = "OfflineMemoryAllocation"
@@ -103,4 +104,5 @@ def offline_table(plan: OfflinePlan) -> str:
 
 
 def _cell(name: str) -> str:
+    name = visible(name)
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\r\n') else name

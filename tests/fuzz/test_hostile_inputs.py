@@ -37,6 +37,8 @@ def test_the_seeds_are_of_all_kinds_both_refused_and_answered(tmp_path: Path) ->
         (Ended(0, "", "", "Traceback (most recent call last):\nKeyError: 1"), "an exception escaped"),
         (Ended(2, "", "Traceback (most recent call last):\n..."), "a traceback was printed"),
         (Ended(2, "", ""), "without a message"),
+        (Ended(0, "conv\x1b[2J", ""), "stdout has the raw character U+001B"),
+        (Ended(2, "", "no 'gnp\u202egpj'"), "stderr has the raw character U+202E"),
         (Ended(0, "x" * 3_000_000, ""), "stdout has 3,000,000 characters"),
         (Ended(1, "wrong: 3", ""), ""),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from chipmodel.cli.main import main
 
 CODES = (0, 1, 2, 3)
+_RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, or that turn the text around them."""
 MOST_PRINTED = 2_000_000
 """Characters that an answer of a tiny example may have."""
 
@@ -57,9 +60,18 @@ def fault_of(ended: Ended, arguments: Sequence[str]) -> str:
     if ended.code == 2 and not ended.err.strip():
         return "bad input without a message"
     for name, text in (("stdout", ended.out), ("stderr", ended.err)):
+        found = None if name == "stdout" and _is_document(arguments) else _RAW.search(text)
+        if found:
+            around = text[max(0, found.start() - 80) :][:160]
+            return f"{name} has the raw character U+{ord(found[0]):04X}: {around!r}"
         if len(text) > MOST_PRINTED:
             return f"{name} has {len(text):,} characters"
     return ""
+
+
+def _is_document(arguments: Sequence[str]) -> bool:
+    """Whether stdout, which is no terminal here, gets a document in a format of its own, byte for byte."""
+    return arguments[0] == "export" or "-" in arguments
 
 
 def _traceback(arguments: Sequence[str]) -> str:

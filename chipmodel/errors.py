@@ -6,6 +6,7 @@ Exit codes of the command line: 0 success, 1 does not fit (or proven infeasible)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 EXIT_DONE = 0
@@ -28,22 +29,31 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+def _one_line(text: str) -> str:
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
 class ChipmodelError(Exception):
     """Base of all errors that the user can fix; they are shown without a traceback."""
 
     exit_code = EXIT_BAD_INPUT
 
-    def __init__(self, what: str, *, where: Place | None = None, hint: str = "") -> None:
-        """``what`` names the problem and the offending value; ``hint`` says how to fix it."""
-        self.what = what
+    def __init__(
+        self, what: str, *, where: Place | None = None, hint: str = "", more: Sequence[str] = ()
+    ) -> None:
+        """``what`` names the problem and the offending value; ``hint`` says how to fix it; ``more`` are
+        further mistakes. Each is one line: a line feed in a name is shown as ``\\n``, lest it look like a
+        line of ours."""
+        self.what = _one_line(what)
         self.where = where
-        self.hint = hint
+        self.hint = _one_line(hint)
+        self.more = tuple(map(_one_line, more))
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        prefix = f"{self.where}: " if self.where else ""
+        prefix = _one_line(f"{self.where}: ") if self.where else ""
         suffix = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{prefix}{self.what}{suffix}"
+        return "\n".join((f"{prefix}{self.what}", *self.more)) + suffix
 
 
 class BadInput(ChipmodelError):

@@ -125,10 +125,10 @@ def model_mistakes(error: ValidationError, model: type[BaseModel], document: Doc
     first = ordered[0]
     if len(ordered) == 1:
         return BadInput(first.what, where=first.place, hint=first.hint)
-    lines = [_line(first), *(f"{m.place}: {_line(m)}" for m in ordered[1:MAX_REPORTED])]
+    more = [f"{m.place}: {_line(m)}" for m in ordered[1:MAX_REPORTED]]
     if len(ordered) > MAX_REPORTED:
-        lines.append(f"and {len(ordered) - MAX_REPORTED} more")
-    return BadInput("\n".join(lines), where=first.place)
+        more.append(f"and {len(ordered) - MAX_REPORTED} more")
+    return BadInput(_line(first), where=first.place, more=more)
 
 
 def _line(mistake: _Mistake) -> str:

@@ -264,4 +264,4 @@ def _at(place: Place, work: Callable[[], T]) -> T:
     try:
         return work()
     except BadInput as error:
-        raise BadInput(error.what, where=error.where or place, hint=error.hint) from None
+        raise BadInput(error.what, where=error.where or place, hint=error.hint, more=error.more) from None

@@ -94,7 +94,7 @@ def plan(
     write_files([(output, lambda: write_plan(document))])
     remark(_words(chosen, chip, planned))
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
-    return verdict(planned.fit(chosen.program, chip), planned.solved)
+    return verdict(planned.fit(chosen.program, chip), planned.solved, bool(limit.cut_short))
 
 
 def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:

@@ -8,7 +8,7 @@ from chipmodel.model.plan import Solved
 from chipmodel.terminal.printing import remark
 
 
-def verdict(fit: Fit, solved: Solved, cut_short: bool = False) -> int:
+def verdict(fit: Fit, solved: Solved, cut_short: bool) -> int:
     """The exit code; where the plan does not fit, why and what to do is on stderr. ``cut_short`` where a time
     limit ended planning before something was proven."""
     if cut_short and not (fit.fits or fit.too_many_weights or solved.status == "infeasible"):

@@ -194,6 +194,10 @@ def test_where_no_capacity_would_do() -> None:
     assert smallest_capacity(PlanRequest(program, LUNA_LIKE, "large-first", "sync")) is None
     with pytest.raises(DoesNotFit) as refusal:
         plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync", spill=False))
+    assert "5,368,709,120 B" in refusal.value.what
+    chip = replace(LUNA_LIKE, psram=replace(LUNA_LIKE.psram, bytes=1 << 34))
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(PlanRequest(program, chip, "large-first", "sync", spill=False))
     assert refusal.value.hint == "no SharedMemory of up to 4 GiB would do without spilling"
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -201,7 +201,8 @@ def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         if isinstance(parameter.type, FileType) and not isinstance(parameter.type, Store) and value:
-            yield from ((parameter, each) for each in (value if isinstance(value, tuple) else (value,)))
+            values = cast("tuple[str, ...]", value if isinstance(value, tuple) else (value,))
+            yield from ((parameter, each) for each in values)
 
 
 def _found(files: Files, value: str) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import count
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -216,7 +217,7 @@ def _silence_logs() -> None:
     """Keep the logs of distributed and asyncio off stderr, for the rest of the process: a lost connection is
     reported by one error, and they add tracebacks to it, some when the interpreter ends."""
     try:
-        import distributed  # noqa: F401  # Its import makes its handlers.
+        import_module("distributed")  # Its import makes its handlers.
     except ImportError:
         return  # Which _client reports.
     for name in ("distributed", "distributed.client", "distributed.core", "tornado", "asyncio"):

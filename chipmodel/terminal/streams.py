@@ -11,7 +11,11 @@ from chipmodel.terminal.escapes import escape
 
 ERRORS = "chipmodel.legible"
 """The name of the error handler of ``legible`` in Python's registry of codecs."""
+HORIZONTAL = "\u2500\u2501\u2504\u2505\u2508\u2509\u254c\u254d\u2550\u2574\u2576\u2578\u257a\u257c\u257e"
+VERTICAL = "\u2502\u2503\u2506\u2507\u250a\u250b\u254e\u254f\u2551\u2575\u2577\u2579\u257b\u257d\u257f"
 SYMBOLS = {
+    **dict.fromkeys(HORIZONTAL, "-"),
+    **dict.fromkeys(VERTICAL, "|"),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
     **dict.fromkeys("\u2018\u2019", "'"),
     **dict.fromkeys("\u201c\u201d", '"'),
@@ -39,9 +43,6 @@ DRAWN = (
     (range(0x2580, 0x25A0), "#"),  # Block Elements
     (range(0x2800, 0x2900), "*"),  # Braille Patterns, of which rich makes what turns
 )
-HORIZONTAL = "\u2500\u2501\u2504\u2505\u2508\u2509\u254c\u254d\u2550\u2574\u2576\u2578\u257a\u257c\u257e"
-VERTICAL = "\u2502\u2503\u2506\u2507\u250a\u250b\u254e\u254f\u2551\u2575\u2577\u2579\u257b\u257d\u257f"
-SYMBOLS |= dict.fromkeys(HORIZONTAL, "-") | dict.fromkeys(VERTICAL, "|")
 
 
 def legible(error: UnicodeError) -> tuple[str, int]:

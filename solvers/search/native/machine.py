@@ -1,5 +1,8 @@
 """Machine code of a program in LLVM's language: made, kept on disk, loaded, called."""
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# llvmlite has no types.
+
 from __future__ import annotations
 
 import ctypes

@@ -58,6 +58,10 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(commands, list(words), standalone_mode=False)
 
 
+def the_work_has_begun(**_: object) -> None:
+    pytest.fail("the work has begun")
+
+
 def refusal(*words: str) -> str:
     error = run(*words).exception
     assert isinstance(error, BadInput), (words, error)
@@ -109,7 +113,7 @@ def test_every_parameter_is_a_file_to_read_or_to_write_or_names_none(name: str) 
 def test_two_file_options_that_name_one_file_are_refused_before_any_work(
     name: str, spelling: Spelling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_named(name), "callback", lambda **_: pytest.fail("the work has begun"))
+    monkeypatch.setattr(command_named(name), "callback", the_work_has_begun)
     same = tmp_path / "same.csv"
     same.write_text("what must not be lost")
     other = spelling(same)
@@ -177,7 +181,7 @@ def external_model(folder: Path) -> None:
     inner = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "arm", [], [], [weights])
     node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
     graph = helper.make_graph([node], "g", [], [])
-    onnx.save(helper.make_model(graph), folder / "m.onnx")
+    onnx.save(helper.make_model(graph), folder / "m.onnx")  # pyright: ignore[reportUnknownMemberType]
     (folder / "weights.bin").write_bytes(np.ones((4, 4), np.float32).tobytes())
 
 
@@ -208,7 +212,7 @@ def test_what_cannot_be_written_is_refused_before_any_work(
     (tmp_path / "file").write_text("x")
     for name in ("simulate", "study", "report"):
         option = "--output" if name == "report" else "--json"
-        monkeypatch.setattr(command_named(name), "callback", lambda **_: pytest.fail("the work has begun"))
+        monkeypatch.setattr(command_named(name), "callback", the_work_has_begun)
         said = refusal(name, str(tmp_path / "w.yaml"), f"{option}={tmp_path}/{output}")
         assert said == f"cannot write: {why}"
     assert contents(tmp_path) == {"file": b"x"}
@@ -219,7 +223,11 @@ def test_what_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.
     kept = tmp_path / "kept.json"
     kept.write_text("x")
     for refused_path, output in ((kept, kept), (tmp_path, tmp_path / "new.json")):
-        monkeypatch.setattr(os, "access", lambda path, _, refused=refused_path: Path(path) != refused)
+
+        def access(path: str, _: int, refused: Path = refused_path) -> bool:
+            return Path(path) != refused
+
+        monkeypatch.setattr(os, "access", access)
         assert "cannot write: Permission denied" in refusal("simulate", "zoo:resnet8", "--json", str(output))
     assert "Permission denied" in refusal(
         "report", str(tmp_path / "s.yaml"), "-o", "r.html", "--points", str(tmp_path / "a" / "b")
@@ -264,7 +272,10 @@ def test_two_outputs_on_stdout_are_refused() -> None:
 def test_names_of_one_folder_that_differ_in_case_are_one_where_the_folder_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chipmodel.files.conflicts._folds", lambda folder: folder == tmp_path)
+    def folds(folder: Path) -> bool:
+        return folder == tmp_path
+
+    monkeypatch.setattr("chipmodel.files.conflicts._folds", folds)
     a, b = tmp_path / "plan.json", tmp_path / "PLAN.json"
     assert "name the same file" in refusal("simulate", "no.yaml", f"--json={a}", f"--plan={b}")
 

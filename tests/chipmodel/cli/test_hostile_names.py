@@ -26,7 +26,7 @@ def model(tmp_path: Path) -> Path:
     ]
     graph = helper.make_graph(nodes, f"g{HOSTILE}", ends[:1], ends[1:])
     path = tmp_path / f"m{HOSTILE}.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)  # pyright: ignore[reportUnknownMemberType]
     return path
 
 

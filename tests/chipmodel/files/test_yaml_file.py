@@ -183,7 +183,7 @@ def test_mistakes_have_line_and_column(text: str, line: int, column: int, what: 
 
 @pytest.mark.parametrize("text", [m[0] for m in MISTAKES])
 def test_the_pure_python_parser_refuses_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chipmodel.files.yaml_file, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr("chipmodel.files.yaml_file._LOADER", yaml.SafeLoader)
     error = refused(text)
     assert error.hint
     assert error.where is not None

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from chipmodel.terminal.escapes import escape, printable, printable_line, visible
 
-HOSTILE = "\x00\a\b\r\x1b\x7f\x85\x9b\xad\u034f\u061c\u200b\u200d\u200e\u2028\u202a\u202e\u2066\u2069"
-HOSTILE += "\u3164\ud800\udfff\ufe0f\ufeff\uffa0\ufff9\uffff\U000e0001\U000e0100\U000e0020"
+HOSTILE = (
+    "\x00\a\b\r\x1b\x7f\x85\x9b\xad\u034f\u061c\u200b\u200d\u200e\u2028\u202a\u202e\u2066\u2069"
+    "\u3164\ud800\udfff\ufe0f\ufeff\uffa0\ufff9\uffff\U000e0001\U000e0100\U000e0020"
+)
 
 
 def seen(shown: str) -> str:

@@ -1,5 +1,8 @@
 """Values, texts and bytes that a file should not have, and files with one or a few of them."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# What a tree holds is unknown on purpose.
+
 from __future__ import annotations
 
 import copy

@@ -1,5 +1,8 @@
 """The translator: what it compiles does what Python does; what leaves the subset is refused with its line."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# Some functions are untyped on purpose.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

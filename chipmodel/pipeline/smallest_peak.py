@@ -36,7 +36,7 @@ def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits | 
         nodes=known.nodes + found.nodes,
         trajectory=found.trajectory,
     )
-    return replace(planned, solved=solved)
+    return replace(planned, solved=solved, trace=None)  # The trace is of the offsets before.
 
 
 def _lower(found: int, known: int) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chipmodel.chip.chip_file import load_chip
+from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.passes.in_place import reuse
@@ -95,3 +96,11 @@ def test_a_packing_is_the_same_problem_at_any_capacity(tmp_path: Path) -> None:
     asked = tasks("workloads: [w.csv, 'w.csv?capacity=9', 'guillotine:n=4,seed=1']", tmp_path)
     problems = [answer(task, WorkerCache(load_workload)).problem for task in asked]
     assert problems[0] == problems[1] != problems[2]
+
+
+def test_lower_offsets_are_simulated_again() -> None:
+    """Bank conflicts depend on offsets, so the trace of the first plan is not that of the lower one."""
+    first = plan(asked("exact"))
+    doubted = replace(first, solved=replace(first.solved, status="feasible", lower_bound=1))
+    traced = replace(doubted, trace=simulate(first.commands, asked("exact").chip))
+    assert with_smallest_peak(traced, asked("exact"), LIMITS).trace is None

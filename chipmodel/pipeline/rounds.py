@@ -74,7 +74,7 @@ def plan_in_rounds(request: PlanRequest, simulated: Mapping[str, str] | None = N
         rounds.run_all(simulated)
     else:
         rounds.run_until_one_fits()
-    return rounds.result(bound)
+    return rounds.result()
 
 
 @dataclass(slots=True)
@@ -169,9 +169,9 @@ class _Rounds:
         self.race.does_not_fit(entry, entry.budget - max(excess // 4, self.capacity // 64, 1))
         return False
 
-    def result(self, bound: TimeBound | None) -> Planned:
+    def result(self) -> Planned:
         assert self.best is not None
-        return replace(self.best, attempts=tuple(self.attempts), bound=bound)
+        return replace(self.best, attempts=tuple(self.attempts), bound=self.bound)
 
 
 def packer_limits(request: PlanRequest, began: float) -> Limits | None:

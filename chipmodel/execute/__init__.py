@@ -1,0 +1,1 @@
+"""What the ops of a program compute: outputs from inputs and weights, as bytes."""

@@ -1,0 +1,74 @@
+"""How the bytes of a tensor and of a weight block are ordered, in Psram and in a buffer that holds all of it.
+
+A tensor is an array ``[rows][channels][columns]`` of elements in C order, without gaps. Which axes these are
+is its *layout*:
+
+* ``image``: axis 1 and those up to the last two are channels. ``(N, C, H, W)`` has N * H rows, C channels and
+  W columns; ``(N, C, L)`` has N * L rows, C channels and 1 column; ``(N, C, D, H, W)`` has N * H rows,
+  C * D channels and W columns.
+* ``matrix``: C order of the shape itself. ``(..., F)`` has as many rows as the other axes make, F channels
+  and 1 column.
+
+The weight block of an op that has K output channels is an array ``[K][bytes of a channel]``: for each
+channel its share of the first weight (its kernel), then of the second (its bias), and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Literal
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.work import Share
+
+Layout = Literal["image", "matrix"]
+"""Names of layouts; see above."""
+
+IMAGE_AXES = 4
+"""A shape of so many axes, ``(N, C, H, W)``, is an image unless its tensor says otherwise."""
+
+
+def usual_layout(shape: Sequence[int]) -> Layout:
+    """The layout of a tensor that does not say which it has."""
+    return "image" if len(shape) == IMAGE_AXES else "matrix"
+
+
+def memory_order(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
+    """The axes of ``shape`` in the order in which they lie in memory, slowest first."""
+    axes = tuple(range(len(shape)))
+    if layout == "matrix" or len(shape) < 3:
+        return axes
+    if len(shape) == 3:
+        return 0, 2, 1
+    return 0, axes[-2], *axes[1:-2], axes[-1]
+
+
+def grid(shape: Sequence[int], layout: Layout) -> tuple[int, int, int]:
+    """Rows, channels and columns of a tensor."""
+    if not shape:
+        return 1, 1, 1
+    if layout == "matrix" or len(shape) < 3:
+        return prod(shape[:-1]), shape[-1], 1
+    if len(shape) == 3:
+        return shape[0] * shape[2], shape[1], 1
+    return shape[0] * shape[-2], prod(shape[1:-2]), shape[-1]
+
+
+def spans(share: Share, total: int) -> Iterator[Interval]:
+    """The bytes of ``share`` of a tensor or weight block of ``total`` bytes, as ranges in ascending order.
+
+    Seen as ``of_rows`` rows of ``of_channels`` lines each, line number ``i`` begins at byte
+    ``i * total / (of_rows * of_channels)``, rounded up. Ops are cut so that this is a whole number; only
+    weight blocks of a given size may make their channels differ by a byte.
+    """
+    lines = share.of_rows * share.of_channels
+
+    def start(row: int, channel: int) -> int:
+        return -(-total * (row * share.of_channels + channel) // lines)
+
+    if len(share.channels) == share.of_channels:
+        yield Interval(start(share.rows.start, 0), start(share.rows.stop, 0))
+        return
+    for row in range(share.rows.start, share.rows.stop):
+        yield Interval(start(row, share.channels.start), start(row, share.channels.stop))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from chipmodel.chip.chip import Npu
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
+from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
 from chipmodel.npu.cycles import busy_cycles
 
 
@@ -19,11 +19,13 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
         return op.cycles
     if op.absorbs:
         return 0  # its inputs may already lie in place in its output
+    if isinstance(op.work, CascadeWork):
+        return sum(least_cycles(npu, inner) for inner in op.cascade)
     works = (op.work, _merged(op.work))
     return min(busy_cycles(npu, op, work, stripes, slices) for work in works)
 
 
-def _merged(work: Work) -> Work:
+def _merged(work: SingleWork) -> SingleWork:
     """The same number of multiply-accumulates in one image, group, product or direction."""
     match work:
         case Conv():

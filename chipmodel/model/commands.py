@@ -21,6 +21,8 @@ class Located:
     bytes: int
     touched: Interval | None = None
     """The bytes of the buffer that the op reads or writes; None for all of them."""
+    rolls: bool = False
+    """Whether the buffer is a rolling one: byte ``x`` of the tensor is at ``offset + x mod bytes``."""
 
     @property
     def moved(self) -> Interval:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from chipmodel.errors import Place
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import WHOLE, Share, Work, output_share
+from chipmodel.model.work import WHOLE, CascadeWork, Share, Work, output_share
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""
@@ -79,6 +79,8 @@ class Op:
     slices: int = 1
     core: int | None = None
     """The core of a many-core chip that runs it; None lets the partition decide."""
+    cascade: tuple[Op, ...] = ()
+    """The ops that this one stands for, in order, where it is a cascade (``chipmodel.passes.cascades``)."""
     place: Place | None = None
 
     @property
@@ -104,6 +106,8 @@ class Op:
 
     def writes(self, name: str, rows: Interval, channels: Interval) -> Share:
         """The share of an output that a part of the op writes."""
+        if isinstance(self.work, CascadeWork):
+            return self.work.makes[self.outputs.index(name)].share(rows)
         share = output_share(self.work, rows, channels)
         return _in_slice(share, self.slices) if name == self.sliced else share
 

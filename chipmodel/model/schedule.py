@@ -42,6 +42,8 @@ class Operand:
     """Offset of the part's tensor in the buffer: the output of a concat holds its inputs."""
     bytes: int | None = None
     """Size of the part's tensor; None for that of the whole buffer."""
+    rolls: bool = False
+    """Whether the buffer rolls: byte ``x`` of the tensor lies at ``x`` modulo the buffer's bytes."""
 
 
 PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
@@ -136,6 +138,10 @@ class Transfer:
         return (self.issue, *self.again)
 
 
+BufferKind = Literal["tensor", "weights", "stripe", "rows"]
+"""What a buffer is for; ``rows``: those of a tensor inside a cascade."""
+
+
 @dataclass(frozen=True, slots=True)
 class BufferSpec:
     """A buffer: its size, and the positions ``held`` at which it is kept in addition to those that touch
@@ -144,7 +150,7 @@ class BufferSpec:
     name: str
     bytes: int
     held: Interval = Interval(0, 0)
-    kind: Literal["tensor", "weights", "stripe"] = "tensor"
+    kind: BufferKind = "tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,22 @@ class Late:
     op: str
     position: int
     cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class CascadePlan:
+    """Ops whose steps take turns, at the positions ``steps``. Their weights are loaded as one block, named
+    after the cascade, in which those of each op follow one another."""
+
+    name: str
+    ops: tuple[str, ...]
+    steps: Interval
+    rolls: bool
+    """Whether the tensors inside lie in rolling buffers; otherwise some rows are computed again."""
+    heights: tuple[int, ...]
+    """By op, the most rows that one step computes."""
+    inside: tuple[str, ...]
+    """The tensors of which only rows exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +191,8 @@ class Schedule:
     """Ops that run in stripes of rows because their operands do not fit at once."""
     spilled: tuple[str, ...] = ()
     """Tensors that leave SharedMemory between two uses and come back."""
+    cascades: tuple[CascadePlan, ...] = ()
+    """In linear order."""
     late: tuple[Late, ...] = ()
     """Late weights as predicted by a streamer that plans by time, in linear order."""
 

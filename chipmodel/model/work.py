@@ -282,7 +282,86 @@ class Vector:
         return Vector(share(self.elements), share(self.in_bytes), share(self.out_bytes), rows)
 
 
-Work = Conv | Pool | Matmul | Recurrent | Vector
+@dataclass(frozen=True, slots=True)
+class CascadeStep:
+    """Output ``rows`` of op number ``op`` of a cascade, in the rows of that op's own work."""
+
+    op: int
+    rows: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInTurn:
+    """The rows of a tensor, of ``of_rows``, that each group of a cascade's steps reads or makes; possibly
+    none."""
+
+    of_rows: int
+    of_group: tuple[Interval, ...]
+
+    def share(self, groups: Interval) -> Share:
+        """All that the ``groups`` read or make."""
+        found = [rows for rows in self.of_group[groups.start : groups.stop] if len(rows)]
+        if not found:
+            return Share(Interval(0, 0), self.of_rows)
+        return by_rows(Interval(min(r.start for r in found), max(r.stop for r in found)), self.of_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """Rows of a tensor inside a cascade: at most ``bytes`` of it are in SharedMemory at once.
+
+    It ``rolls`` if byte ``x`` of the tensor is at ``x mod bytes``; otherwise the buffer holds the rows that
+    one group of steps makes, from its first byte on.
+    """
+
+    tensor: str
+    bytes: int
+    rolls: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeWork:
+    """Several ops in stripes, one after another; a row is a group of steps up to one of the last op.
+
+    ``reads`` and ``makes`` are by input and output of the whole cascade, ``held`` the tensors inside it.
+    """
+
+    groups: tuple[tuple[CascadeStep, ...], ...]
+    reads: tuple[RowsInTurn, ...]
+    makes: tuple[RowsInTurn, ...]
+    held: tuple[HeldRows, ...]
+    heights: tuple[int, ...]
+    """By op, the most rows of its output that one step computes."""
+    macs: int
+
+    @property
+    def rows(self) -> int:
+        return len(self.groups)
+
+    @property
+    def channels(self) -> int:
+        return 1
+
+    @property
+    def workspace(self) -> int:
+        """Bytes of SharedMemory for the tensors inside."""
+        return sum(each.bytes for each in self.held)
+
+    @property
+    def steps(self) -> tuple[CascadeStep, ...]:
+        return tuple(step for group in self.groups for step in group)
+
+    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        return self.reads[operand].share(rows)
+
+    def part(self, rows: int, channels: int) -> CascadeWork:
+        """The work of the first ``rows`` groups, for its size only."""
+        return replace(self, groups=self.groups[:rows])
+
+
+SingleWork = Conv | Pool | Matmul | Recurrent | Vector
+"""The work of one op."""
+Work = SingleWork | CascadeWork
 
 
 def output_share(work: Work, rows: Interval, channels: Interval) -> Share:

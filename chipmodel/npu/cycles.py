@@ -7,6 +7,7 @@ SharedMemory, or a window's elements through the array.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -15,7 +16,7 @@ from chipmodel.chip.chip import Npu
 from chipmodel.chip.luna_npu import LunaNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window, Work
+from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
 
@@ -24,6 +25,8 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
     """Core cycles of ``rows`` output rows by ``channels`` output channels of ``op``."""
     if op.cycles is not None:
         return ceil(Fraction(op.cycles * rows * channels, op.work.rows * op.work.channels))
+    if isinstance(op.work, CascadeWork):
+        return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
     whole = rows == op.work.rows and channels == op.work.channels
     work = op.work if whole else op.work.part(rows, channels)
     if npu.luna:
@@ -31,9 +34,19 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
     return work_cycles(npu, work, op.dtype)
 
 
+def cascade_cycles(npu: Npu, op: Op) -> int:
+    """Core cycles of all steps of a cascade, one after another."""
+    assert isinstance(op.work, CascadeWork)
+    counts = Counter((step.op, len(step.rows)) for step in op.work.steps)
+    return sum(
+        times * op_cycles(npu, op.cascade[index], rows, op.cascade[index].work.channels)
+        for (index, rows), times in counts.items()
+    )
+
+
 def op_phases(npu: Npu, op: Op, rows: int, channels: int) -> tuple[Phase, ...]:
     """``op_cycles`` by cause, all passes together; empty where the model does not know."""
-    if op.cycles is not None or not npu.luna:
+    if op.cycles is not None or not npu.luna or isinstance(op.work, CascadeWork):
         return ()
     whole = rows == op.work.rows and channels == op.work.channels
     work = op.work if whole else op.work.part(rows, channels)
@@ -65,7 +78,7 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
     return tuple(phases)
 
 
-def busy_cycles(npu: Npu, op: Op, work: Work, stripes: int = 1, slices: int = 1) -> int:
+def busy_cycles(npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: int = 1) -> int:
     """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
     however it is cut. Parts may cost less than the whole op, because LUNA charges for each piece of an input
     that exceeds its buffer."""
@@ -102,18 +115,18 @@ def _slice_padding(luna: LunaNpu, kind: str, work: Conv | Pool, bits: int, slice
     return computes + max(Fraction(0), padded.weight_load - whole.weight_load)
 
 
-def work_cycles(npu: Npu, work: Work, dtype: str) -> int:
+def work_cycles(npu: Npu, work: SingleWork, dtype: str) -> int:
     """Core cycles of all of ``work`` on operands of ``dtype`` in the ``array`` model; at least 1."""
     return max(1, ceil(_array_cycles(npu, work, dtype)))
 
 
-def _array_cycles(npu: Npu, work: Work, dtype: str) -> Fraction:
+def _array_cycles(npu: Npu, work: SingleWork, dtype: str) -> Fraction:
     if isinstance(work, Vector):
         return max(work.in_bytes / npu.read_bytes_per_cycle, work.out_bytes / npu.write_bytes_per_cycle)
     return padded_macs(npu, work) / macs_per_cycle(npu, dtype)
 
 
-def _part_padding(npu: Npu, work: Work, stripes: int, slices: int) -> Fraction:
+def _part_padding(npu: Npu, work: SingleWork, stripes: int, slices: int) -> Fraction:
     """The least factor on ``padded_macs`` when every part is padded to the array, not only the whole: of an
     axis in n parts each takes at least one full array."""
     _, out_lanes, columns = npu.array

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu, NpuCost, ceil_div, pad
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.luna_convolution import conv_cost, depthwise_cost, pooling_cost
 
 __all__ = [
@@ -157,7 +157,7 @@ COPY_KINDS = (
 
 
 @lru_cache(maxsize=8192)
-def op_cost(parameters: LunaNpu, kind: str, work: Work, bits: int) -> NpuCost:
+def op_cost(parameters: LunaNpu, kind: str, work: SingleWork, bits: int) -> NpuCost:
     """The cost of an op of any ``kind`` on operands of ``bits``.
 
     Kinds that the vendor's tables lack are charged as a similar one (assumed): curves as sigmoid, gates as

@@ -17,7 +17,7 @@ same condition, and although a loop whose results are needed cannot run zero tim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from chipmodel.chip.chip import Chip
@@ -158,6 +158,7 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     value.
     """
     touches: dict[str, list[Touch]] = {name: [] for name in schedule.buffers}
+    block_of = {op: cascade.name for cascade in schedule.cascades for op in cascade.ops}
     for transfer in schedule.transfers:
         if transfer.direction == "load":
             touches[transfer.buffer].append(Touch(transfer.due, True, _value(transfer.part)))
@@ -168,7 +169,10 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     begun: dict[str, set[tuple[str, str]]] = {}
     for step in steps(schedule.body):
         for operand in step.reads:
-            touches[operand.buffer].append(Touch(step.position, False, _value(operand.part)))
+            part = operand.part
+            if part.weights and part.name in block_of:
+                part = replace(part, name=block_of[part.name])
+            touches[operand.buffer].append(Touch(step.position, False, _value(part)))
         for operand in step.writes:
             target = operand.buffer, _value(operand.part)
             first = target not in begun.setdefault(step.op, set())

@@ -159,7 +159,9 @@ class _ScheduleLowering:
     def located(self, operand: Operand) -> Located:
         part: Part = operand.part
         size = self.schedule.buffers[operand.buffer].bytes if operand.bytes is None else operand.bytes
-        return Located(part, self.plan.offsets[operand.buffer] + operand.at, size, operand.touched)
+        return Located(
+            part, self.plan.offsets[operand.buffer] + operand.at, size, operand.touched, operand.rolls
+        )
 
 
 def _conditions(program: Program) -> dict[str, str]:

@@ -80,6 +80,8 @@ class _Namer:
         """A name that may not be unique yet."""
         if spec.kind == "weights":
             return self.weights(spec)
+        if spec.kind == "rows":
+            return f"{self.users[spec.name][1].name} rows" if spec.name in self.users else spec.name
         return self.stripe(spec) if spec.kind == "stripe" else self.tensor(spec)
 
     def weights(self, spec: BufferSpec) -> str:
@@ -107,7 +109,7 @@ class _Namer:
         op, part = self.users[spec.name]
         lane, _, number = spec.name.rpartition(".")
         turn = f", {TURNS[int(number)]} buffer" if self.in_lane[lane] == len(TURNS) else ""
-        return f"{part.name} stripes {'from' if lane.startswith(f'{op}.out.') else 'for'} {op}{turn}"
+        return f"{part.name} stripes {'from' if lane.endswith(f'.out.{part.name}') else 'for'} {op}{turn}"
 
     def tensor(self, spec: BufferSpec) -> str:
         """A tensor, or one of the times that it is in SharedMemory."""

@@ -21,6 +21,7 @@ from chipmodel.model.schedule import (
     StepNode,
     Transfer,
 )
+from chipmodel.model.work import CascadeWork
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint import decide_jointly
 from dma.residency.state_search import decide_tiers
@@ -114,7 +115,10 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
     have to leave SharedMemory.
     """
-    schedule = with_readable_names(request.program, _with_best_floor(request, streamer, cache))
+    schedule = _with_best_floor(request, streamer, cache)
+    cascades = {cascade.name for cascade in schedule.cascades}
+    schedule = replace(schedule, striped=tuple(name for name in schedule.striped if name not in cascades))
+    schedule = with_readable_names(request.program, schedule)
     return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
 
 
@@ -168,14 +172,26 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
+        inside = {op.name: _rows_inside(op) for op in ops(program.body)}
+
+        def reserve_all(op: Op) -> int:
+            return reserve(op) + inside[op.name]
+
         if key.decider == "greedy":
-            residency = decide(program, budget, reserve, request.spill)
+            residency = decide(program, budget, reserve_all, request.spill)
         else:
             decided = decide_tiers if key.decider == "tiers" else decide_jointly
-            residency = decided(program, chip, budget, reserve, request.spill, request.deadline)
+            residency = decided(program, chip, budget, reserve_all, request.spill, request.deadline)
+        through = zip(residency.through, inside.values(), strict=True)
+        residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)
         cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
     return cache.memory[key]
+
+
+def _rows_inside(op: Op) -> int:
+    """Bytes of the rows of tensors inside a cascade, which are in SharedMemory while it runs."""
+    return op.work.workspace if isinstance(op.work, CascadeWork) else 0
 
 
 def _not_before_it_is_made(program: Program, emission: Emission, transfer: IssuedTransfer) -> IssuedTransfer:
@@ -251,12 +267,13 @@ def _schedule(
     buffers.update(issued.buffers)
     renamed = {transfer.need.buffer: transfer.buffer for transfer in issued.transfers}
     return Schedule(
-        body=_rename(emission.body, renamed),
+        body=_rename(emission.body, renamed, emission.inner_op),
         transfers=_transfers(issued.transfers, layout),
         buffers=buffers,
         streamer=streamer,
         striped=tuple(sorted(residency.striped)),
         spilled=residency.spilled,
+        cascades=tuple(emission.cascades),
     )
 
 
@@ -294,7 +311,11 @@ def _title(need: TransferNeed) -> str:
     return f"{need.direction} {need.part.name} {'for' if need.direction == 'load' else 'from'} {need.op}"
 
 
-def _rename(body: Iterable[StepNode], renamed: Mapping[str, str]) -> tuple[StepNode, ...]:
+def _rename(
+    body: Iterable[StepNode], renamed: Mapping[str, str], inner_op: Mapping[int, str]
+) -> tuple[StepNode, ...]:
+    """``body`` with its buffers ``renamed``, and each step of a cascade named after its own op."""
+
     def operands(values: tuple[Operand, ...]) -> tuple[Operand, ...]:
         return tuple(replace(v, buffer=renamed.get(v.buffer, v.buffer)) for v in values)
 
@@ -302,10 +323,11 @@ def _rename(body: Iterable[StepNode], renamed: Mapping[str, str]) -> tuple[StepN
     for node in body:
         match node:
             case Step():
-                result.append(replace(node, reads=operands(node.reads)))
+                op = inner_op.get(node.position, node.op)
+                result.append(replace(node, op=op, reads=operands(node.reads)))
             case StepIf():
-                arms = tuple(StepArm(a.name, _rename(a.body, renamed)) for a in node.arms)
+                arms = tuple(StepArm(a.name, _rename(a.body, renamed, inner_op)) for a in node.arms)
                 result.append(replace(node, arms=arms))
             case StepLoop():
-                result.append(replace(node, body=_rename(node.body, renamed)))
+                result.append(replace(node, body=_rename(node.body, renamed, inner_op)))
     return tuple(result)

@@ -15,7 +15,9 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import (
+    BufferKind,
     BufferSpec,
+    CascadePlan,
     Direction,
     Operand,
     Part,
@@ -32,6 +34,8 @@ from chipmodel.passes.in_place import left_to_move
 from chipmodel.passes.liveness import scopes
 from dma.residency.greedy import Residency, Segment
 from dma.residency.tiling import Tiling, weight_share
+from dma.schedule.cascade_steps import cascade_plan, cascade_steps
+from dma.schedule.lanes import Lane, Lanes
 
 NeedKind = Literal["weights", "tensor", "stripe"]
 
@@ -67,6 +71,9 @@ class Emission:
     straight_run: tuple[int, ...] = ()
     """The number of the straight run of each step: steps without a branch or loop between them have the
     same."""
+    inner_op: dict[int, str] = field(default_factory=dict[int, str])
+    """The op of each step of a cascade; the step itself names the cascade."""
+    cascades: list[CascadePlan] = field(default_factory=list[CascadePlan])
 
 
 def emit(program: Program, chip: Chip, residency: Residency, tilings: Mapping[str, Tiling]) -> Emission:
@@ -95,7 +102,7 @@ class _Emitter:
         self.opened = _opened(residency)
         for root, segments in residency.segments.items():
             for index, _ in enumerate(segments):
-                self._buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
+                self.buffer(segment_name(root, index, segments), program.tensors[root].bytes, "tensor")
 
     def nodes(self, body: tuple[Node, ...]) -> tuple[StepNode, ...]:
         result: list[StepNode] = []
@@ -112,19 +119,21 @@ class _Emitter:
         return tuple(result)
 
     def op(self, op: Op) -> list[Step]:
+        if op.cascade:
+            return self.cascade(op)
         tiling = self.tilings[op.name]
         position = self.next_op
         self.next_op += 1
         first = self.next_step
-        lanes = _Lanes(op, tiling.depth)
+        lanes = Lanes(op, tiling.depth)
         total = tiling.count(op)
         costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = {}
         result: list[Step] = []
         for index, (rows, channels) in enumerate(tiling.tiles(op)):
             read = [i for i, name in enumerate(op.inputs) if self._is_operand(op, name, position)]
             reads = [self._read(op, i, rows, channels, position, lanes) for i in read]
-            reads += self._weights(op, channels, lanes.weights)
-            written = () if op.allocates and not self._resident(op.outputs[0], position) else op.outputs
+            reads += self.weights(op, channels, lanes.weights)
+            written = () if op.allocates and not self.resident(op.outputs[0], position) else op.outputs
             writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in written]
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
             tile = (len(rows), len(channels))
@@ -136,11 +145,30 @@ class _Emitter:
                 Step(here, op.name, rows, channels, cycles, tuple(reads), tuple(writes), label, phases)
             )
             self.next_step += 1
-        for lane in (*lanes.reads, *lanes.writes.values()):
-            for number, size in lane.sizes.items():
-                self._buffer(f"{lane.name}.{number}", size, "stripe")
+        self.lane_buffers(lanes)
         self.emission.op_steps[op.name] = (first, self.next_step - 1)
         return result
+
+    def cascade(self, op: Op) -> list[Step]:
+        """The steps of a cascade, under its own name: streamers know nothing of the ops inside."""
+        position = self.next_op
+        self.next_op += 1
+        first = self.next_step
+        tiling = self.tilings[op.name]
+        lanes = Lanes(op, tiling.depth)
+        result: list[Step] = []
+        for step, inner in cascade_steps(self, op, tiling, position, lanes):
+            result.append(step)
+            self.emission.inner_op[step.position] = inner
+        self.lane_buffers(lanes)
+        self.emission.op_steps[op.name] = (first, self.next_step - 1)
+        self.emission.cascades.append(cascade_plan(op, Interval(first, self.next_step)))
+        return result
+
+    def lane_buffers(self, lanes: Lanes) -> None:
+        for lane in (*lanes.reads, *lanes.writes.values()):
+            for number, size in lane.sizes.items():
+                self.buffer(f"{lane.name}.{number}", size, "stripe")
 
     def _cost(self, op: Op, rows: int, channels: int) -> tuple[int, tuple[Phase, ...]]:
         left = left_to_move(self.program, op, self._in_place(op))
@@ -157,32 +185,32 @@ class _Emitter:
 
     def _is_operand(self, op: Op, name: str, position: int) -> bool:
         """Whether the input ``name`` is read: not a tensor in Psram of which only one slice is written."""
-        return name != op.sliced or not op.collects or self._resident(name, position) is not None
+        return name != op.sliced or not op.collects or self.resident(name, position) is not None
 
     def _read(
-        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: _Lanes
+        self, op: Op, index: int, rows: Interval, channels: Interval, position: int, lanes: Lanes
     ) -> Operand:
         name = op.inputs[index]
-        resident = self._resident(name, position)
+        resident = self.resident(name, position)
         share = op.reads(index, rows, channels)
         if resident:
-            touched = Interval(0, 0) if name in self._in_place(op) else self._touched(name, share)
-            return self._placed(Part(name), resident, touched)
+            touched = Interval(0, 0) if name in self._in_place(op) else self.touched(name, share)
+            return self.placed(Part(name), resident, touched)
         part = Part(name, share)
         # A tensor that is two operands is loaded once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
-        return self._stripe(op, "load", part, next(alike, lanes.reads[index]))
+        return self.stripe(op, "load", part, next(alike, lanes.reads[index]))
 
     def _write(
-        self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: _Lane
+        self, op: Op, name: str, rows: Interval, channels: Interval, position: int, lane: Lane
     ) -> Operand:
         share = op.writes(name, rows, channels)
-        resident = self._resident(name, position)
+        resident = self.resident(name, position)
         if resident:
-            return self._placed(Part(name, share), resident, self._written(op, name, share))
-        return self._stripe(op, "store", Part(name, share), lane)
+            return self.placed(Part(name, share), resident, self._written(op, name, share))
+        return self.stripe(op, "store", Part(name, share), lane)
 
-    def _placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
+    def placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
         """The operand of a resident tensor, which may share its buffer with others."""
         size = self.program.tensors[part.name].bytes
         start = self.residency.within.get(part.name, 0)
@@ -193,12 +221,12 @@ class _Emitter:
         """As ``_touched``; for the output of a concat, as many bytes as were not made there already."""
         placed = self._in_place(op)
         if not placed:
-            return self._touched(name, share)
+            return self.touched(name, share)
         sizes = [self.program.tensors[n].bytes for n in takewhile(placed.__contains__, op.inputs)]
         left = self.program.tensors[name].bytes - sum(self.program.tensors[n].bytes for n in placed)
         return Interval(sum(sizes), sum(sizes) + left)
 
-    def _touched(self, name: str, share: Share) -> Interval | None:
+    def touched(self, name: str, share: Share) -> Interval | None:
         """The bytes of a tensor in the rows of ``share``; None for all."""
         if share == WHOLE:
             return None
@@ -206,7 +234,7 @@ class _Emitter:
         start = size * share.rows.start // share.of_rows
         return Interval(start, min(size, start + share.bytes(size)))
 
-    def _stripe(self, op: Op, direction: Direction, part: Part, lane: _Lane) -> Operand:
+    def stripe(self, op: Op, direction: Direction, part: Part, lane: Lane) -> Operand:
         if lane.part == part:
             self._extend(lane.need)
         else:
@@ -217,11 +245,11 @@ class _Emitter:
             lane.need = self._add(need)
         return self._operand(lane)
 
-    def _operand(self, lane: _Lane) -> Operand:
+    def _operand(self, lane: Lane) -> Operand:
         need = self.emission.needs[lane.need]
         return Operand(need.part, need.buffer, Interval(0, need.bytes))
 
-    def _weights(self, op: Op, channels: Interval, lane: _Lane) -> list[Operand]:
+    def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
         block = self.program.block_bytes(op)
         if not block:
             return []
@@ -273,7 +301,7 @@ class _Emitter:
     def _extend(self, index: int) -> None:
         self.emission.needs[index] = replace(self.emission.needs[index], last=self.next_step)
 
-    def _resident(self, name: str, position: int) -> str | None:
+    def resident(self, name: str, position: int) -> str | None:
         return self.homes.get((self.residency.storage[name], position))
 
     def _condition(self, node: If) -> Operand | None:
@@ -281,45 +309,13 @@ class _Emitter:
         from Psram, as its buffer is filled only after the branch."""
         if node.condition is None:
             return None
-        resident = self._resident(node.condition, self.next_op)
+        resident = self.resident(node.condition, self.next_op)
         if resident is None or (resident, self.next_op) in self.opened:
             return None
-        return self._placed(Part(node.condition), resident, None)
+        return self.placed(Part(node.condition), resident, None)
 
-    def _buffer(self, name: str, size: int, kind: Literal["tensor", "weights", "stripe"]) -> None:
+    def buffer(self, name: str, size: int, kind: BufferKind) -> None:
         self.emission.buffers[name] = BufferSpec(name, size, kind=kind)
-
-
-class _Lane:
-    """The stripe buffers of one operand, used in turn, and what the current one holds."""
-
-    def __init__(self, name: str, depth: int) -> None:
-        self.name = name
-        self.depth = depth
-        self.part: Part | None = None
-        self.need = -1
-        self.sizes: dict[int, int] = {}
-        self.number = -1
-
-    def advance(self, part: Part, size: int) -> int:
-        self.part = part
-        self.number = (self.number + 1) % self.depth
-        if size:
-            self.sizes[self.number] = max(size, self.sizes.get(self.number, 0))
-        return self.number
-
-
-class _Lanes:
-    """The lanes of an op, one for each operand even where two are the same tensor: different parts of it may
-    be needed at once."""
-
-    def __init__(self, op: Op, depth: int) -> None:
-        again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
-        roles = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
-        names = zip(op.inputs, roles, strict=True)
-        self.reads = [_Lane(f"{op.name}.{role}.{name}", depth) for name, role in names]
-        self.writes = {name: _Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
-        self.weights = _Lane(f"{op.name}.weights", depth)
 
 
 def segment_name(root: str, index: int, segments: tuple[Segment, ...]) -> str:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from chipmodel.chip.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.work import Conv, Matmul, Vector, Window, Work
+from chipmodel.model.work import Conv, Matmul, SingleWork, Vector, Window
 from chipmodel.npu.cycles import work_cycles
 from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
 from dma.timing import controlled
@@ -32,7 +32,7 @@ VECTOR_OPS = tuple(
 EF_CONTROLLER = "EF_PSRAM_CTRL"
 
 
-def _npu_cycles(chip: Chip, kind: str, work: Work, bits: int = 8) -> Prediction:
+def _npu_cycles(chip: Chip, kind: str, work: SingleWork, bits: int = 8) -> Prediction:
     if chip.npu.luna:
         return {"cycles": op_cost(chip.npu.luna, kind, work, bits).cycles}
     return {"cycles": Fraction(work_cycles(chip.npu, work, f"int{bits}"))}

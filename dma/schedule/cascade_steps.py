@@ -1,0 +1,201 @@
+"""The steps of a cascade: its ops in stripes, one after another, with the rows of the tensors inside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Protocol
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import NO_SHARE, Op, Program
+from chipmodel.model.schedule import BufferKind, CascadePlan, Direction, Operand, Part, Phase, Step
+from chipmodel.model.work import CascadeStep, CascadeWork, HeldRows, Share
+from chipmodel.npu.cycles import op_cycles, op_phases
+from dma.residency.tiling import Tiling
+from dma.schedule.lanes import Lane, Lanes
+
+
+class StepMaker(Protocol):
+    """What the steps of a cascade need from those of the program around it (``dma.schedule.steps``)."""
+
+    program: Program
+    chip: Chip
+    next_step: int
+
+    def resident(self, name: str, position: int) -> str | None:
+        """The buffer that holds a whole tensor while op number ``position`` runs."""
+        ...
+
+    def placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
+        """The operand of a resident tensor."""
+        ...
+
+    def touched(self, name: str, share: Share) -> Interval | None:
+        """The bytes of a tensor in a share of it."""
+        ...
+
+    def stripe(self, op: Op, direction: Direction, part: Part, lane: Lane) -> Operand:
+        """The operand of a part that passes through stripe buffers."""
+        ...
+
+    def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
+        """The operand of an op's weights, if it has any."""
+        ...
+
+    def buffer(self, name: str, size: int, kind: BufferKind) -> None:
+        """Add a buffer."""
+        ...
+
+
+def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
+    """What a schedule says of the cascade ``op``, whose steps are ``steps``."""
+    work = _work(op)
+    return CascadePlan(
+        op.name,
+        tuple(inner.name for inner in op.cascade),
+        steps,
+        all(held.rolls for held in work.held),
+        work.heights,
+        tuple(held.tensor for held in work.held),
+    )
+
+
+def cascade_steps(
+    maker: StepMaker, op: Op, tiling: Tiling, position: int, lanes: Lanes
+) -> Iterator[tuple[Step, str]]:
+    """Every step of the cascade ``op``, number ``position`` of the program, and the name of its own op.
+
+    Raises DoesNotFit where a tensor that a later op of the cascade reads would have to be in Psram.
+    """
+    emission = _CascadeEmission(maker, op, position, lanes)
+    for groups, _ in tiling.tiles(op):
+        for group in _work(op).groups[groups.start : groups.stop]:
+            for step in group:
+                yield emission.step(step, groups, group)
+
+
+def _work(op: Op) -> CascadeWork:
+    assert isinstance(op.work, CascadeWork)
+    return op.work
+
+
+@dataclass
+class _CascadeEmission:
+    maker: StepMaker
+    op: Op
+    position: int
+    lanes: Lanes
+    held: dict[str, HeldRows] = field(init=False)
+    weights_at: list[int] = field(init=False)
+    """By op, where its weights begin in the block of all."""
+    seen: Counter[int] = field(default_factory=Counter[int])
+    costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, tuple[Phase, ...]]]
+    )
+
+    def __post_init__(self) -> None:
+        work, program = _work(self.op), self.maker.program
+        self.held = {held.tensor: held for held in work.held}
+        sizes = [program.block_bytes(inner) for inner in self.op.cascade]
+        self.weights_at = list(accumulate(sizes, initial=0))
+        self.total = Counter(step.op for step in work.steps)
+        for held in work.held:
+            self.maker.buffer(self.rows_buffer(held.tensor), held.bytes, "rows")
+
+    def rows_buffer(self, tensor: str) -> str:
+        return f"{self.op.name}.rows.{tensor}"
+
+    def step(self, step: CascadeStep, groups: Interval, group: tuple[CascadeStep, ...]) -> tuple[Step, str]:
+        inner = self.op.cascade[step.op]
+        channels = Interval(0, inner.work.channels)
+        reads = [
+            self.read(inner, operand, step, groups, group)
+            for operand in range(len(inner.inputs))
+            if inner.reads(operand, step.rows, channels) != NO_SHARE
+        ]
+        reads += self.weights(step.op, inner)
+        writes = [self.write(inner, name, step.rows) for name in inner.outputs]
+        here = self.maker.next_step
+        self.maker.next_step += 1
+        self.seen[step.op] += 1
+        many = self.total[step.op]
+        label = inner.name if many == 1 else f"{inner.name} [{self.seen[step.op]}/{many}]"
+        cycles, phases = self.cost(step.op, len(step.rows))
+        made = Step(
+            here, self.op.name, step.rows, channels, cycles, tuple(reads), tuple(writes), label, phases
+        )
+        return made, inner.name
+
+    def cost(self, index: int, rows: int) -> tuple[int, tuple[Phase, ...]]:
+        if (index, rows) not in self.costs:
+            inner, npu = self.op.cascade[index], self.maker.chip.npu
+            channels = inner.work.channels
+            self.costs[index, rows] = (
+                op_cycles(npu, inner, rows, channels),
+                op_phases(npu, inner, rows, channels),
+            )
+        return self.costs[index, rows]
+
+    def read(
+        self, inner: Op, operand: int, step: CascadeStep, groups: Interval, group: tuple[CascadeStep, ...]
+    ) -> Operand:
+        name = inner.inputs[operand]
+        share = inner.reads(operand, step.rows, Interval(0, inner.work.channels))
+        if name in self.held:
+            return self.rows(name, share, group)
+        resident = self.maker.resident(name, self.position)
+        if resident:
+            return self.maker.placed(Part(name), resident, self.maker.touched(name, share))
+        if name not in self.op.inputs:
+            raise DoesNotFit(f"{name!r} is read again inside of {self.op.name!r}, and would be in Psram")
+        index = self.op.inputs.index(name)
+        part = Part(name, self.op.reads(index, groups, Interval(0, 1)))
+        return self.maker.stripe(self.op, "load", part, self.lanes.reads[index])
+
+    def write(self, inner: Op, name: str, rows: Interval) -> Operand:
+        share = inner.writes(name, rows, Interval(0, inner.work.channels))
+        if name in self.held:
+            held = self.held[name]
+            if held.rolls:
+                return self.rolling(name, share)
+            return Operand(Part(name, share), self.rows_buffer(name), self.length(name, share))
+        resident = self.maker.resident(name, self.position)
+        if resident:
+            return self.maker.placed(Part(name, share), resident, self.maker.touched(name, share))
+        return self.maker.stripe(self.op, "store", Part(name, share), self.lanes.writes[name])
+
+    def rows(self, name: str, share: Share, group: tuple[CascadeStep, ...]) -> Operand:
+        """Rows of a tensor inside: those of a rolling buffer, or all that this group has made."""
+        if self.held[name].rolls:
+            return self.rolling(name, share)
+        index = next(i for i, inner in enumerate(self.op.cascade) if name in inner.outputs)
+        inner = self.op.cascade[index]
+        made = next(step.rows for step in group if step.op == index)
+        made_share = inner.writes(name, made, Interval(0, inner.work.channels))
+        return Operand(Part(name, made_share), self.rows_buffer(name), self.length(name, made_share))
+
+    def length(self, name: str, share: Share) -> Interval:
+        return Interval(0, share.bytes(self.maker.program.tensors[name].bytes))
+
+    def rolling(self, name: str, share: Share) -> Operand:
+        """The bytes of ``share`` where they lie in the rolling buffer: all of it where they pass its end."""
+        size, turn = self.maker.program.tensors[name].bytes, self.held[name].bytes
+        start = size * share.rows.start // share.of_rows
+        stop = size * share.rows.stop // share.of_rows
+        touched = Interval(0, turn)
+        if stop - start <= turn - start % turn:
+            touched = Interval(start % turn, start % turn + stop - start)
+        return Operand(Part(name, share), self.rows_buffer(name), touched, rolls=True)
+
+    def weights(self, index: int, inner: Op) -> list[Operand]:
+        """The op's own weights in the block of the whole cascade, which stays for all of its steps."""
+        block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)
+        size = self.maker.program.block_bytes(inner)
+        if not block or not size:
+            return []
+        own = Part(inner.name, weights=True)
+        return [replace(block[0], part=own, touched=Interval(0, size), at=self.weights_at[index], bytes=size)]

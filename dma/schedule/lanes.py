@@ -1,0 +1,38 @@
+"""Stripe buffers that the parts of an operand pass through in turn."""
+
+from __future__ import annotations
+
+from chipmodel.model.program import Op
+from chipmodel.model.schedule import Part
+
+
+class Lane:
+    """The stripe buffers of one operand, used in turn, and what the current one holds."""
+
+    def __init__(self, name: str, depth: int) -> None:
+        self.name = name
+        self.depth = depth
+        self.part: Part | None = None
+        self.need = -1
+        self.sizes: dict[int, int] = {}
+        self.number = -1
+
+    def advance(self, part: Part, size: int) -> int:
+        self.part = part
+        self.number = (self.number + 1) % self.depth
+        if size:
+            self.sizes[self.number] = max(size, self.sizes.get(self.number, 0))
+        return self.number
+
+
+class Lanes:
+    """The lanes of an op, one for each operand even where two are the same tensor: different parts of it may
+    be needed at once."""
+
+    def __init__(self, op: Op, depth: int) -> None:
+        again = [name in op.inputs[:index] for index, name in enumerate(op.inputs)]
+        roles = [f"in{index}" if twice else "in" for index, twice in enumerate(again)]
+        names = zip(op.inputs, roles, strict=True)
+        self.reads = [Lane(f"{op.name}.{role}.{name}", depth) for name, role in names]
+        self.writes = {name: Lane(f"{op.name}.out.{name}", depth) for name in op.outputs}
+        self.weights = Lane(f"{op.name}.weights", depth)

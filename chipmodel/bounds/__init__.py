@@ -1,1 +1,1 @@
-"""Lower bounds on the cycles of any plan."""
+"""Lower bounds on cycles, each for a space of plans."""

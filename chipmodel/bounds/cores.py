@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from chipmodel.model.program import Op, Program, ops
 
 
-def least_compute_cycles(program: Program, cores: int, cycles: Mapping[str, int]) -> int:
+def least_compute_cycles(program: Program, cores: int, cycles: Mapping[str, int], chain: bool = True) -> int:
     """Cycles from the start of the first op to the end of the last one on ``cores`` NPUs, at least.
 
     ``cycles`` has the total of all runs of each op; ops that are not in it do not run. The larger of two
-    bounds: an equal share of the sum; and the longest chain of nodes of the outermost body, where each begins
-    when its inputs are made. An ``if`` or ``loop`` runs on one core, but may wait for its inputs in the
-    middle: it ends neither before they are made, nor before the sum of its own cycles.
+    bounds: an equal share of the sum; and, with ``chain``, the longest chain of nodes of the outermost body,
+    where each begins when its inputs are made. A cascade over several cores need not wait for that. An ``if``
+    or ``loop`` runs on one core, but may wait for its inputs in the middle: it ends neither before they are
+    made, nor before the sum of its own cycles.
     """
+    share = -(-sum(cycles.values()) // cores)
+    if not chain:
+        return share
     longest = 0
     made: dict[str, int] = {}
     for node in program.body:
@@ -26,4 +30,4 @@ def least_compute_cycles(program: Program, cores: int, cycles: Mapping[str, int]
         end = ready + total if isinstance(node, Op) else max(ready, total)
         made |= {name: max(end, made.get(name, 0)) for name in own}
         longest = max(longest, end)
-    return max(longest, -(-sum(cycles.values()) // cores))
+    return max(longest, share)

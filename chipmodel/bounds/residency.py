@@ -1,9 +1,10 @@
 """Lower bound on cycles from what can stay in SharedMemory, by the solver of ``solvers.residency``.
 
-It holds for every plan in which, while an op runs, each of its tensors lies whole in SharedMemory or is
-streamed through it in stripes, as in all plans of this project; the window bound lets any bytes stay. All
-cycles and bytes are the least that a plan may have: one set-up for all that a run of an op reads of a tensor,
-no halo, one row or one output channel at a time. A *touch* is a run of an op that uses an item.
+It holds for every plan without cascades in which, while an op runs, each of its tensors lies whole in
+SharedMemory or is streamed through it in stripes, as in all plans of this project but cascades; the window
+bound lets any bytes stay. All cycles and bytes are the least that a plan may have: one set-up for all that a
+run of an op reads of a tensor, no halo, one row or one output channel at a time. A *touch* is a run of an op
+that uses an item.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ def residency_bound(
     nodes: int = MAX_NODES,
     deadline: Deadline = NO_DEADLINE,
 ) -> TimeBound | None:
-    """The least cycles of any plan along ``path``, found in seconds; a weaker bound at the ``deadline``. None
-    where this bound does not apply, several cores, a very long run, or tensors that are read or made slice by
-    slice, and where the deadline leaves no time for it."""
+    """The least cycles of plans without cascades along ``path``, found in seconds; a weaker bound at the
+    ``deadline``. None where this bound does not apply, several cores, a very long run, or tensors that are
+    read or made slice by slice, and where the deadline leaves no time for it."""
     steps = sum(1 for _ in islice(program.ops_along(path), MAX_STEPS))
     if not deadline.allows(steps * BUILD_SECONDS_PER_STEP, LEFT_OUT):
         return None

@@ -1,8 +1,9 @@
-"""Lower bound on the cycles of every plan on a given chip and path."""
+"""Lower bound on the cycles of all plans of a space on a given chip and path."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -12,7 +13,7 @@ from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.residency import residency_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
-from chipmodel.model.time_bound import Binding, TimeBound, Unit
+from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from dma.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
@@ -28,30 +29,38 @@ def time_bound(
     path: Mapping[str, str],
     residency: bool = False,
     deadline: Deadline = NO_DEADLINE,
+    cascades: bool = False,
 ) -> TimeBound:
-    """The largest of three bounds that hold for every plan, or of four with ``residency``.
+    """The largest of several bounds. Two hold for every plan:
 
-    *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
-    (``chipmodel.bounds.windows``).
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
-    cores an equal share, or the longest chain (``least_compute_cycles``).
+    cores an equal share (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
-    *Residency*: data that leave SharedMemory have to come back (``chipmodel.bounds.residency``); this one may
-    take seconds, and at the ``deadline`` proves what it has.
+
+    Others hold only where ops run one after another, so not with ``cascades``:
+
+    *Chain*, on several cores: an op begins when its inputs are made (``least_compute_cycles``).
+    *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
+    (``chipmodel.bounds.windows``).
+    *Residency*, where asked for: data that leave SharedMemory have to come back
+    (``chipmodel.bounds.residency``); this one may take seconds, and at the ``deadline`` proves what it has.
     """
+    space = WITH_CASCADES if cascades else WITHOUT_CASCADES
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
-        return TimeBound(0)
+        return TimeBound(0, space=space)
     cycles = {op.name: times * least_cycles(chip.npu, op) for op, times in runs}
-    found = [
-        window_time_bound(program, chip, path),
-        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles)),
+    found: list[TimeBound | None] = [
+        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, chain=not cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs)),
     ]
-    if residency:
+    if not cascades:
+        found.insert(0, window_time_bound(program, chip, path))
+    if residency and not cascades:
         found.append(residency_bound(program, chip, path, deadline=deadline))
-    return max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
+    best = max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)
+    return replace(best, space=space)
 
 
 def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:

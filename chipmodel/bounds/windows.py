@@ -7,8 +7,9 @@ beforehand are those that take the most cycles a byte to move: a fractional knap
 overlap in time add up, and so do the cycles of ops that compute one after another, so the best sum is a
 longest path over the ends of ops.
 
-This holds for any plan: it assumes nothing about addresses or the order of loads, and a tensor that is
-spilled to Psram has to come back, which takes the cycles that the window counts.
+This holds for plans without cascades, in which ops run one after another. It assumes nothing about addresses
+or the order of loads, and a tensor that is spilled to Psram has to come back, which takes the cycles that the
+window counts.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class BoundSegment:
 
 @dataclass(frozen=True, slots=True)
 class WindowBound:
-    """``cycles`` that every plan takes at least, and the segments that add up to them."""
+    """``cycles`` that every plan without cascades takes at least, and the segments that add up to them."""
 
     cycles: int
     segments: tuple[BoundSegment, ...]

@@ -104,6 +104,6 @@ def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:
     peak = f"peak {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B"
     times = f"forecast {cycles:,.0f} cycles"
     if bound:
-        times += f", bound {bound.cycles:,}, gap {cycles / bound.cycles - 1:.1%}"
+        times += f", bound {bound.cycles:,}, gap {cycles / bound.cycles - 1:.1%} ({bound.space})"
     ordered = f"\norder of ops: {order_words(chosen.ordering)}" if chosen.ordering else ""
     return f"{program.name} on {chip.name}: {peak}; {times}{ordered}"

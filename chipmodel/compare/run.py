@@ -170,6 +170,7 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         request.streamer,
         cycles=result.trace.cycles,
         lower_bound=result.lower_bound_cycles,
+        bound_space=result.bound.space,
         milliseconds=request.chip.milliseconds(result.trace.cycles),
         peak=result.solved.peak,
         psram_bytes=result.fit.psram.bytes,

@@ -8,6 +8,7 @@ from math import inf
 
 from chipmodel.model.plan import Problem, Status
 from chipmodel.model.result import Ordering
+from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
 
 
 def _relative_gap(value: int, bound: int) -> float:
@@ -75,6 +76,8 @@ class StreamerRow:
     seconds: float = 0.0
     """Wall clock of planning and simulating."""
     refused: str = ""
+    bound_space: PlanSpace = WITHOUT_CASCADES
+    """The plans that ``lower_bound`` holds for."""
 
     @property
     def gap(self) -> float | None:

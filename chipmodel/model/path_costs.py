@@ -27,8 +27,9 @@ class Extreme:
     cycles: int
     decisions: Mapping[str, Runs]
     lower_bound: int | None = None
-    """For the worst path, the least cycles of any plan on it, and so of any plan's worst case. None where it
-    was not requested, or where the path does not decide the same way each time."""
+    """For the worst path, the least cycles on it of a plan in the space of the result's ``bound``, and so of
+    its worst case. None where it was not requested, or where the path does not decide the same way each
+    time."""
 
     @property
     def choices(self) -> dict[str, str] | None:

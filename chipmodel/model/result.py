@@ -91,8 +91,8 @@ class AskedPlanners(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` are the cycles of the same program on the same chip with every load
-    waited for at once, None where they were not requested; ``bound`` holds for any plan on this chip and
-    path."""
+    waited for at once, None where they were not requested; ``bound`` holds for the plans in its ``space``, on
+    this chip and path."""
 
     program: Program
     chip: Chip
@@ -152,7 +152,7 @@ class Result:
 
     @property
     def lower_bound_cycles(self) -> int:
-        """The least cycles of any plan."""
+        """The least cycles of the plans in ``bound.space``."""
         return self.bound.cycles
 
     @property

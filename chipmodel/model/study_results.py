@@ -9,6 +9,7 @@ from math import inf
 from statistics import median
 
 from chipmodel.model.study_row import Point, Row
+from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
 
 JOIN = " \N{MIDDLE DOT} "
 """Separates the parts of a planner's name where several of them vary."""
@@ -66,7 +67,7 @@ class PlannerScore:
 
     @property
     def at_bound(self) -> int:
-        """Plans at the lower bound, which no plan can beat."""
+        """Plans at the lower bound, which no plan that it holds for can beat."""
         return sum(gap <= 0 for gap in self.gaps)
 
     def within(self, gap: float) -> float:
@@ -128,6 +129,11 @@ class StudyResults:
         value, bound = metric.value(row), self.bound(metric, row)
         return None if value is None or not bound else value / bound - 1
 
+    @cached_property
+    def spaces(self) -> tuple[PlanSpace, ...]:
+        """The plans that the bounds on cycles hold for, in the order of the rows."""
+        return tuple(dict.fromkeys(row.bound_space for row in self.rows if row.bound_space is not None))
+
     def scores(self, metric: StudyMetric) -> tuple[PlannerScore, ...]:
         """The planners with any counted points: the lowest median gap first, then the most plans at the
         bound."""
@@ -164,13 +170,13 @@ def _rank(score: PlannerScore) -> tuple[object, ...]:
 def _question(metric: StudyMetric, row: Row) -> object:
     """What a bound holds for: rows with the same value share their bounds.
 
-    A bound on cycles holds for any plan of a workload on a chip; one on the peak for any plan of a packing
-    problem. The packing problem of a network depends on its planners, so rows share a bound only where they
-    packed the same buffers.
+    A bound on cycles holds for all plans of its space, of a workload on a chip; one on the peak for any plan
+    of a packing problem. The packing problem of a network depends on its planners, so rows share a bound only
+    where they packed the same buffers.
     """
     point = row.point
     if metric is CYCLES:
-        return point.workload, point.chip, point.overrides
+        return point.workload, point.chip, point.overrides, row.bound_space or WITHOUT_CASCADES
     return (row.problem or row.key) if point.chip else point.workload
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from chipmodel.model.time_bound import PlanSpace
+
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "failed"]
 """``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan
 within the capacity, proven or not; ``unknown`` within the limits; ``failed`` with an ``error``."""
@@ -71,6 +73,8 @@ class Row:
     """Weights and tensors in Psram; None for packings."""
     psram_capacity_bytes: int | None = None
     """Psram of the chip."""
+    bound_space: PlanSpace | None = None
+    """The plans that ``lower_bound_cycles`` holds for; None without a plan."""
 
     @property
     def peak_gap(self) -> float | None:

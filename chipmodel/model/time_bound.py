@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal["npu", "dma"]
+PlanSpace = Literal["plans without cascades", "plans with or without cascades"]
+"""The plans that a bound holds for."""
+WITHOUT_CASCADES: PlanSpace = "plans without cascades"
+"""Ops run one after another, in the given order."""
+WITH_CASCADES: PlanSpace = "plans with or without cascades"
+"""Steps of different ops may also take turns, each as soon as the rows that it reads are made, and rows may
+be computed more than once. Each op computes all of its rows at least once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +27,8 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class TimeBound:
-    """The least ``cycles`` of any plan, and the runs of ops that add up to them."""
+    """The least ``cycles`` of the plans in ``space``, and the runs of ops that add up to them."""
 
     cycles: int
     bindings: tuple[Binding, ...] = ()
+    space: PlanSpace = WITHOUT_CASCADES

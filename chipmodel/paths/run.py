@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
 from chipmodel.model.result import Result
+from chipmodel.model.time_bound import WITH_CASCADES
 from chipmodel.passes.lower import lower
 from chipmodel.paths.cores import CorePathSampler, enumerate_paths
 from chipmodel.paths.decisions import Decisions, by_name
@@ -49,7 +50,9 @@ def with_paths(
     if paths is None or paths.worst.choices is None:
         return replace(result, paths=paths)
     everything = tuple(command for core in commands for command in core)
-    bound = lower_bound_cycles(result.program, result.chip, resolve_path(everything, paths.worst.choices))
+    path = resolve_path(everything, paths.worst.choices)
+    cascades = result.bound.space == WITH_CASCADES
+    bound = time_bound(result.program, result.chip, path, cascades=cascades).cycles
     return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound)))
 
 

@@ -48,7 +48,7 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
         solved=worst.solved,
         trace=trace,
         sync_cycles=_sync_cycles(request, choices, core_of, trace),
-        bound=time_bound(request.program, request.chip, trace.path),
+        bound=time_bound(request.program, request.chip, trace.path, cascades=request.cascades),
         attempts=worst.attempts,
         cores=plans,
         one_core_cycles=one_core_cycles,

@@ -48,8 +48,16 @@ class PlanRequest:
     """Whether ``run`` also plans with streamer ``sync``, to compare with."""
     smallest_peak: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
+    cascade: str = "off"
+    """Which ops may run as cascades, stripe by stripe in turns: ``off`` for none, ``auto``, or their names.
+    It decides which plans the bound on cycles holds for."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
+
+    @property
+    def cascades(self) -> bool:
+        """Whether the plan may have cascades."""
+        return self.cascade != "off"
 
     def with_chip(self, chip: Chip) -> PlanRequest:
         """The same for another chip."""
@@ -73,7 +81,7 @@ class Planned:
     solved: Solved
     attempts: tuple[Attempt, ...]
     bound: TimeBound | None = None
-    """A lower bound on the cycles of any plan, where the streamer asked for one."""
+    """A lower bound on cycles, where the streamer asked for one."""
     trace: Trace | None = None
     """Its simulation, where plans were compared by that."""
 

@@ -49,13 +49,14 @@ SCHEDULES_SHARE = 0.7
 
 
 def one_path_bound(
-    program: Program, chip: Chip, residency: bool, deadline: Deadline = NO_DEADLINE
+    program: Program, chip: Chip, residency: bool, deadline: Deadline = NO_DEADLINE, cascades: bool = False
 ) -> TimeBound | None:
     """``time_bound`` of a program that has one path; None of one with branches or loops. With ``residency``
-    the sharper bound that knows which tensors must leave SharedMemory."""
+    the sharper bound that knows which tensors must leave SharedMemory; with ``cascades`` one that also holds
+    for plans with cascades."""
     program = unrolled(program)
     one_path = all(isinstance(node, Op) for node in program.body)
-    return time_bound(program, chip, {}, residency, deadline) if one_path else None
+    return time_bound(program, chip, {}, residency, deadline, cascades) if one_path else None
 
 
 def plan_in_rounds(request: PlanRequest, simulated: Mapping[str, str] | None = None) -> Planned:
@@ -68,7 +69,7 @@ def plan_in_rounds(request: PlanRequest, simulated: Mapping[str, str] | None = N
     bound = None
     if portfolio.searches_offsets:
         share = request.deadline.share(BOUND_SHARE)
-        bound = one_path_bound(request.program, request.chip, True, share)
+        bound = one_path_bound(request.program, request.chip, True, share, request.cascades)
     rounds = _Rounds(request, portfolio, bound)
     if simulated is not None and portfolio.chooses_by_cycles:
         rounds.run_all(simulated)

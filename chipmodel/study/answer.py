@@ -61,10 +61,11 @@ class WorkerCache:
         return _kept(self.workloads, source, lambda: self.load(source), KEPT_WORKLOADS)
 
     def bound(self, task: PointTask, program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound:
-        """Cycles that no plan beats, whatever the planners."""
-        key = task.source, task.chip_digest, tuple(sorted(path.items()))
+        """Cycles that no plan of the point's space beats, whatever the planners."""
+        cascades = request_of(task, program, chip).cascades
+        key = task.source, task.chip_digest, tuple(sorted(path.items())), cascades
         made = unrolled(program, inferences_of(program, path))
-        return _kept(self.bounds, key, lambda: time_bound(made, chip, path), KEPT_BOUNDS)
+        return _kept(self.bounds, key, lambda: time_bound(made, chip, path, cascades=cascades), KEPT_BOUNDS)
 
 
 def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) -> V:
@@ -168,7 +169,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     sync = trace.cycles if point.streamer == "sync" else None
     # A streamer that asks what no plan is below has a sharper bound; rows of the same question share it.
     bound = planned.bound or kept.bound(task, program, chip, trace.path)
-    return _timed(row, chip, trace, bound.cycles, sync)
+    return _timed(row, chip, trace, bound, sync)
 
 
 def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
@@ -211,14 +212,15 @@ def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
     )
     if not result.fits:
         return row
-    return _timed(row, chip, result.trace, result.lower_bound_cycles, result.sync_cycles)
+    return _timed(row, chip, result.trace, result.bound, result.sync_cycles)
 
 
-def _timed(row: Row, chip: Chip, trace: Trace, bound: int, sync: int | None) -> Row:
+def _timed(row: Row, chip: Chip, trace: Trace, bound: TimeBound, sync: int | None) -> Row:
     return replace(
         row,
         total_cycles=trace.cycles,
-        lower_bound_cycles=bound,
+        lower_bound_cycles=bound.cycles,
+        bound_space=bound.space,
         sync_cycles=sync,
         npu_busy_cycles=trace.busy("npu"),
         dma_busy_cycles=trace.busy("dma"),

@@ -32,6 +32,7 @@ _ANSWERED = (
     "psram_capacity_bytes",
     "total_cycles",
     "lower_bound_cycles",
+    "bound_space",
     "sync_cycles",
     "npu_busy_cycles",
     "dma_busy_cycles",

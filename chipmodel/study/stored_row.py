@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Json
 
 from chipmodel.model.study_row import Status
+from chipmodel.model.time_bound import PlanSpace
 
 MAX_STORED = (1 << 63) - 1
 """The largest integer of a database."""
@@ -41,6 +42,7 @@ class StoredRow(BaseModel):
     psram_capacity_bytes: Count | None
     total_cycles: Count | None
     lower_bound_cycles: Count | None
+    bound_space: PlanSpace | None
     sync_cycles: Count | None
     npu_busy_cycles: Count | None
     dma_busy_cycles: Count | None

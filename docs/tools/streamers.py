@@ -16,7 +16,7 @@ from docs.tools.samples import json_document
 
 
 def rows(answer: dict[str, Any]) -> Iterator[list[str]]:
-    """Name, cycles, milliseconds, saved on ``sync``, and how far above the bound for any plan."""
+    """Name, cycles, milliseconds, saved on ``sync``, and how far above the bound for its space of plans."""
     for row in answer["streamers"]:
         saved = 1 - row["total_cycles"] / row["sync_cycles"]
         cycles, time = f"{row['total_cycles']:,}", f"{row['milliseconds']:.2f}"

@@ -8,6 +8,7 @@ from math import log10
 
 from chipmodel.model.comparison import PackerRow, PlannerComparison
 from reports.compare.rows import (
+    bound_space,
     core_cells,
     cycle_cells,
     fit_text,
@@ -89,6 +90,7 @@ def _context(comparison: PlannerComparison) -> dict[str, object]:
     style = (static(name) for name in ("page.css", "compare.css"))
     return {
         "comparison": comparison,
+        "bound_space": bound_space(comparison),
         "headline": headline(comparison),
         "tiles": _tiles(comparison),
         "cores": range(comparison.cores),

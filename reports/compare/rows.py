@@ -84,6 +84,7 @@ def _streamed(row: StreamerRow) -> dict[str, object]:
         "refused": row.refused or None,
         "total_cycles": row.cycles,
         "lower_bound_cycles": row.lower_bound if known else None,
+        "bound_space": row.bound_space if known else None,
         "gap": row.gap,
         "sync_cycles": row.sync_cycles,
         "milliseconds": row.milliseconds if known else None,
@@ -160,6 +161,11 @@ def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str
     return count(row.peak), percent(comparison.gap(row) or 0.0), row.status, seconds_text(row.seconds)
 
 
+def bound_space(comparison: PlannerComparison) -> str:
+    """The plans that the lower bound on cycles holds for."""
+    return ", ".join(dict.fromkeys(row.bound_space for row in comparison.streamed))
+
+
 def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
     """Cycles, gap, milliseconds, share of the cycles of sync that is saved, and time of the planner."""
     if row.cycles is None:
@@ -189,7 +195,9 @@ def print_comparison(comparison: PlannerComparison, console: Console) -> None:
             console.print(Text(f"proven lower bound {count(comparison.bound)} B"), highlight=False)
         console.print(_merger_table(comparison))
     if comparison.streamed:
-        console.print(Text(f"Whole runs, with packer {comparison.packer}"), highlight=False)
+        bound = f"gaps to the bound for {bound_space(comparison)}"
+        heading = f"Whole runs, with packer {comparison.packer}; {bound}"
+        console.print(Text(heading), highlight=False)
         console.print(_streamer_table(comparison))
 
 

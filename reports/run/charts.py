@@ -93,7 +93,7 @@ def of_work(result: Result, sums: RunTotals) -> tuple[ChartSection, ChartSection
             kind="waterfall",
             title="From compute to run time",
             hint="If the NPU never waited, a run would take the cycles that it computes; each wait adds to "
-            "them. The mark on the run's bar is the lower bound for any plan on this chip.",
+            f"them. The mark on the run's bar is the lower bound for {result.bound.space} on this chip.",
             label="Waterfall of the NPU's cycles by cause. The tables below hold the same numbers.",
             chart=fall,
             height=84 + 34 * fall.marks,

@@ -86,6 +86,7 @@ def _time(result: Result, sums: RunTotals) -> dict[str, object]:
         "total_cycles": total,
         **({} if result.sync_cycles is None else {"sync_cycles": result.sync_cycles}),
         "lower_bound_cycles": result.lower_bound_cycles,
+        "bound_space": result.bound.space,
         "lower_bound": [
             {"unit": b.unit, "first": b.first, "last": b.last, "cycles": b.cycles}
             for b in result.bound.bindings

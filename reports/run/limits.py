@@ -13,7 +13,7 @@ MOST_SHOWN = 4
 
 def bound_words(bound: TimeBound) -> str:
     """Which unit is busy at least how long in which segments of the run: all segments where there are few,
-    else the sums and the largest."""
+    else the sums and the largest. Empty for a bound of 0."""
     bindings = bound.bindings
     if len(bindings) <= MOST_SHOWN:
         return "; ".join(map(_segment, bindings))

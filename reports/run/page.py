@@ -139,7 +139,9 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
         *_against_sync(result),
         *_speed_up_tile(result),
         SummaryTile(
-            "Time lower bound", count(result.lower_bound_cycles), f"cycles; gap {percent(over)}{ordered}"
+            "Time lower bound",
+            count(result.lower_bound_cycles),
+            f"cycles; gap {percent(over)}{ordered}; for {result.bound.space}",
         ),
         SummaryTile("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         SummaryTile("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),

@@ -57,7 +57,9 @@ def path_lines(result: Result) -> list[PathLine]:
     ]
     if worst.lower_bound is not None:
         over = percent(ratio(worst.cycles - worst.lower_bound, worst.lower_bound))
-        lines.append(PathLine("worst, lower bound", count(worst.lower_bound), f"for any plan; gap {over}"))
+        lines.append(
+            PathLine("worst, lower bound", count(worst.lower_bound), f"gap {over}; {result.bound.space}")
+        )
     path = {name: ((choice, 1),) for name, choice in sorted(result.trace.path.items())}
     lines.append(PathLine("path shown here", count(result.trace.cycles), _listed(path)))
     return lines
@@ -151,7 +153,11 @@ def paths_document(result: Result) -> dict[str, object]:
             "method": paths.method,
             "count": paths.count if paths.count < MAX_COUNT else None,
             "best": _extreme(paths.best),
-            "worst": {**_extreme(paths.worst), "lower_bound_cycles": paths.worst.lower_bound},
+            "worst": {
+                **_extreme(paths.worst),
+                "lower_bound_cycles": paths.worst.lower_bound,
+                "bound_space": result.bound.space,
+            },
             "expected_cycles": float(paths.expected),
             "expected_cycles_exact": str(paths.expected) if sample is None else None,
             "sample": sample

@@ -110,7 +110,12 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
         *_sync(result),
         *alone,
-        ("lower bound", count(result.lower_bound_cycles), "cycles", f"gap {over}{_ordered(result)}"),
+        (
+            "lower bound",
+            count(result.lower_bound_cycles),
+            "cycles",
+            f"gap {over}{_ordered(result)}; {result.bound.space}",
+        ),
     ]
 
 

@@ -61,7 +61,7 @@ def _bound(result: Result, names: list[str]) -> dict[str, object]:
         "x": [cycles],
         "y": [TOTAL.label],
         "marker": {"symbol": "line-ns", "size": 34, "line": {"width": 3, "color": "ink"}},
-        "hovertemplate": f"no plan takes less than {cycles:,} cycles, "
+        "hovertemplate": f"{result.bound.space}: none takes less than {cycles:,} cycles, "
         f"{duration(result.chip, cycles)}<extra></extra>",
     }
 

@@ -30,7 +30,7 @@ from reports.study.design_chart import legend, panels, series_names
 from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, table
 from reports.study.time import over_time, searching, trajectories
-from reports.study.words import answer, best_words, gap_words, scope
+from reports.study.words import answer, best_words, gap_words, scope, space_words
 from reports.template import render, static
 from reports.words import count, percent, plural, ratio, seconds_text
 
@@ -79,6 +79,7 @@ def _context(study: StudyResults) -> dict[str, object]:
     }
     return {
         "study": study,
+        "spaces": space_words(study),
         "title": study.title or study.name,
         "scope": scope(study) if study.rows else "",
         "answer": answer(study),

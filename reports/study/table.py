@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chipmodel.model.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.model.study_row import Row
 from reports.study.command import command_line, command_note
+from reports.study.words import space_words
 from reports.words import count, percent, seconds_text, size
 
 Value = int | float | str | None
@@ -79,7 +80,7 @@ def _cycles(study: StudyResults) -> list[StudyColumn]:
         return []
     return [
         _number("cycles", "cycles", lambda r: r.total_cycles),
-        _number("cycle bound", "cycles bound", lambda r: study.bound(CYCLES, r)),
+        _number("cycle bound", f"bound for {space_words(study)}", lambda r: study.bound(CYCLES, r)),
         _share("cycle gap", "cycles gap", lambda r: study.gap(CYCLES, r)),
         StudyColumn("ms", "ms", _milliseconds, lambda r: r.milliseconds),
     ]
@@ -144,7 +145,7 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Fits": _fits(row),
         "Run time": "" if row.milliseconds is None else f"{row.milliseconds:,.3f} ms",
         "Cycles": _clocks(row.total_cycles),
-        "Cycle bound for any plan": _clocks(study.bound(CYCLES, row)),
+        "Cycle bound": _bound(study, row),
         "Cycle gap": _percent(study.gap(CYCLES, row)),
         "With streamer sync": _clocks(row.sync_cycles),
         "NPU busy": _busy(row.npu_busy_cycles, row.total_cycles),
@@ -153,6 +154,11 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Key": row.key,
     }
     return {label: text for label, text in found.items() if text}
+
+
+def _bound(study: StudyResults, row: Row) -> str:
+    words = _clocks(study.bound(CYCLES, row))
+    return f"{words}, for {row.bound_space}" if words and row.bound_space else words
 
 
 def _fits(row: Row) -> str:

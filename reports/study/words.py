@@ -27,7 +27,7 @@ def answer(study: StudyResults) -> list[str]:
     for metric in study.metrics:
         scores = study.scores(metric)
         aside = "By peak, " if metric is not study.metrics[0] else ""
-        words = aside + _peak_words(scores) if metric is PEAK else _cycle_words(scores)
+        words = aside + _peak_words(scores) if metric is PEAK else _cycle_words(scores, space_words(study))
         sentences.append(words[0].upper() + words[1:] if words.startswith("none") else words)
     return [sentence for sentence in (*sentences, _failures(study)) if sentence]
 
@@ -117,8 +117,13 @@ def _nearest(score: PlannerScore) -> str:
     return f"the closest, {score.planner}, {_how_near(score)}"
 
 
-def _cycle_words(scores: Sequence[PlannerScore]) -> str:
-    """The planners with the lowest median gap, and the best of the others."""
+def space_words(study: StudyResults) -> str:
+    """The plans that the bounds on cycles hold for; empty where there are none."""
+    return " or ".join(study.spaces)
+
+
+def _cycle_words(scores: Sequence[PlannerScore], space: str) -> str:
+    """The planners with the lowest median gap to the bound for ``space``, and the best of the others."""
     best = gap_words(scores[0].median)
     first = [s.planner for s in scores if gap_words(s.median) == best]
     rest = [s for s in scores if gap_words(s.median) != best]
@@ -127,7 +132,7 @@ def _cycle_words(scores: Sequence[PlannerScore]) -> str:
     many = f"{len(first)} of {len(scores)} planners" if len(first) > NAMED else listed(first)
     who = f"all {len(scores)} planners" if len(first) == len(scores) > 1 else many
     above = "at" if scores[0].median <= 0 else f"{best} above"
-    words = f"By cycles, {who} {'is' if len(first) == 1 else 'are'} {above} the bound for any plan (median)"
+    words = f"By cycles, {who} {'is' if len(first) == 1 else 'are'} {above} the bound for {space} (median)"
     return f"{words}; the next, {rest[0].planner}, {gap_words(rest[0].median)}." if rest else f"{words}."
 
 

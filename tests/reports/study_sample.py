@@ -7,6 +7,7 @@ from random import Random
 
 from chipmodel.model.study_results import StudyResults
 from chipmodel.model.study_row import Improved, Point, Row, Status
+from chipmodel.model.time_bound import WITHOUT_CASCADES
 
 EVIL = "<script>alert('x')</script>.csv"
 PACKERS = (
@@ -57,6 +58,7 @@ def network(
         cycles,
         bound if fits else None,
         milliseconds=None if cycles is None else cycles / 1000,
+        bound_space=WITHOUT_CASCADES if fits else None,
     )
 
 

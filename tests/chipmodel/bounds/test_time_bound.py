@@ -11,11 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chipmodel.bounds.op_costs import least_cycles
-from chipmodel.bounds.time_bound import lower_bound_cycles
+from chipmodel.bounds.time_bound import lower_bound_cycles, time_bound
 from chipmodel.chip.chip import Channels, Chip, Dma, Route
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -73,6 +74,30 @@ def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, l
     assert lower_bound_cycles(gated(), two, path) == max(computed, loaded + 8 + 5, loaded + after)
     fast = fast_dma(PLAIN)
     assert lower_bound_cycles(gated(), fast, path) == computed
+
+
+def test_a_bound_names_the_plans_that_it_holds_for() -> None:
+    path = {"gate": "left", "loop": "2"}
+    alone = time_bound(gated(), PLAIN, path, residency=True)
+    together = time_bound(gated(), PLAIN, path, residency=True, cascades=True)
+    assert (alone.space, together.space) == (WITHOUT_CASCADES, WITH_CASCADES)
+    assert together.cycles <= alone.cycles
+    assert time_bound(gated(), PLAIN, {"gate": "left", "loop": "0"}, cascades=True).cycles > 0
+    nothing = ProgramBuilder("nothing")
+    nothing.output(nothing.input("x", (1, 16)))
+    assert time_bound(nothing.build(), PLAIN, {}, cascades=True).space == WITH_CASCADES
+
+
+def test_a_chain_over_several_cores_bounds_only_plans_without_cascades() -> None:
+    """Four ops of 16 x 16 MACs, one after another: on two cores a half of them, if they may take turns."""
+    builder = ProgramBuilder("chain")
+    x = builder.input("x", (1, 16))
+    for name in "abcd":
+        x = builder.dense(name, x, 16, bias=False)
+    builder.output(x)
+    two = replace(fast_dma(PLAIN), cores=2)
+    assert time_bound(builder.build(), two, {}).cycles == 4 * 256
+    assert time_bound(builder.build(), two, {}, cascades=True).cycles == 2 * 256
 
 
 def test_a_weight_counts_once_and_a_gathered_table_by_its_gathered_bytes() -> None:

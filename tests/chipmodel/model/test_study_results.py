@@ -19,6 +19,7 @@ from chipmodel.model.study_results import (
     swept_values,
 )
 from chipmodel.model.study_row import Point, Row
+from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from tests.reports.study_sample import designs, network, packing, small
 
 
@@ -61,6 +62,15 @@ def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:
     study = StudyResults("three", rows)
     assert [study.bound(CYCLES, row) for row in rows] == [1600, 1600, 5]
     assert study.gap(CYCLES, rows[0]) == pytest.approx(0.25)
+
+
+def test_bounds_for_other_plans_are_not_shared() -> None:
+    """A plan with cascades may beat a bound for plans without them."""
+    alone = network("n", 2000, 1600)
+    cascades = replace(network("n", 1500, 1000, streamer="sync"), bound_space=WITH_CASCADES)
+    study = StudyResults("two", (alone, cascades))
+    assert [study.bound(CYCLES, row) for row in study.rows] == [1600, 1000]
+    assert study.spaces == (WITHOUT_CASCADES, WITH_CASCADES)
 
 
 def test_scores_are_ordered_by_the_median_and_count_points_without_a_plan() -> None:

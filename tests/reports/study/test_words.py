@@ -26,9 +26,9 @@ def test_the_answer_of_a_design_study_begins_with_the_memory() -> None:
         "The smallest memory within 5% of the best latency: 512 KiB for zoo:one; 256 KiB for zoo:two."
     )
     # Of twelve points each two have no plan; the median of the rest and these.
-    assert (
-        words[1]
-        == "By cycles, ping-pong is 520.0% above the bound for any plan (median); the next, sync, 830.0%."
+    assert words[1] == (
+        "By cycles, ping-pong is 520.0% above the bound for plans without cascades (median); the next, sync, "
+        "830.0%."
     )
     assert words[2].startswith("By peak, ping-pong and sync are each proven optimal on 10 of 12")
 
@@ -66,7 +66,7 @@ def test_medians_that_read_the_same_are_one() -> None:
     rows.append(network("a", 1_500_000, 1_000_000, streamer="weight-pipeline"))
     words = answer(StudyResults("five", tuple(rows)))[0]
     assert words == (
-        "By cycles, 4 of 5 planners are <0.1% above the bound for any plan (median); the next, "
+        "By cycles, 4 of 5 planners are <0.1% above the bound for plans without cascades (median); the next, "
         "weight-pipeline, 50.0%."
     )
 

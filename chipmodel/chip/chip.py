@@ -250,6 +250,9 @@ class Npu:
     luna: LunaNpu | None = None
     """Parameters of LUNA's NPU where ``npu.model`` is ``luna``; otherwise an op takes its padded MACs divided
     by the MACs per cycle."""
+    rolling_buffers: bool = True
+    """Whether the NPU reads and writes rows modulo the size of a buffer; if not, the rows of a cascade that
+    two stripes need are computed twice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,7 @@ def _chip(
         ),
         psram=psram_of(numbers, choices),
         dma=dma_of(numbers, choices),
-        npu=_npu(numbers, choices["npu.model"]),
+        npu=_npu(numbers, choices["npu.model"], choices["npu.rolling_buffers"] == "true"),
         figures=figures,
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
         cores=whole("cores"),
@@ -324,14 +324,14 @@ def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks
     )
 
 
-def _npu(numbers: Mapping[str, Fraction], model: str) -> Npu:
+def _npu(numbers: Mapping[str, Fraction], model: str, rolling_buffers: bool) -> Npu:
     macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
     axes = ("input_channels", "output_channels", "columns")
     in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
     array = (in_lanes, out_lanes, columns)
     read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
     luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
-    return Npu(macs, array, read, write, luna)
+    return Npu(macs, array, read, write, luna, rolling_buffers)
 
 
 def _luna(

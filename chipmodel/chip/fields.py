@@ -179,6 +179,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.array.columns": _LANES,
     "npu.read_bytes_per_cycle": _PORT,
     "npu.write_bytes_per_cycle": _PORT,
+    "npu.rolling_buffers": _default("true", _choice("true", "false")),
     "npu.luna.input_buffer_bytes": _luna(_sizes(256, 1 << 30)),
     "npu.luna.weight_buffer_bytes": _luna(_sizes(256, 1 << 30)),
     "npu.luna.conv_configuration_cycles": _luna(_SETUP),

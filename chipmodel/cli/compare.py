@@ -32,7 +32,7 @@ from chipmodel.compare.run import Contenders, compare_in_order, compare_packing
 from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish
-from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
+from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER, PlanRequest
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
 from reports.compare.page import render_comparison
@@ -164,7 +164,9 @@ def _request(
     streamer = streamer_named(planners.streamer or DEFAULT_STREAMER).name
     chip, program = target.load(), source.load()
     stop = StopCriterion(limits.seconds)
-    return PlanRequest(program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop)
+    return PlanRequest(
+        program, chip, packer, streamer, memory.merge, not memory.no_spill, stop=stop, cascade=memory.cascade
+    )
 
 
 def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOptions) -> dict[str, object]:
@@ -179,6 +181,7 @@ def _of_programs(target: ChipOptions, planners: PlannerOptions, memory: MemoryOp
         "--streamer": planners.streamer,
         "--no-spill": memory.no_spill,
         "--in-place": memory.in_place != "all",
+        "--cascade": memory.cascade != CASCADE_AUTO,
     }
 
 

@@ -17,7 +17,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import InPlace
 from chipmodel.passes.steady_state import parse_inferences, steady
-from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.pipeline.request import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
 from dma.schedule.effort import DEFAULT_GAP, StopCriterion
 from solvers.core.deadline import Deadline, deadline_in
@@ -160,6 +160,7 @@ class MemoryOptions:
     no_spill: bool
     in_place: InPlace
     merge: str
+    cascade: str
 
 
 memory_options = group(
@@ -179,6 +180,14 @@ memory_options = group(
         default="conflict",
         show_default=True,
         help="How the arms of branches share memory: none, unified-block, conflict or exact.",
+    ),
+    click.option(
+        "--cascade",
+        metavar="auto|off|OP,...",
+        default=CASCADE_AUTO,
+        show_default=True,
+        help="Ops in stripes, one after another, so that tensors between them never exist whole: where that "
+        "is faster, none, or the neighbours among those named.",
     ),
 )
 

@@ -77,7 +77,14 @@ def plan(
         hint = "plan it by chipmodel simulate WORKLOAD --plan FILE"
         raise BadInput(f"the chip has {chip.cores} cores", hint=hint)
     asked = PlanRequest(
-        program, chip, packer, streamer, memory.merge, not memory.no_spill, limits=effort.limits()
+        program,
+        chip,
+        packer,
+        streamer,
+        memory.merge,
+        not memory.no_spill,
+        limits=effort.limits(),
+        cascade=memory.cascade,
     )
 
     def planned_in(program: Program) -> Planned:

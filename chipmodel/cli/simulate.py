@@ -113,6 +113,7 @@ def simulate(
         not memory.no_spill,
         limits=effort.limits(),
         sync_too=with_sync,
+        cascade=memory.cascade,
     )
     share = ORDER_SHARE if order != "given" else EXTREME_SHARE if word else 1.0
 

@@ -60,6 +60,7 @@ class _ScheduleLowering:
         self.schedule = schedule
         self.plan = plan
         self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
+        self.last = {op: position for position, op in self.op_at.items()}
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.waited_after: dict[str, list[Transfer]] = defaultdict(list)
@@ -74,12 +75,10 @@ class _ScheduleLowering:
 
     def nodes(self, body: tuple[StepNode, ...], top: bool = False) -> tuple[Command, ...]:
         commands: list[Command] = []
-        for index, node in enumerate(body):
+        for node in body:
             match node:
                 case Step():
-                    after = body[index + 1] if index + 1 < len(body) else None
-                    last = not (isinstance(after, Step) and after.op == node.op)
-                    commands += self.step(node, top and last)
+                    commands += self.step(node, top and self.last[node.op] == node.position)
                 case StepIf():
                     if node.condition is None and node.name in self.conditions:
                         commands += self.acquire(self.conditions[node.name], node.name)

@@ -18,6 +18,7 @@ from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
+from chipmodel.pipeline.cascades import plan_with_cascades
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.smallest_peak import with_smallest_peak
@@ -46,7 +47,7 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     began = perf_counter()
     _refuse_enormous(request.program, request.chip)
     try:
-        planned = _checked(plan_in_rounds(request, path), request)
+        planned = _checked(plan_with_cascades(request, path), request)
     except DoesNotFit as refusal:
         if request.spill:
             raise

@@ -21,6 +21,10 @@ from solvers.core.outcome import Limits
 
 DEFAULT_PACKER = "auto"
 DEFAULT_STREAMER = "auto"
+CASCADE_AUTO = "auto"
+"""Cascades wherever they are expected to be faster."""
+CASCADE_OFF = "off"
+"""No cascades: each op runs to its end before the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +52,16 @@ class PlanRequest:
     """Whether ``run`` also plans with streamer ``sync``, to compare with."""
     smallest_peak: bool = False
     """Whether a packer that searches goes on from the first plan that fits to the smallest peak."""
-    cascade: str = "off"
-    """Which ops may run as cascades, stripe by stripe in turns: ``off`` for none, ``auto``, or their names.
-    It decides which plans the bound on cycles holds for."""
+    cascade: str = CASCADE_OFF
+    """``auto``, ``off``, or the names of ops with commas between them: which ops run in stripes, one after
+    another (``chipmodel.passes.cascades``). It decides for which plans the bound on cycles holds."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 
     @property
     def cascades(self) -> bool:
         """Whether the plan may have cascades."""
-        return self.cascade != "off"
+        return self.cascade != CASCADE_OFF
 
     def with_chip(self, chip: Chip) -> PlanRequest:
         """The same for another chip."""

@@ -59,19 +59,28 @@ def one_path_bound(
     return time_bound(program, chip, {}, residency, deadline, cascades) if one_path else None
 
 
-def plan_in_rounds(request: PlanRequest, simulated: Mapping[str, str] | None = None) -> Planned:
+def search_bound(request: PlanRequest) -> TimeBound | None:
+    """The bound at which the streamer of ``request`` stops its search; None for one that does not search."""
+    if not streamer_named(request.streamer).searches_offsets:
+        return None
+    share = request.deadline.share(BOUND_SHARE)
+    return one_path_bound(request.program, request.chip, True, share, request.cascades)
+
+
+def plan_in_rounds(
+    request: PlanRequest,
+    simulated: Mapping[str, str] | None = None,
+    bound: TimeBound | None = None,
+    cascaded: Program | None = None,
+) -> Planned:
     """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
     the smallest peak. Raises DoesNotFit where no schedule is found at all.
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
+    ``bound`` is that of ``search_bound``. ``cascaded`` is the program with some of its ops as cascades.
     """
-    portfolio = streamer_named(request.streamer)
-    bound = None
-    if portfolio.searches_offsets:
-        share = request.deadline.share(BOUND_SHARE)
-        bound = one_path_bound(request.program, request.chip, True, share, request.cascades)
-    rounds = _Rounds(request, portfolio, bound)
-    if simulated is not None and portfolio.chooses_by_cycles:
+    rounds = _Rounds(request, streamer_named(request.streamer), bound, cascaded or request.program)
+    if simulated is not None and rounds.portfolio.chooses_by_cycles:
         rounds.run_all(simulated)
     else:
         rounds.run_until_one_fits()
@@ -83,6 +92,8 @@ class _Rounds:
     request: PlanRequest
     portfolio: StreamerPortfolio
     bound: TimeBound | None
+    program: Program
+    """The program of the request, perhaps with cascades."""
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
@@ -95,7 +106,7 @@ class _Rounds:
         stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
         tiers = packer_named(request.packer).tiers
         capacity = request.chip.shared_memory.bytes
-        asked = StreamRequest(request.program, request.chip, capacity, request.spill, tiers)
+        asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers)
         self.race = StreamerRace(asked, self.portfolio, stop)
 
     @property

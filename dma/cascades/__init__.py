@@ -1,0 +1,1 @@
+"""Cascades: which ops run in stripes, one after another, and in which steps."""

@@ -76,7 +76,7 @@ MEANING: Mapping[str, str] = {
     "npu.array.columns": "Columns are padded to a multiple of this (times the stride, on LUNA).",
     "npu.read_bytes_per_cycle": "The NPU's read port on SharedMemory.",
     "npu.write_bytes_per_cycle": "The NPU's write port on SharedMemory.",
-    "npu.rolling_buffers": "Whether the NPU addresses rows modulo the size of a buffer. If not, the rows that "
+    "npu.rolling_buffers": "Whether the NPU addresses rows modulo a buffer's size. If not, the rows that "
     "two stripes of a cascade need are computed twice.",
     "npu.luna.input_buffer_bytes": "A larger input is computed in pieces of rows.",
     "npu.luna.weight_buffer_bytes": "Larger weights are computed in passes of output channels.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
+from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase
@@ -23,12 +24,33 @@ class Located:
     """The bytes of the buffer that the op reads or writes; None for all of them."""
     rolls: bool = False
     """Whether the buffer is a rolling one: byte ``x`` of the tensor is at ``offset + x mod bytes``."""
+    in_tensor: bool = False
+    """Whether all of the tensor has its place here, and a part lies in it where its share says; otherwise
+    the part lies here alone, its bytes one after another from ``offset`` on."""
+    runs: int = 1
+    """In how many runs of equal length the tensor lies, where it has its place in the output of a concat."""
+    pitch: int = 0
+    """Bytes from the start of a run to that of the next one; 0 for a single run."""
+    advance: int = 0
+    """Bytes by which the part, or what is touched of it, moves on with each iteration of the innermost loop:
+    from a slice of the tensor to the next one."""
+
+    @property
+    def addresses(self) -> AddressRuns:
+        """The addresses of the whole place, in the first iteration."""
+        return AddressRuns(self.offset, self.bytes // self.runs, self.runs, self.pitch)
 
     @property
     def moved(self) -> Interval:
-        """The addresses that the op reads or writes."""
+        """The addresses that the op reads or writes, from the first to the last, in the first iteration."""
         touched = Interval(0, self.bytes) if self.touched is None else self.touched
-        return Interval(self.offset + touched.start, self.offset + touched.stop)
+        if self.runs == 1 or not len(touched):
+            return Interval(self.offset + touched.start, self.offset + touched.stop)
+        return Interval(self._address(touched.start), self._address(touched.stop - 1) + 1)
+
+    def _address(self, byte: int) -> int:
+        run, inside = divmod(byte, self.bytes // self.runs)
+        return self.offset + run * self.pitch + inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +66,11 @@ class DmaStart:
     """Its first address in Psram."""
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
+    advance: int = 0
+    """Bytes by which its addresses in Psram move on with each iteration of the innermost loop, from a slice
+    of the tensor to the next one; beyond the end of ``home`` they begin at its start again."""
+    ahead: int = 0
+    """Iterations by which it is early: 1 where it loads the next iteration's slice."""
 
     def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
         """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one

@@ -44,6 +44,14 @@ class Operand:
     """Size of the part's tensor; None for that of the whole buffer."""
     rolls: bool = False
     """Whether the buffer rolls: byte ``x`` of the tensor lies at ``x`` modulo the buffer's bytes."""
+    in_tensor: bool = False
+    """Whether the buffer has all of the part's tensor; otherwise the part alone, if it is not all of it."""
+    runs: int = 1
+    """In how many runs the tensor lies in the output of a concat; see ``commands.Located``."""
+    pitch: int = 0
+    """Bytes from the start of a run to that of the next one; 0 for a single run."""
+    advance: int = 0
+    """Bytes by which the part moves on in the buffer with each iteration of the innermost loop."""
 
 
 PhaseKind = Literal["configure", "inputs", "weights", "outputs", "stream"]
@@ -128,6 +136,11 @@ class Transfer:
     """Its first address in Psram."""
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
+    in_tensor: bool = False
+    """Whether the buffer has all of the part's tensor; otherwise the part alone, if it is not all of it."""
+    advance: int = 0
+    """Bytes by which its address in Psram moves on with each iteration of the innermost loop around ``due``,
+    or, for a store, around ``issue``."""
     again: tuple[int, ...] = ()
     """Further positions that issue a load: at the ends of other arms, or at the end of an iteration for the
     next one. No path issues it twice without waiting for it in between."""

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal, get_args
 
+from chipmodel.model.layout import memory_order, usual_layout
 from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_ops
 from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
@@ -42,21 +44,72 @@ def may_overwrite(program: Program, op: Op, name: str) -> bool:
     return program.tensors[name].bytes == program.tensors[op.outputs[0]].bytes
 
 
-def places_in_concat(program: Program, op: Op) -> Mapping[str, int]:
-    """Offset in bytes of each input in the output of a concat; without inputs that it takes twice, and empty
-    for an op of another kind.
+@dataclass(frozen=True, slots=True)
+class PlaceInTensor:
+    """Where a smaller tensor lies in a larger one: ``runs`` runs of equal length, ``pitch`` bytes from the
+    start of one to that of the next, the first at ``offset``. A single run has no pitch."""
 
-    Inputs follow one another. In a layout that keeps the channels of a pixel together, the op that makes an
-    input of a concat of channels writes it with a stride, at the same cost.
+    offset: int = 0
+    runs: int = 1
+    pitch: int = 0
+
+
+AT_START = PlaceInTensor()
+
+
+def places_in_concat(program: Program, op: Op) -> Mapping[str, PlaceInTensor]:
+    """The place of each input in the output of a concat; without inputs that it takes twice, and empty for an
+    op of another kind.
+
+    Inputs of a concat of rows follow one another. In a concat of channels each row of the output has a run of
+    each input, so the op that makes an input there writes it with a stride, at the same cost.
     """
     if op.kind != "concat" or not isinstance(op.work, Vector) or len(op.outputs) != 1 or op.weights:
         return {}
     sizes = [program.tensors[name].bytes for name in op.inputs]
-    if sum(sizes) != program.tensors[op.outputs[0]].bytes:
+    total = program.tensors[op.outputs[0]].bytes
+    runs = _runs_of_concat(program, op)
+    if sum(sizes) != total or runs is None or any(size % runs for size in sizes):
         return {}
-    starts = [sum(sizes[:index]) for index in range(len(sizes))]
+    starts = [sum(sizes[:index]) // runs for index in range(len(sizes))]
+    pitch = total // runs if runs > 1 else 0
     once = Counter(op.inputs)
-    return {name: start for name, start in zip(op.inputs, starts, strict=True) if once[name] == 1}
+    return {
+        name: PlaceInTensor(start, runs, pitch)
+        for name, start in zip(op.inputs, starts, strict=True)
+        if once[name] == 1
+    }
+
+
+def _runs_of_concat(program: Program, op: Op) -> int | None:
+    """The runs in which each input of a concat lies in its output: as many as the axes make that are slower
+    in memory than the one along which it joins; None where the shapes do not tell."""
+    whole = program.tensors[op.outputs[0]].shape
+    shapes = [program.tensors[name].shape for name in op.inputs]
+    if any(len(shape) != len(whole) for shape in shapes):
+        return None
+    joined = {axis for shape in shapes for axis in range(len(whole)) if shape[axis] != whole[axis]}
+    if len(joined) != 1:
+        return None if joined or not whole else 1
+    order = memory_order(whole, usual_layout(whole))
+    return prod(whole[axis] for axis in order[: order.index(joined.pop())])
+
+
+def place_within(inner: PlaceInTensor, size: int, outer: PlaceInTensor, of: int) -> PlaceInTensor | None:
+    """The place in the largest tensor of one of ``size`` bytes that lies at ``inner`` in one of ``of`` bytes,
+    which lies at ``outer`` in the largest; None where its runs do not have one pitch."""
+    if outer.runs == 1:
+        return PlaceInTensor(outer.offset + inner.offset, inner.runs, inner.pitch)
+    run = of // outer.runs
+    first, before = divmod(inner.offset, run)
+    start = outer.offset + first * outer.pitch + before
+    if inner.runs > 1:
+        in_each = inner.pitch == run and before + size // inner.runs <= run
+        return PlaceInTensor(start, inner.runs, outer.pitch) if in_each else None
+    if before + size <= run:
+        return PlaceInTensor(start)
+    whole_runs = before == 0 and size % run == 0
+    return PlaceInTensor(start, size // run, outer.pitch) if whole_runs else None
 
 
 def left_to_move(program: Program, op: Op, placed: frozenset[str]) -> Op | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from chipmodel.model.commands import (
     Acquire,
@@ -61,6 +61,7 @@ class _ScheduleLowering:
         self.plan = plan
         self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
         self.last = {op: position for position, op in self.op_at.items()}
+        self.loop_at: Mapping[int, str] = dict(_innermost_loops(schedule.body))
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.waited_after: dict[str, list[Transfer]] = defaultdict(list)
@@ -120,11 +121,11 @@ class _ScheduleLowering:
         loads, due = self.issued["load", here], self.due["load", here]
         imported = [t for t in loads if self.from_other_core(t)]
         commands: list[Command] = [self.wait(t, here) for t in due if here not in t.issues]
-        commands += [self.start(t) for t in loads if t.due == here and t not in imported]
+        commands += [self.start(t, here) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
-            commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer)]
+            commands += [*self.acquire(transfer.part.name, step.op), self.start(transfer, here)]
         commands += [self.wait(t, here) for t in due if here in t.issues]
-        commands += [self.start(t) for t in loads if t.due != here and t not in imported]
+        commands += [self.start(t, here) for t in loads if t.due != here and t not in imported]
         commands.append(
             Compute(
                 step.label,
@@ -138,7 +139,7 @@ class _ScheduleLowering:
                 step.phases,
             )
         )
-        commands += [self.start(t) for t in self.issued["store", here]]
+        commands += [self.start(t, here) for t in self.issued["store", here]]
         commands += self.releases(step.op) if last else ()
         commands += [self.wait(t, here) for t in self.due["store", here]]
         return commands
@@ -146,11 +147,28 @@ class _ScheduleLowering:
     def from_other_core(self, transfer: Transfer) -> bool:
         return not transfer.part.weights and transfer.part.name in self.imports
 
-    def start(self, transfer: Transfer) -> DmaStart:
-        at = self.located(Operand(transfer.part, transfer.buffer))
+    def start(self, transfer: Transfer, here: int) -> DmaStart:
+        """The command that issues ``transfer`` at the position ``here``."""
         owner = transfer.due if transfer.direction == "load" else transfer.issue
-        name, direction, size = transfer.name, transfer.direction, transfer.bytes
-        return DmaStart(name, direction, size, at, self.op_at[owner], transfer.psram, transfer.home)
+        same_loop = self.loop_at[here] == self.loop_at[owner]
+        advance = transfer.advance if same_loop else 0
+        at = Operand(
+            transfer.part,
+            transfer.buffer,
+            in_tensor=transfer.in_tensor,
+            advance=advance if transfer.in_tensor else 0,
+        )
+        return DmaStart(
+            transfer.name,
+            transfer.direction,
+            transfer.bytes,
+            self.located(at),
+            self.op_at[owner],
+            transfer.psram,
+            transfer.home,
+            advance=advance,
+            ahead=int(advance > 0 and here > owner),
+        )
 
     def wait(self, transfer: Transfer, position: int) -> DmaWait:
         return DmaWait(transfer.name, self.op_at[position])
@@ -159,8 +177,29 @@ class _ScheduleLowering:
         part: Part = operand.part
         size = self.schedule.buffers[operand.buffer].bytes if operand.bytes is None else operand.bytes
         return Located(
-            part, self.plan.offsets[operand.buffer] + operand.at, size, operand.touched, operand.rolls
+            part,
+            self.plan.offsets[operand.buffer] + operand.at,
+            size,
+            operand.touched,
+            operand.rolls,
+            operand.in_tensor,
+            operand.runs,
+            operand.pitch,
+            operand.advance,
         )
+
+
+def _innermost_loops(body: tuple[StepNode, ...], loop: str = "") -> Iterator[tuple[int, str]]:
+    """Every position and the innermost loop around it; empty where there is none."""
+    for node in body:
+        match node:
+            case Step():
+                yield node.position, loop
+            case StepIf():
+                for arm in node.arms:
+                    yield from _innermost_loops(arm.body, loop)
+            case StepLoop():
+                yield from _innermost_loops(node.body, node.name)
 
 
 def _conditions(program: Program) -> dict[str, str]:

@@ -103,7 +103,27 @@ def _part(node: JsonValue) -> Part:
 
 def _located(node: JsonValue) -> Located:
     touched = _interval(node.at("touches")) if node.has("touches") else None
-    return Located(_part(node), node.at("offset").integer(), node.at("bytes").integer(), touched)
+    size, runs, pitch = node.at("bytes").integer(), _optional(node, "runs", 1), _optional(node, "pitch", 0)
+    if runs > 1 and (size % runs or pitch < max(1, size // runs)):
+        node.fail(f"{size} bytes are no {runs} runs of equal length at a pitch of {pitch}")
+    return Located(
+        _part(node),
+        node.at("offset").integer(),
+        size,
+        touched,
+        in_tensor=node.has("in_tensor") and node.at("in_tensor").flag(),
+        runs=runs,
+        pitch=pitch,
+        advance=_optional(node, "advance", 0),
+    )
+
+
+def _optional(node: JsonValue, key: str, default: int) -> int:
+    """A whole number of at least ``default``, which is also its value where it is missing."""
+    value = node.at(key).count() if node.has(key) else default
+    if value < default:
+        node.at(key).fail(f"at least {default}, not {shown(value)}")
+    return value
 
 
 def _phase(node: JsonValue) -> Phase:
@@ -131,6 +151,8 @@ def _dma_start(node: JsonValue) -> DmaStart:
         node.at("op").text(),
         node.at("psram").integer(),
         _interval(node.at("home")),
+        advance=_optional(node, "advance", 0),
+        ahead=_optional(node, "ahead", 0),
     )
 
 

@@ -77,7 +77,12 @@ def _part(part: Part) -> dict[str, object]:
 
 def _located(place: Located) -> dict[str, object]:
     touches = {} if place.touched is None else {"touches": _span(place.touched)}
-    return {**_part(place.part), "offset": place.offset, "bytes": place.bytes, **touches}
+    further = {
+        **({"in_tensor": True} if place.in_tensor else {}),
+        **({"runs": place.runs, "pitch": place.pitch} if place.runs != 1 else {}),
+        **({"advance": place.advance} if place.advance else {}),
+    }
+    return {**_part(place.part), "offset": place.offset, "bytes": place.bytes, **touches, **further}
 
 
 def _encode(command: Command) -> dict[str, object]:
@@ -91,6 +96,8 @@ def _encode(command: Command) -> dict[str, object]:
                 "at": _located(command.at),
                 "psram": command.psram,
                 "home": _span(command.home),
+                **({"advance": command.advance} if command.advance else {}),
+                **({"ahead": command.ahead} if command.ahead else {}),
             }
         case DmaWait():
             return {"dma_wait": command.name, "op": command.op}

@@ -28,7 +28,7 @@ from chipmodel.model.program import NO_SHARE, Arm, If, Loop, Node, Op, Program, 
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.in_place import left_to_move, places_in_concat
+from chipmodel.passes.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat
 from chipmodel.verify.coverage import areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.psram import PsramMap
@@ -240,13 +240,16 @@ class _CommandVerifier:
         if not op.absorbs:
             return frozenset()
         places = places_in_concat(self.program, op)
-        starts = {w.offset for w in step.writes if w.part == Part(op.outputs[0])}
+        wholes = [w for w in step.writes if w.part == Part(op.outputs[0])]
+        if len(wholes) != 1:
+            return frozenset()
+        whole = wholes[0]
         return frozenset(
             read.part.name
             for read in step.reads
             if read.part.name in op.absorbs
             and read.part.share == WHOLE
-            and starts == {read.offset - places[read.part.name]}
+            and _place(read) == place_within(places[read.part.name], read.bytes, _place(whole), whole.bytes)
         )
 
     def _operands(self, op: Op, step: Compute) -> Iterator[Part]:
@@ -270,7 +273,7 @@ class _CommandVerifier:
                 self.report(
                     f"{subject} writes {part_label(write.part)} over its own operand {part_label(read.part)}"
                 )
-        accumulates = write.bytes >= self.program.tensors[write.part.name].bytes
+        accumulates = write.in_tensor or write.part.share == WHOLE
         if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
             faults = state.update(write, subject, accumulates, passes=not op.collects)
         else:
@@ -287,8 +290,8 @@ class _CommandVerifier:
             self.report(f"{subject}: {fault}")
 
     def _inside(self, place: Located, subject: str) -> None:
-        if place.offset < 0 or place.offset + place.bytes > self.capacity:
-            end = place.offset + place.bytes
+        end = place.addresses.stop
+        if place.offset < 0 or end > self.capacity:
             self.report(f"{subject} uses bytes [{place.offset}, {end}) of a memory of {self.capacity}")
 
     def _size(self, part: Part) -> int | None:
@@ -297,6 +300,10 @@ class _CommandVerifier:
             return part.share.bytes(self.program.block_bytes(op)) if op else None
         tensor = self.program.tensors.get(part.name)
         return part.share.bytes(tensor.bytes) if tensor else None
+
+
+def _place(place: Located) -> PlaceInTensor:
+    return PlaceInTensor(place.offset, place.runs, place.pitch)
 
 
 def _tiles_overlap(tiles: Iterable[Compute]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share
@@ -19,10 +20,9 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class BufferContents:
-    """The shares of one tensor or weight block in the buffer ``[start, stop)`` of SharedMemory."""
+    """The shares of one tensor or weight block in the buffer at ``addresses`` of SharedMemory."""
 
-    start: int
-    stop: int
+    addresses: AddressRuns
     coverage: Coverage
 
 
@@ -137,9 +137,12 @@ class MemoryState:
         found = self.contents.get(_key(place))
         if found is None:
             return f"{part.name!r} is not at {place.offset}"
-        if found.stop != place.offset + place.bytes:
-            size = found.stop - found.start
-            return f"{part.name!r} at {place.offset} takes {size} bytes, not {place.bytes}"
+        if found.addresses != place.addresses:
+            here, there = found.addresses, place.addresses
+            if here.count == there.count == 1:
+                return f"{part.name!r} at {place.offset} takes {here.length} bytes, not {there.length}"
+            how = f"{there.count} runs, {there.pitch} bytes apart"
+            return f"{part.name!r} at {place.offset} does not lie in {how}"
         if part.share in found.coverage:
             return None
         return f"{part.name!r} at {place.offset} is not complete"
@@ -153,7 +156,7 @@ class MemoryState:
             faults.append(f"transfer {start.name!r} starts again before it has been waited for")
         if start.direction == "load":
             self._invalidate(start.at)
-        self.in_flight[start.name] = start
+        self.in_flight[start.name] = _of_any_iteration(start)
         self.lost -= {start.name}
         self.waited_for -= {start.name}
         return faults
@@ -195,7 +198,7 @@ class MemoryState:
         before = self.contents.get(key) if accumulates else None
         self._invalidate(place)
         coverage = (before.coverage if before else EMPTY).add(part.share)
-        self.contents[key] = BufferContents(place.offset, place.offset + place.bytes, coverage)
+        self.contents[key] = BufferContents(place.addresses, coverage)
         return faults
 
     def allocate(self, name: str, subject: str) -> list[str]:
@@ -234,7 +237,7 @@ class MemoryState:
         }
         self._invalidate(place)
         coverage = EMPTY.add(WHOLE if whole else part.share)
-        self.contents[key] = BufferContents(place.offset, place.offset + place.bytes, coverage)
+        self.contents[key] = BufferContents(place.addresses, coverage)
         self._mark_unstored(part, stored, passes)
         return faults
 
@@ -280,13 +283,13 @@ class MemoryState:
         ]
 
     def _invalidate(self, place: Located) -> None:
-        stop = place.offset + place.bytes
-        self.contents = {k: v for k, v in self.contents.items() if v.stop <= place.offset or stop <= v.start}
+        lost = place.addresses
+        self.contents = {k: v for k, v in self.contents.items() if not lost.overlaps(v.addresses)}
 
 
 def overlap(a: Located, b: Located) -> bool:
     """Whether the two buffers share bytes of SharedMemory."""
-    return max(a.offset, b.offset) < min(a.offset + a.bytes, b.offset + b.bytes)
+    return a.addresses.overlaps(b.addresses)
 
 
 def _equal_items(a: Mapping[K, V], b: Mapping[K, V]) -> dict[K, V]:
@@ -297,7 +300,11 @@ def _key(place: Located) -> ContentsKey:
     return place.part.name, place.part.weights, place.offset
 
 
+def _of_any_iteration(start: DmaStart) -> DmaStart:
+    """``start`` without the slice that it moves: the transfer before a loop and those in it are the same."""
+    return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
+
+
 def _loaded(start: DmaStart) -> BufferContents:
     """What a load leaves in SharedMemory."""
-    at = start.at
-    return BufferContents(at.offset, at.offset + at.bytes, EMPTY.add(at.part.share))
+    return BufferContents(start.at.addresses, EMPTY.add(start.at.part.share))

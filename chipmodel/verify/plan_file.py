@@ -88,5 +88,5 @@ def _concatenated(program: Program) -> frozenset[str]:
 
 
 def _inside_buffer(place: Located, plan: PlanFile) -> bool:
-    end = place.offset + place.bytes
+    end = place.addresses.stop
     return any(b.offset <= place.offset and end <= b.offset + b.bytes for b in plan.buffers)

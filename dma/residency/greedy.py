@@ -17,6 +17,7 @@ from itertools import groupby
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
+from chipmodel.passes.in_place import PlaceInTensor
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from dma.residency import storages
 from dma.residency.tiling import least_stripe
@@ -55,8 +56,8 @@ class Residency:
     through: tuple[int, ...]
     """At each op, the bytes alive, for a striped op without its stripe buffers."""
     spilled: tuple[str, ...]
-    within: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Where in its storage a tensor begins, in bytes, unless at 0."""
+    within: Mapping[str, PlaceInTensor] = field(default_factory=dict[str, PlaceInTensor])
+    """The place of a tensor in its storage, unless it begins there and lies in one run."""
     kept: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """By striped op, its operands that are whole in SharedMemory; no entry: none."""
     staying: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from chipmodel.model.program import Program, ops
-from chipmodel.passes.in_place import places_in_concat
+from chipmodel.passes.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 
-Storages = tuple[dict[str, str], dict[str, int]]
-"""The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
+Storages = tuple[dict[str, str], dict[str, PlaceInTensor]]
+"""The tensor whose memory each tensor shares, and its place there unless it has all of it."""
 
 
 def overwrites(program: Program) -> dict[str, str]:
@@ -22,25 +22,42 @@ def overwrites(program: Program) -> dict[str, str]:
 
 def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
     """Each input of a concat with the output that it may be made in. Tensors loaded from or stored to Psram
-    keep a memory of their own."""
+    keep a memory of their own, and so do those whose runs would have no single pitch in the memory that
+    several concats share."""
     fixed = {*program.inputs, *program.outputs}
     storage, _ = storages(program, overwrites, {})
     kept = {storage[name] for name in fixed}
     pairs = ((name, op.outputs[0]) for op in ops(program.body) for name in op.absorbs)
-    return {name: whole for name, whole in pairs if storage[name] not in kept}
+    found = {name: whole for name, whole in pairs if storage[name] not in kept}
+    while scattered := [name for name in found if _places(program, overwrites, found)[1][name] is None]:
+        for name in scattered:
+            del found[name]
+    return found
 
 
 def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]) -> Storages:
-    """The tensor whose memory each tensor shares, and the byte at which it begins there unless at 0."""
+    """The tensor whose memory each tensor shares, and its place there unless it has all of it."""
+    storage, places = _places(program, overwrites, absorbed)
+    return storage, {name: place for name, place in places.items() if place not in (None, AT_START)}
 
-    def root(name: str) -> tuple[str, int]:
-        start = 0
+
+def _places(
+    program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, PlaceInTensor | None]]:
+    """The tensor whose memory each tensor shares, and its place there; None where that is more than runs of
+    one pitch."""
+
+    def root(name: str) -> tuple[str, PlaceInTensor | None]:
+        place: PlaceInTensor | None = AT_START
+        size = program.tensors[name].bytes
         while name in parents:
-            name, inside = parents[name]
-            start += inside
-        return name, start
+            outer_name, outer = parents[name]
+            if place is not None:
+                place = place_within(place, size, outer, program.tensors[name].bytes)
+            name = outer_name
+        return name, place
 
-    parents = {new: (old, 0) for new, old in overwrites.items()}
+    parents = {new: (old, AT_START) for new, old in overwrites.items()}
     for op in ops(program.body):
         if not op.absorbs:
             continue
@@ -49,5 +66,7 @@ def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[
             if absorbed.get(name) == op.outputs[0]:
                 parents[root(name)[0]] = (op.outputs[0], places[name])
     found = {name: root(name) for name in program.tensors}
-    within = {name: start for name, (_, start) in found.items() if start}
-    return {name: whole for name, (whole, _) in found.items()}, within
+    return (
+        {name: whole for name, (whole, _) in found.items()},
+        {name: place for name, (_, place) in found.items()},
+    )

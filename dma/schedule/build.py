@@ -21,7 +21,7 @@ from chipmodel.model.schedule import (
     StepNode,
     Transfer,
 )
-from chipmodel.model.work import CascadeWork
+from chipmodel.model.work import WHOLE, CascadeWork
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint import decide_jointly
 from dma.residency.state_search import decide_tiers
@@ -298,6 +298,8 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
                 again=decision.again,
                 psram=layout.address(need.part, need.bytes),
                 home=layout.home(need.part, need.bytes),
+                in_tensor=need.kind == "tensor" and need.part.share != WHOLE,
+                advance=need.advance,
             )
         )
     return tuple(result)

@@ -30,7 +30,7 @@ from chipmodel.model.schedule import (
 )
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.in_place import left_to_move
+from chipmodel.passes.in_place import AT_START, left_to_move
 from chipmodel.passes.liveness import scopes
 from dma.residency.greedy import Residency, Segment
 from dma.residency.tiling import Tiling, weight_share
@@ -57,6 +57,8 @@ class TransferNeed:
     last: int
     op: str
     lane: str
+    advance: int = 0
+    """Bytes from a slice in Psram to the next iteration's, where the part is of the first of them."""
 
 
 @dataclass
@@ -195,7 +197,8 @@ class _Emitter:
         share = op.reads(index, rows, channels)
         if resident:
             touched = Interval(0, 0) if name in self._in_place(op) else self.touched(name, share)
-            return self.placed(Part(name), resident, touched)
+            advance = 0 if op.collects else self._advance(op, name)
+            return self.placed(Part(name), resident, touched, advance)
         part = Part(name, share)
         # A tensor that is two operands is loaded once where both need the same part of it.
         alike = (lane for lane in lanes.reads[:index] if lane.part == part)
@@ -207,15 +210,31 @@ class _Emitter:
         share = op.writes(name, rows, channels)
         resident = self.resident(name, position)
         if resident:
-            return self.placed(Part(name, share), resident, self._written(op, name, share))
+            written = self._written(op, name, share)
+            return self.placed(Part(name, share), resident, written, self._advance(op, name))
         return self.stripe(op, "store", Part(name, share), lane)
 
-    def placed(self, part: Part, buffer: str, touched: Interval | None) -> Operand:
+    def _advance(self, op: Op, name: str) -> int:
+        """Bytes from the slice of a tensor that an iteration moves to the next one's; 0 where it is not
+        sliced."""
+        return self.program.tensors[name].bytes // op.slices if name == op.sliced else 0
+
+    def placed(self, part: Part, buffer: str, touched: Interval | None, advance: int = 0) -> Operand:
         """The operand of a resident tensor, which may share its buffer with others."""
         size = self.program.tensors[part.name].bytes
-        start = self.residency.within.get(part.name, 0)
+        place = self.residency.within.get(part.name, AT_START)
         alone = size == self.program.tensors[self.residency.storage[part.name]].bytes
-        return Operand(part, buffer, touched, start, None if alone else size)
+        return Operand(
+            part,
+            buffer,
+            touched,
+            place.offset,
+            None if alone else size,
+            in_tensor=part.share != WHOLE,
+            runs=place.runs,
+            pitch=place.pitch,
+            advance=advance,
+        )
 
     def _written(self, op: Op, name: str, share: Share) -> Interval | None:
         """As ``_touched``; for the output of a concat, as many bytes as were not made there already."""
@@ -241,7 +260,8 @@ class _Emitter:
             size = part.share.bytes(self.program.tensors[part.name].bytes)
             buffer = f"{lane.name}.{lane.advance(part, size)}"
             here, name = self.next_step, lane.name
-            need = TransferNeed(direction, "stripe", part, size, buffer, here, here, op.name, name)
+            advance = self._advance(op, part.name)
+            need = TransferNeed(direction, "stripe", part, size, buffer, here, here, op.name, name, advance)
             lane.need = self._add(need)
         return self._operand(lane)
 
@@ -288,9 +308,10 @@ class _Emitter:
             first, last = self.emission.op_steps[op.name]
             stored = next(n for n in op.outputs if self.residency.storage[n] == root)
             share = op.writes(stored, Interval(0, op.work.rows), Interval(0, op.work.channels))
-            part = Part(stored, share)
+            part, advance = Part(stored, share), self._advance(op, stored)
+            size = share.bytes(self.program.tensors[root].bytes)
             self.emission.needs.append(
-                TransferNeed("store", "tensor", part, share.bytes(size), buffer, first, last, op.name, buffer)
+                TransferNeed("store", "tensor", part, size, buffer, first, last, op.name, buffer, advance)
             )
 
     def _add(self, need: TransferNeed) -> int:

@@ -17,7 +17,16 @@ from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.model.work import Vector
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.in_place import CHOICES, InPlace, left_to_move, may_overwrite, places_in_concat, reuse
+from chipmodel.passes.in_place import (
+    CHOICES,
+    InPlace,
+    PlaceInTensor,
+    left_to_move,
+    may_overwrite,
+    place_within,
+    places_in_concat,
+    reuse,
+)
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -132,7 +141,10 @@ def test_a_concat_of_inputs_in_place_costs_nothing_and_holds_them_once() -> None
     assert together.schedule.buffers["both"].bytes == whole
     steps = {c.op: c for c in walk(together.commands) if isinstance(c, Compute)}
     assert steps["both"].cycles == 0
-    assert steps["b"].writes[0].offset == steps["a"].writes[0].offset + a
+    first, second = (steps[name].writes[0] for name in "ab")
+    rows = 8  # of each row of the output a has the first channels and b the others
+    assert second.offset == first.offset + a // rows
+    assert {(w.runs, w.pitch) for w in (first, second)} == {(rows, whole // rows)}
     assert verify(reuse(program, "concat"), together.commands, CHIP) == ()
 
 
@@ -164,7 +176,7 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
     steps = {c.op: c for c in walk(planned.commands) if isinstance(c, Compute)}
     assert all(steps[f"cat{layer}"].cycles == 0 for layer in range(4))
     base = steps["stem"].writes[0].offset
-    assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [256, 512, 768, 1024]
+    assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [32, 64, 96, 128]
 
 
 def test_where_memory_is_tight_concat_inputs_are_placed_separately() -> None:
@@ -188,13 +200,13 @@ def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
     assert any("cycles on" in fault for fault in verify(reuse(program, "concat"), lazy, CHIP))
 
 
-def test_places_in_a_concat_are_consecutive_and_only_of_inputs_used_once() -> None:
+def test_places_in_a_concat_are_as_runs_in_rows_and_only_of_inputs_used_once() -> None:
     net = ProgramBuilder("places")
     x = net.input("x", (1, 4, 8, 8))
     a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 2, 3, pad=1)
     net.output(net.vector("concat", "c", [a, b, a], (1, 10, 8, 8), rows=1))
     program = net.build()
-    assert places_in_concat(program, op_named(program, "c")) == {"b": 256}
+    assert places_in_concat(program, op_named(program, "c")) == {"b": PlaceInTensor(32, runs=8, pitch=80)}
     assert places_in_concat(program, op_named(program, "a")) == {}
 
 
@@ -305,3 +317,53 @@ def test_in_place_reuse_works_with_every_packer(packer: str) -> None:
     after = plan(PlanRequest(reuse(program, "all"), CHIP, packer, "sync"))
     assert verify(reuse(program, "all"), after.commands, CHIP) == ()
     assert after.solved.peak < before.solved.peak
+
+
+def addresses(place: PlaceInTensor, size: int) -> list[int]:
+    """The bytes of a tensor, one by one, where ``place`` puts them."""
+    run = size // place.runs
+    return [place.offset + byte // run * place.pitch + byte % run for byte in range(size)]
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(1, 4), st.integers(1, 6), st.data())
+def test_a_place_within_a_place_is_where_its_bytes_are(
+    inner_runs: int, inner_run: int, outer_runs: int, more: int, data: st.DataObject
+) -> None:
+    size = inner_runs * inner_run
+    pitch = inner_run + data.draw(st.integers(0, 4)) if inner_runs > 1 else 0
+    offset = data.draw(st.integers(0, 8))
+    inner = PlaceInTensor(offset, inner_runs, pitch)
+    of = -(-(max(addresses(inner, size)) + more) // outer_runs) * outer_runs
+    outer_pitch = of // outer_runs + data.draw(st.integers(0, 4)) if outer_runs > 1 else 0
+    outer = PlaceInTensor(data.draw(st.integers(0, 8)), outer_runs, outer_pitch)
+    found = place_within(inner, size, outer, of)
+    expected = [addresses(outer, of)[byte] for byte in addresses(inner, size)]
+    assert found is None or addresses(found, size) == expected
+
+
+def test_places_compose_along_the_same_rows_and_of_whole_rows() -> None:
+    """Rows of 12 bytes in rows of 20, from byte 8 of them on: the third and fourth byte of each row of 12,
+    then the second row alone; a part of a row and the start of the next one have no single pitch."""
+    outer = PlaceInTensor(8, runs=4, pitch=20)
+    assert place_within(PlaceInTensor(2, 4, 12), 8, outer, 48) == PlaceInTensor(10, 4, 20)
+    assert place_within(PlaceInTensor(12), 24, outer, 48) == PlaceInTensor(28, 2, 20)
+    assert place_within(PlaceInTensor(14), 3, outer, 48) == PlaceInTensor(30)
+    assert place_within(PlaceInTensor(10), 12, outer, 48) is None
+    assert place_within(PlaceInTensor(2, 2, 24), 8, outer, 48) is None
+
+
+@pytest.mark.parametrize(
+    ("axis", "place"),
+    [(1, PlaceInTensor(3 * 2, runs=4, pitch=6 * 2)), (2, PlaceInTensor(24)), (3, PlaceInTensor(2, 12, 4))],
+)
+def test_the_runs_of_a_concat_are_those_of_its_axis(axis: int, place: PlaceInTensor) -> None:
+    """Two images of 3 channels, 4 rows and 2 columns: channels are joined in each row, rows one after
+    another, and columns in each channel of each row."""
+    net = ProgramBuilder("axes")
+    x = net.input("x", (1, 3, 4, 2))
+    a, b = net.elementwise("relu", "a", [x]), net.elementwise("abs", "b", [x])
+    shape = [1, 3, 4, 2]
+    shape[axis] *= 2
+    net.output(net.vector("concat", "c", [a, b], tuple(shape), rows=1))
+    program = net.build()
+    assert places_in_concat(program, op_named(program, "c"))["b"] == place

@@ -47,11 +47,12 @@ EVERYTHING = PlanFile(
         Compute(
             "d [1/2]", "d", 0, Interval(1, 3), Interval(0, 2), 17,
             (Located(Part("x"), 0, 64), Located(Part("d", PARTIAL, weights=True), 64, 32)),
-            (Located(Part("y", PARTIAL), 0, 64),),
+            (Located(Part("y", PARTIAL), 0, 64, in_tensor=True, runs=4, pitch=20, advance=16),),
         ),
         Branch("if", (BranchArm("a", (DmaWait("t", "d"),)), BranchArm("b", ())), Located(Part("c"), 0, 64)),
         Repeat("loop", 3, (Branch("outside", (BranchArm("only", ()),)),)),
         DmaStart("store y", "store", 5, Located(Part("y"), 0, 64), "d"),
+        DmaStart("load y", "load", 5, Located(Part("y"), 0, 64), "d", advance=8, ahead=1),
     ),
 )  # fmt: skip
 TEXT = write_plan(EVERYTHING)
@@ -67,18 +68,22 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     assert next(iter(document)) == "format"
     assert document["format"] == FORMAT
     assert [next(iter(c)) for c in document["commands"]] == [
-        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start"),
+        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start", "dma_start"),
     ]
     assert document["buffers"][0] == {"name": "x", "offset": 0, "bytes": 64, "live": [[0, 2], [3, 4]]}
     first, *_, last = document["commands"]
     assert first["at"] == {"weights_of": "d", "offset": 64, "bytes": 32}
     rest = {"bytes": 5, "op": "d", "at": last["at"], "psram": 0, "home": [0, 0]}
-    assert last == {"dma_start": "store y", "direction": "store", **rest}
+    assert last == {"dma_start": "load y", "direction": "load", **rest, "advance": 8, "ahead": 1}
+    (write,) = document["commands"][2]["writes"]
+    part = {"tensor": "y", "rows": [1, 3, 4], "channels": [0, 2, 2]}
+    where = {"offset": 0, "bytes": 64, "in_tensor": True, "runs": 4, "pitch": 20, "advance": 16}
+    assert write == {**part, **where}
     reads = document["commands"][2]["reads"]
     assert reads[1] == {
         "weights_of": "d", "rows": [1, 3, 4], "channels": [0, 2, 2], "offset": 64, "bytes": 32,
     }  # fmt: skip
-    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 6
+    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 7
     empty = write_plan(PlanFile("w", "c", (), "p", "s", 0, 0, (), ()))
     assert read_plan(empty, "f") == PlanFile("w", "c", (), "p", "s", 0, 0, (), ())
 
@@ -113,6 +118,23 @@ def test_random_plans_write_the_same_bytes_again_and_still_pass_the_check(seed: 
     assert again == made
     assert write_plan(again) == text
     assert verify_file(program, again, chip) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "number", "message"),
+    [
+        ("runs", 5, "64 bytes are no 5 runs of equal length at a pitch of 20"),
+        ("pitch", 15, "64 bytes are no 4 runs of equal length at a pitch of 15"),
+        ("runs", 0, "at least 1, not 0"),
+        ("advance", -1, "expected a whole number of 0 or more, not -1"),
+        ("in_tensor", 1, "expected true or false, not 1"),
+    ],
+)
+def test_runs_that_do_not_make_up_the_bytes_are_refused(key: str, number: int, message: str) -> None:
+    document = json.loads(TEXT)
+    document["commands"][2]["writes"][0][key] = number
+    with pytest.raises(BadInput, match=re.escape(message)):
+        read_plan(json.dumps(document), "f.json")
 
 
 @pytest.mark.parametrize(

@@ -145,14 +145,14 @@ def test_a_concat_of_what_lies_in_it_moves_nothing_and_one_of_the_rest_moves_tha
     assert (none.cycles, none.phases) == (0, ())
     assert [(o.buffer, o.at, o.touched) for o in none.reads] == [
         ("both", 0, Interval(0, 0)),
-        ("both", 16, Interval(0, 0)),
+        ("both", 4, Interval(0, 0)),  # of each row of 4 x 4 bytes, those of the channels after the first
     ]
     assert none.writes[0].touched == Interval(64, 64)
     some = next(s for s in steps(emitted(joined(True), roomy(joined(True))).body) if s.op == "both")
     assert some.cycles == 16 // 8  # the 16 bytes of a at 8 bytes a cycle
     assert [(o.buffer, o.at, o.touched) for o in some.reads] == [
         ("a", 0, None),
-        ("both", 16, Interval(0, 0)),
+        ("both", 4, Interval(0, 0)),  # of each row of 4 x 4 bytes, those of the channels after the first
     ]
     assert some.writes[0].touched == Interval(0, 16)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chipmodel.chip.chip import Chip
 from chipmodel.cli.file_options import READS, FileCommand
 from chipmodel.cli.options import ChipOptions, WorkloadOptions, chip_options, workload_options
 from chipmodel.cli.packing_source import is_packing, read_packing_source
@@ -14,6 +15,7 @@ from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.files.text_file import read_text
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.terminal.printing import say
 from chipmodel.terminal.progress import stage
@@ -28,18 +30,17 @@ from chipmodel.verify.plan_file import verify_file
 def check(*, plan_file: str, source: WorkloadOptions, target: ChipOptions) -> int:
     """Verify PLAN for WORKLOAD with code that shares nothing with the planners.
 
-    The chip is the one that the plan names, unless --chip or --set say otherwise. Where WORKLOAD is a
-    packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
+    The chip is the one that the plan names; --chip says where its file is now, and with --set that it must
+    be that chip. Where WORKLOAD is a packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
     """
     if is_packing(source.workload):
         return _check_packing(plan_file, source.workload)
     plan = read_plan(read_text(Path(plan_file)), plan_file)
-    if not target.chip_name:
-        target = replace(target, chip_name=plan.chip, overrides=target.overrides or plan.overrides)
-    chip, program = target.load(), source.load()
+    chip, violations = _chip_of(plan, target)
+    program = source.load()
     with stage(f"checking {plan_file}"):
-        program, violations = order_faults(program, plan)
-        violations = violations or verify_file(reuse(program, "all"), plan, chip)
+        program, disorder = order_faults(program, plan)
+        violations = violations or disorder or verify_file(reuse(program, "all"), plan, chip)
     if not _right(violations):
         return EXIT_DOES_NOT_FIT
     number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
@@ -47,6 +48,19 @@ def check(*, plan_file: str, source: WorkloadOptions, target: ChipOptions) -> in
     capacity = f"{chip.shared_memory.bytes:,} B"
     say(f"correct: {number} buffers{many}, peak {plan.peak_bytes:,} B of {capacity}")
     return EXIT_DONE
+
+
+def _chip_of(plan: PlanFile, target: ChipOptions) -> tuple[Chip, tuple[str, ...]]:
+    """The chip that the plan names, and what is wrong where the options name another one."""
+    named = replace(target, chip_name=target.chip_name or plan.chip, overrides=plan.overrides)
+    asked = replace(named, overrides=target.overrides or plan.overrides)
+    chip = asked.load()
+    if Path(named.name).stem == Path(plan.chip).stem and chip == named.load():
+        return chip, ()
+    stated, given = (
+        " --set ".join((o.name, *o.overrides)) for o in (replace(named, chip_name=plan.chip), asked)
+    )
+    return chip, (f"the plan is for chip {stated}, not for {given}",)
 
 
 def _check_packing(answer_file: str, source: str) -> int:

@@ -95,7 +95,7 @@ def plan(
     chosen = order_of_plan(OrderRequest(program, memory.in_place, order), chip, planned_in)
     planned = chosen.planned or planned_in(chosen.program)
     names = names_in_order(chosen.program) if chosen.ordering else ()
-    document = plan_of_planned(planned, chip, source.workload, target.name, target.overrides, names)
+    document = plan_of_planned(planned, chosen.program, chip, target.name, target.overrides, names)
     if output == STDOUT:
         emit(write_plan(document))
     write_files([(output, lambda: write_plan(document))])

@@ -128,7 +128,7 @@ def simulate(
     result = replace(weighed_run(along, word, path, samples), cut_short=limit.cut_short)
     write_files(
         (
-            (files.plan_file, lambda: plan_text(result, source.workload, target.name, target.overrides)),
+            (files.plan_file, lambda: plan_text(result, target.name, target.overrides)),
             (files.trace_file, lambda: trace_text(result)),
             (files.html_file, lambda: render_page(with_unmerged(result, packer))),
             (files.json_file, lambda: json_text(document(result))),

@@ -67,6 +67,12 @@ class JsonValue:
             self.fail(f"the key {key!r} is missing")
         return JsonValue(self.mapping()[key], (*self.path, key), self.source)
 
+    def only(self, *known: str) -> None:
+        """Refuse an object with a key that is none of ``known``."""
+        for key in self.mapping():
+            if key not in known:
+                self.fail(f"the key {shown(key)} is none of {', '.join(known)}")
+
     def values(self, read: Callable[[JsonValue], T]) -> dict[str, T]:
         """Every value of the object, in its order."""
         return {key: read(self.at(key)) for key in self.mapping()}

@@ -34,6 +34,8 @@ class Located:
     advance: int = 0
     """Bytes by which the part, or what is touched of it, moves on with each iteration of the innermost loop:
     from a slice of the tensor to the next one."""
+    buffer: str = ""
+    """The name of the buffer in SharedMemory that holds it."""
 
     @property
     def addresses(self) -> AddressRuns:

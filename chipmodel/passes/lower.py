@@ -186,6 +186,7 @@ class _ScheduleLowering:
             operand.runs,
             operand.pitch,
             operand.advance,
+            operand.buffer,
         )
 
 

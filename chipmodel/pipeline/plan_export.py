@@ -3,73 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.interval import Interval
+from chipmodel.model.plan import Solved
+from chipmodel.model.program import Program
 from chipmodel.model.result import Result
+from chipmodel.model.schedule import Part, Schedule
+from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.passes.op_order import names_in_order
 from chipmodel.pipeline.request import Planned
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.plan_file.write import write_plan
 
 
-def plan_of(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> PlanFile:
-    """The offsets and commands of ``result``, of each core if there are several; ``workload``, ``chip`` and
-    ``overrides`` are what the user called the workload and the chip."""
-    cores = tuple(
-        PlannedCore(core.solved.peak, _buffers(core.problem, core.solved), core.commands)
-        for core in result.cores
-    )
+def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
+    """The offsets and commands of ``result``, of each core if there are several; ``chip`` and ``overrides``
+    are what the user called the chip."""
     order = names_in_order(result.program) if result.ordering else ()
-    if not cores:
+    if not result.cores:
         planned = Planned(result.schedule, result.problem, result.solved, result.attempts)
-        return plan_of_planned(planned, result.chip, workload, chip, overrides, order)
+        return plan_of_planned(planned, result.program, result.chip, chip, overrides, order)
+    cores = tuple(_core(core.schedule, core.solved, core.commands, result.chip) for core in result.cores)
     return PlanFile(
-        workload=workload,
+        workload=result.program.name,
         chip=chip,
         overrides=tuple(overrides),
-        packer=result.solved.planner,
-        streamer=result.schedule.streamer,
         capacity_bytes=result.capacity,
-        peak_bytes=result.solved.peak,
+        peak_bytes=max(core.peak_bytes for core in cores),
+        alignment=result.chip.shared_memory.alignment,
+        psram=_homes([core.commands for core in cores]),
         buffers=(),
         commands=(),
         cores=cores,
-        alignment=result.chip.shared_memory.alignment,
         order=order,
     )
 
 
 def plan_of_planned(
     planned: Planned,
+    program: Program,
     chip: Chip,
-    workload: str,
     chip_name: str,
     overrides: Sequence[str],
     order: tuple[str, ...] = (),
 ) -> PlanFile:
     """The offsets and commands of a plan for one core of ``chip``; ``order`` as ``PlanFile`` has it."""
+    commands = lower(planned.schedule, planned.solved.plan)
+    core = _core(planned.schedule, planned.solved, commands, chip)
     return PlanFile(
-        workload=workload,
+        workload=program.name,
         chip=chip_name,
         overrides=tuple(overrides),
-        packer=planned.solved.planner,
-        streamer=planned.schedule.streamer,
         capacity_bytes=chip.shared_memory.bytes,
-        peak_bytes=planned.solved.peak,
-        buffers=_buffers(planned.problem, planned.solved),
-        commands=lower(planned.schedule, planned.solved.plan),
+        peak_bytes=core.peak_bytes,
         alignment=chip.shared_memory.alignment,
+        psram=_homes([commands]),
+        buffers=core.buffers,
+        commands=commands,
         order=order,
     )
 
 
-def _buffers(problem: Problem, solved: Solved) -> tuple[PlannedBuffer, ...]:
+def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chip: Chip) -> PlannedCore:
+    """The buffers that commands use, at the steps at which those need them: what a streamer holds a buffer
+    for besides is its own concern."""
+    needed = {name: replace(spec, held=Interval(0, 0)) for name, spec in schedule.buffers.items()}
     offsets = solved.plan.offsets
-    return tuple(PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live) for b in problem.buffers)
+    buffers = tuple(
+        PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live)
+        for b in liveness(replace(schedule, buffers=needed), chip).buffers
+        if b.live
+    )
+    return PlannedCore(max((b.offset + b.bytes for b in buffers), default=0), buffers, commands)
 
 
-def plan_text(result: Result, workload: str, chip: str, overrides: Sequence[str]) -> str:
+def _homes(streams: Sequence[tuple[Command, ...]]) -> tuple[PsramHome, ...]:
+    """Where everything lies that the commands of any core move, by address."""
+    homes: dict[Part, Interval] = {}
+    for start in (c for commands in streams for c in walk(commands) if isinstance(c, DmaStart)):
+        part = start.at.part if start.at.part.weights else Part(start.at.part.name)
+        homes[part] = start.home
+    return tuple(PsramHome(part, home) for part, home in sorted(homes.items(), key=lambda item: item[1]))
+
+
+def plan_text(result: Result, chip: str, overrides: Sequence[str]) -> str:
     """``plan_of`` as the JSON text of a plan file."""
-    return write_plan(plan_of(result, workload, chip, overrides))
+    return write_plan(plan_of(result, chip, overrides))

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from chipmodel.model.commands import Command
 from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import Part
 
-FORMAT = "chipmodel-plan/2"
-FORMAT_OF_CORES = "chipmodel-plan/2-cores"
+FORMAT = "chipmodel-plan/3"
+FORMAT_OF_CORES = "chipmodel-plan/3-cores"
 """Format of a plan for several cores, with ``cores`` in place of ``buffers`` and ``commands``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedBuffer:
-    """A buffer of the plan: its offset and size, and the positions at which it is alive."""
+    """A buffer of SharedMemory: its offset and size, and the positions at which it must keep its bytes."""
 
     name: str
     offset: int
@@ -32,22 +33,34 @@ class PlannedCore:
 
 
 @dataclass(frozen=True, slots=True)
+class PsramHome:
+    """The addresses in Psram of a tensor, or of an op's weight slice (its whole table, where it looks up
+    rows)."""
+
+    part: Part
+    home: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFile:
     """A plan file. ``chip`` and ``overrides`` are the options that selected the chip."""
 
     workload: str
+    """The program's name."""
     chip: str
     overrides: tuple[str, ...]
-    packer: str
-    streamer: str
     capacity_bytes: int
+    """Of SharedMemory; of each core's, if there are several."""
     peak_bytes: int
+    """The highest end of a buffer, on any core."""
+    alignment: int
+    """Every offset is a multiple of it."""
+    psram: tuple[PsramHome, ...]
+    """The place of everything that a command moves, by address."""
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
     cores: tuple[PlannedCore, ...] = ()
     """The plans of several cores, by number; ``buffers`` and ``commands`` are then empty."""
-    alignment: int = 1
-    """Every offset is a multiple of it."""
     order: tuple[str, ...] = ()
     """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
     the workload's own order."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import cast, get_args
+from typing import NamedTuple, cast, get_args
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
@@ -24,7 +25,14 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
 from chipmodel.model.work import WHOLE, Share
-from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.contents import (
+    FORMAT,
+    FORMAT_OF_CORES,
+    PlanFile,
+    PlannedBuffer,
+    PlannedCore,
+    PsramHome,
+)
 
 _HINT = "write one with: chipmodel simulate WORKLOAD --plan FILE"
 
@@ -42,10 +50,9 @@ def read_plan(text: str, file: str) -> PlanFile:
 
 
 def _plan(root: JsonValue) -> PlanFile:
-    form = root.mapping().get("format")
-    many = form == FORMAT_OF_CORES
-    if not many and form != FORMAT:
-        root.fail(f"this is no {FORMAT} document")
+    many = _has_cores(root)
+    own = ("cores",) if many else ("buffers", "commands")
+    root.only(*_HEAD, "psram", *own)
     cores = root.at("cores").each(_planned_core) if many else ()
     if many and not cores:
         root.fail("a plan for several cores has none")
@@ -53,19 +60,38 @@ def _plan(root: JsonValue) -> PlanFile:
         workload=root.at("workload").text(),
         chip=root.at("chip").text(),
         overrides=root.at("set").each(JsonValue.text),
-        packer=root.at("packer").text(),
-        streamer=root.at("streamer").text(),
         capacity_bytes=root.at("capacity_bytes").integer(),
         peak_bytes=root.at("peak_bytes").integer(),
+        alignment=root.at("alignment").integer(),
+        psram=root.at("psram").each(_psram_home),
         buffers=() if many else root.at("buffers").each(_buffer),
         commands=() if many else root.at("commands").each(_command),
         cores=cores,
-        alignment=root.at("alignment").integer() if root.has("alignment") else 1,
         order=root.at("order").each(JsonValue.text) if root.has("order") else (),
     )
 
 
+_HEAD = ("format", "workload", "chip", "set", "capacity_bytes", "peak_bytes", "alignment", "order")
+
+
+def _has_cores(root: JsonValue) -> bool:
+    """Whether the plan is for several cores. Refuses other formats, those of earlier versions by name."""
+    form = root.mapping().get("format")
+    if form not in (FORMAT, FORMAT_OF_CORES):
+        earlier = isinstance(form, str) and re.fullmatch(r"chipmodel-plan/[12](-cores)?", form)
+        if earlier:
+            root.fail(f"this plan has the earlier format {form}: plan the workload again, for {FORMAT}")
+        root.fail(f"this is no {FORMAT} document")
+    return form == FORMAT_OF_CORES
+
+
+def _psram_home(node: JsonValue) -> PsramHome:
+    node.only("weights_of", "tensor", "rows", "channels", "home")
+    return PsramHome(_part(node), _interval(node.at("home")))
+
+
 def _planned_core(node: JsonValue) -> PlannedCore:
+    node.only("peak_bytes", "buffers", "commands")
     return PlannedCore(
         node.at("peak_bytes").integer(),
         node.at("buffers").each(_buffer),
@@ -81,6 +107,7 @@ def _interval(node: JsonValue) -> Interval:
 
 
 def _buffer(node: JsonValue) -> PlannedBuffer:
+    node.only("name", "offset", "bytes", "live")
     return PlannedBuffer(
         node.at("name").text(),
         node.at("offset").integer(),
@@ -91,6 +118,8 @@ def _buffer(node: JsonValue) -> PlannedBuffer:
 
 def _part(node: JsonValue) -> Part:
     weights = node.has("weights_of")
+    if weights and node.has("tensor"):
+        node.fail("this is both weights and a tensor")
     name = node.at("weights_of" if weights else "tensor").text()
     if not node.has("rows") and not node.has("channels"):
         return Part(name, WHOLE, weights)
@@ -102,6 +131,10 @@ def _part(node: JsonValue) -> Part:
 
 
 def _located(node: JsonValue) -> Located:
+    node.only(
+        *("weights_of", "tensor", "rows", "channels", "buffer", "offset", "bytes", "touches"),
+        *("in_tensor", "runs", "pitch", "advance"),
+    )
     touched = _interval(node.at("touches")) if node.has("touches") else None
     size, runs, pitch = node.at("bytes").integer(), _optional(node, "runs", 1), _optional(node, "pitch", 0)
     if runs > 1 and (size % runs or pitch < max(1, size // runs)):
@@ -115,6 +148,7 @@ def _located(node: JsonValue) -> Located:
         runs=runs,
         pitch=pitch,
         advance=_optional(node, "advance", 0),
+        buffer=node.at("buffer").text(),
     )
 
 
@@ -183,6 +217,7 @@ def _compute(node: JsonValue) -> Compute:
 
 
 def _arm(node: JsonValue) -> BranchArm:
+    node.only("arm", "commands")
     return BranchArm(node.at("arm").text(), node.at("commands").each(_command))
 
 
@@ -198,14 +233,21 @@ def _repeat(node: JsonValue) -> Repeat:
     return Repeat(node.at("repeat").text(), iterations, node.at("commands").each(_command))
 
 
-_COMMANDS: Mapping[str, Callable[[JsonValue], Command]] = {
-    "dma_start": _dma_start,
-    "dma_wait": _dma_wait,
-    "release": _release,
-    "acquire": _acquire,
-    "compute": _compute,
-    "branch": _branch,
-    "repeat": _repeat,
+class _Kind(NamedTuple):
+    """A kind of command: how it is read, and its keys besides its own."""
+
+    read: Callable[[JsonValue], Command]
+    keys: tuple[str, ...]
+
+
+_COMMANDS: Mapping[str, _Kind] = {
+    "dma_start": _Kind(_dma_start, ("direction", "bytes", "op", "at", "psram", "home", "advance", "ahead")),
+    "dma_wait": _Kind(_dma_wait, ("op",)),
+    "release": _Kind(_release, ("op",)),
+    "acquire": _Kind(_acquire, ("core", "op")),
+    "compute": _Kind(_compute, ("op", "position", "rows", "channels", "cycles", "reads", "writes", "phases")),
+    "branch": _Kind(_branch, ("condition", "arms")),
+    "repeat": _Kind(_repeat, ("iterations", "commands")),
 }
 
 
@@ -213,4 +255,5 @@ def _command(node: JsonValue) -> Command:
     kind = next((key for key in _COMMANDS if node.has(key)), None)
     if kind is None:
         node.fail(f"no command: none of {', '.join(_COMMANDS)}")
-    return _COMMANDS[kind](node)
+    node.only(kind, *_COMMANDS[kind].keys)
+    return _COMMANDS[kind].read(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 from chipmodel.model.commands import (
     Acquire,
@@ -28,14 +29,13 @@ def write_plan(plan: PlanFile) -> str:
         "workload": plan.workload,
         "chip": plan.chip,
         "set": list(plan.overrides),
-        "packer": plan.packer,
-        "streamer": plan.streamer,
         "capacity_bytes": plan.capacity_bytes,
         "peak_bytes": plan.peak_bytes,
         "alignment": plan.alignment,
         **({"order": list(plan.order)} if plan.order else {}),
     }
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    lines.append(_list("psram", [{**_part(p.part), "home": _span(p.home)} for p in plan.psram]))
     if plan.cores:
         lines.append(' "cores": [\n' + ",\n".join(map(_core_text, plan.cores)) + "\n ]")
     else:
@@ -53,10 +53,12 @@ def _lists(buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...]) ->
         {"name": b.name, "offset": b.offset, "bytes": b.bytes, "live": [_span(i) for i in b.live]}
         for b in buffers
     ]
-    return [
-        ' "buffers": [\n' + ",\n".join(f"  {json.dumps(b)}" for b in placed) + "\n ]",
-        ' "commands": [\n' + ",\n".join(f"  {json.dumps(_encode(c))}" for c in commands) + "\n ]",
-    ]
+    return [_list("buffers", placed), _list("commands", [_encode(c) for c in commands])]
+
+
+def _list(key: str, items: Sequence[Mapping[str, object]]) -> str:
+    """The key with its items, one a line."""
+    return f' "{key}": [\n' + ",\n".join(f"  {json.dumps(item)}" for item in items) + "\n ]"
 
 
 def _span(interval: Interval) -> list[int]:
@@ -82,7 +84,8 @@ def _located(place: Located) -> dict[str, object]:
         **({"runs": place.runs, "pitch": place.pitch} if place.runs != 1 else {}),
         **({"advance": place.advance} if place.advance else {}),
     }
-    return {**_part(place.part), "offset": place.offset, "bytes": place.bytes, **touches, **further}
+    at = {"buffer": place.buffer, "offset": place.offset, "bytes": place.bytes}
+    return {**_part(place.part), **at, **touches, **further}
 
 
 def _encode(command: Command) -> dict[str, object]:

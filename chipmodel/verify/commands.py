@@ -9,7 +9,7 @@ SharedMemory or Psram; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import (
@@ -23,15 +23,17 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
-from chipmodel.model.interval import Interval
-from chipmodel.model.program import NO_SHARE, Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE, Share, by_channels
-from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.passes.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat
+from chipmodel.model.work import WHOLE
 from chipmodel.verify.coverage import areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
+from chipmodel.verify.operands import operand_faults
+from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap
+from chipmodel.verify.sequence import order_fault, sequence_faults
+from chipmodel.verify.step_cost import cost_faults, inputs_in_place
+from chipmodel.verify.transfers import transfer_faults
 
 MAX_VIOLATIONS = 20
 """Violations that are reported; the rest would only make the message long."""
@@ -43,6 +45,8 @@ its second iteration; a loop whose state never does is reported."""
 def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of a plan's commands; empty for a correct plan."""
     verifier = _CommandVerifier(program, chip, commands)
+    for fault in (*sequence_faults(commands), *transfer_faults(commands)):
+        verifier.report(fault)
     state = verifier.block(program.body, commands, MemoryState(frozenset(program.inputs)))
     for name in program.outputs:
         if name in verifier.defined and not state.in_psram(name):
@@ -63,7 +67,6 @@ class _CommandVerifier:
         self.ops = {op.name: op for op in ops(program.body)}
         self.defined = {name for op in self.ops.values() for name in op.outputs}
         self.violations: list[str] = []
-        self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
     def report(self, text: str) -> None:
         self.violations.append(text)
@@ -94,6 +97,9 @@ class _CommandVerifier:
                 case Release() | Acquire():
                     pass  # verify_cores checks these
         self._coverage(body, covered, entered)
+        out_of_order = order_fault(body, commands)
+        if out_of_order:
+            self.report(out_of_order)
         return state
 
     def branch(self, node: Node | None, branch: Branch, state: MemoryState) -> MemoryState:
@@ -160,8 +166,9 @@ class _CommandVerifier:
     def start(self, start: DmaStart, state: MemoryState) -> None:
         part, subject = start.at.part, f"transfer {start.name!r}"
         self._inside(start.at, subject)
-        self._check_psram_range(start, part, subject)
-        size = self._size(part)
+        for fault in self.psram.range_faults(start):
+            self.report(fault)
+        size = part_bytes(self.program, self.ops, part)
         if size is None:
             self.report(f"{subject} moves {part.name!r}, which the program does not have")
         elif size != start.bytes:
@@ -175,23 +182,6 @@ class _CommandVerifier:
         self._check_overwriting(start, subject, state)
         for fault in state.start(start):
             self.report(fault)
-
-    def _check_psram_range(self, start: DmaStart, part: Part, subject: str) -> None:
-        """Check that a transfer stays within its tensor or weights, whose place in Psram never changes."""
-        home, end = start.home, start.psram + start.bytes
-        if not home.start <= start.psram <= end <= home.stop:
-            self.report(
-                f"{subject} moves [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})"
-            )
-        if len(home) < self.psram.least_home(part):
-            self.report(
-                f"{subject} moves {part_label(part)}, which needs more than [{home.start}, {home.stop})"
-            )
-        key = (part.name, part.weights, part.share if part.weights else WHOLE)
-        if self.homes.setdefault(key, home) != home:
-            self.report(
-                f"{subject} moves {part_label(part)}, which has another place in Psram elsewhere in the plan"
-            )
 
     def _check_overwriting(self, start: DmaStart, subject: str, state: MemoryState) -> None:
         """Let a store destroy what else is in its bytes of Psram, and check that none of it is in flight."""
@@ -207,66 +197,27 @@ class _CommandVerifier:
             self.report(f"step {step.label!r} runs {step.op!r}, which is not an op of the program")
             return
         subject = f"step {step.label!r}"
-        self._cost(op, step, subject)
-        for part in self._operands(op, step):
-            found = [r for r in step.reads if _same_thing(r.part, part) and _includes(r.part, part)]
-            if not found:
-                self.report(f"{subject} does not read {part_label(part)}")
-            for read in found:
-                self._holds(read, read.part, subject, state)
-        for name in op.outputs:
-            part = Part(name, op.writes(name, step.rows, step.channels))
-            found = [w for w in step.writes if w.part == part]
-            if op.allocates:
-                for fault in state.allocate(name, subject):
-                    self.report(fault)
-            elif not found:
-                self.report(f"{subject} does not write {part_label(part)}")
-            for write in found:
+        for fault in (
+            *cost_faults(self.program, self.chip, op, step),
+            *operand_faults(self.program, op, step),
+        ):
+            self.report(fault)
+        for read in step.reads:
+            self._holds(read, read.part, subject, state)
+        if op.allocates:
+            for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
+                self.report(fault)
+        for write in step.writes:
+            if write.part.name in op.outputs:
                 self._write(write, step, op, state)
-
-    def _cost(self, op: Op, step: Compute, subject: str) -> None:
-        """Check the step's cycles and phases; a concat whose inputs are all in place takes none."""
-        left = left_to_move(self.program, op, self._placed(op, step))
-        tile = (len(step.rows), len(step.channels))
-        cycles = op_cycles(self.chip.npu, left, *tile) if left else 0
-        if step.cycles != cycles:
-            self.report(f"{subject} takes {cycles} cycles on {self.chip.name}, not {step.cycles}")
-        if step.phases != (op_phases(self.chip.npu, left, *tile) if left else ()):
-            self.report(f"{subject} does not have its phases on {self.chip.name}")
-
-    def _placed(self, op: Op, step: Compute) -> frozenset[str]:
-        """Inputs of a concat that already lie in their place in its output."""
-        if not op.absorbs:
-            return frozenset()
-        places = places_in_concat(self.program, op)
-        wholes = [w for w in step.writes if w.part == Part(op.outputs[0])]
-        if len(wholes) != 1:
-            return frozenset()
-        whole = wholes[0]
-        return frozenset(
-            read.part.name
-            for read in step.reads
-            if read.part.name in op.absorbs
-            and read.part.share == WHOLE
-            and _place(read) == place_within(places[read.part.name], read.bytes, _place(whole), whole.bytes)
-        )
-
-    def _operands(self, op: Op, step: Compute) -> Iterator[Part]:
-        for index, name in enumerate(op.inputs):
-            share = op.reads(index, step.rows, step.channels)
-            if share != NO_SHARE:
-                yield Part(name, share)
-        if self.program.block_bytes(op):
-            yield Part(op.name, by_channels(step.channels, op.work.channels), weights=True)
 
     def _write(self, write: Located, step: Compute, op: Op, state: MemoryState) -> None:
         subject = f"step {step.label!r}"
         self._inside(write, subject)
-        size = self._size(write.part) or 0
+        size = part_bytes(self.program, self.ops, write.part) or 0
         if write.bytes < size:
             self.report(f"{subject} writes {size} bytes into a buffer of {write.bytes}")
-        placed = self._placed(op, step)
+        placed = inputs_in_place(self.program, op, step)
         for read in step.reads:
             over = read.part.name in (op.overwrites, write.part.name) and read.offset == write.offset
             if overlap(read, write) and not over and read.part.name not in placed:
@@ -283,7 +234,7 @@ class _CommandVerifier:
 
     def _holds(self, place: Located, part: Part, subject: str, state: MemoryState) -> None:
         self._inside(place, subject)
-        if not _same_thing(place.part, part):
+        if not same_thing(place.part, part):
             self.report(f"{subject} reads {part_label(part)} from the place of {part_label(place.part)}")
         fault = state.missing(place)
         if fault:
@@ -294,37 +245,6 @@ class _CommandVerifier:
         if place.offset < 0 or end > self.capacity:
             self.report(f"{subject} uses bytes [{place.offset}, {end}) of a memory of {self.capacity}")
 
-    def _size(self, part: Part) -> int | None:
-        if part.weights:
-            op = self.ops.get(part.name)
-            return part.share.bytes(self.program.block_bytes(op)) if op else None
-        tensor = self.program.tensors.get(part.name)
-        return part.share.bytes(tensor.bytes) if tensor else None
-
-
-def _place(place: Located) -> PlaceInTensor:
-    return PlaceInTensor(place.offset, place.runs, place.pitch)
-
 
 def _tiles_overlap(tiles: Iterable[Compute]) -> bool:
     return areas_overlap(((t.rows.start, t.rows.stop), (t.channels.start, t.channels.stop)) for t in tiles)
-
-
-def _same_thing(a: Part, b: Part) -> bool:
-    return a.name == b.name and a.weights == b.weights
-
-
-def _includes(outer: Part, inner: Part) -> bool:
-    return outer.share in (WHOLE, inner.share)
-
-
-def part_label(part: Part) -> str:
-    """Name the part in a message."""
-    what = f"weights of {part.name!r}" if part.weights else repr(part.name)
-    if part.share == WHOLE:
-        return what
-    share = part.share
-    return (
-        f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
-        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
-    )

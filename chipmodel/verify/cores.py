@@ -117,6 +117,8 @@ def _unacquired(
     for command in commands:
         match command:
             case Acquire():
+                if (command.tensor, command.core) in acquired:
+                    yield f"{command.tensor!r} of core {command.core} is acquired twice"
                 acquired.add((command.tensor, command.core))
             case DmaStart() if command.direction == "load" and not command.at.part.weights:
                 yield from _read_fault(part, command.at.part.name, f"transfer {command.name!r}", acquired)

@@ -1,92 +1,56 @@
-"""Verify a plan file: its commands, and that its buffers, capacity and peak agree with them."""
+"""Verify a plan file: everything that it states follows from the program, the chip and its own commands."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaStart, Located, walk
-from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.model.program import Program, ops
-from chipmodel.plan_file.contents import PlanFile
-from chipmodel.verify.commands import MAX_VIOLATIONS, part_label, verify
+from chipmodel.model.program import Program
+from chipmodel.plan_file.contents import PlanFile, PlannedCore
+from chipmodel.verify.buffers import buffer_faults
+from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
-from chipmodel.verify.offsets import check
+from chipmodel.verify.psram_table import psram_table_faults
 
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of a plan file, for one core or several."""
-    faults = _core_faults(program, plan, chip) if plan.cores else _single_core_faults(program, plan, chip)
-    return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
+    faults = dict.fromkeys((*_head_faults(program, plan, chip), *_body_faults(program, plan, chip)))
+    return tuple(faults)[:MAX_VIOLATIONS]
 
 
-def _single_core_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    yield from misplaced_ops(program, {})
-    yield from _buffer_faults(program, plan, chip)
-    yield from verify(program, plan.commands, chip)
-
-
-def _core_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    if len(plan.cores) != chip.cores:
-        yield f"the plan is for {len(plan.cores)} cores, the chip has {chip.cores}"
-    peak = max(core.peak_bytes for core in plan.cores)
+def _head_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
+    """What the head says of workload and chip, and the peak of all cores."""
+    memory = chip.shared_memory
+    if plan.workload != program.name:
+        yield f"the plan is for workload {plan.workload!r}, not {program.name!r}"
+    if plan.capacity_bytes != memory.bytes:
+        yield f"the plan is for {plan.capacity_bytes} bytes of SharedMemory, the chip has {memory.bytes}"
+    if plan.alignment != memory.alignment:
+        yield f"the plan aligns buffers to {plan.alignment}, the chip to {memory.alignment}"
+    peak = max((core.peak_bytes for core in plan.cores), default=plan.peak_bytes)
     if peak != plan.peak_bytes:
         yield f"the plan states a peak of {plan.peak_bytes} bytes, the highest of a core is {peak}"
-    for number, core in enumerate(plan.cores):
-        alone = replace(plan, peak_bytes=core.peak_bytes, buffers=core.buffers, commands=core.commands)
-        for fault in _buffer_faults(program, alone, chip):
-            yield f"core {number}: {fault}"
-    yield from verify_cores(program, [core.commands for core in plan.cores], chip)
+    if len(plan.cores or (1,)) != chip.cores:
+        yield f"the plan is for {len(plan.cores or (1,))} cores, the chip has {chip.cores}"
 
 
-def _buffer_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    """Describe where the buffers of a plan file violate one another or differ from those of its commands."""
-    if plan.capacity_bytes != chip.shared_memory.bytes:
-        has = chip.shared_memory.bytes
-        yield f"the plan is for {plan.capacity_bytes} bytes of SharedMemory, the chip has {has}"
-    peak = max((b.offset + b.bytes for b in plan.buffers), default=0)
-    if peak != plan.peak_bytes:
-        yield f"the plan states a peak of {plan.peak_bytes} bytes, its buffers end at {peak}"
-    for name, count in Counter(b.name for b in plan.buffers).items():
-        if count > 1:
-            yield f"{count} buffers of the plan are called {name!r}"
-    known = {(b.offset, b.bytes) for b in plan.buffers}
-    concatenated = _concatenated(program)
-    for command in walk(plan.commands):
-        for place in _places(command):
-            if (place.offset, place.bytes) in known:
-                continue
-            if place.part.name not in concatenated or not _inside_buffer(place, plan):
-                what = f"{part_label(place.part)} has {place.bytes} bytes at {place.offset}"
-                yield f"{what}, where the plan has no such buffer"
-    problem = Problem(tuple(Buffer(b.name, b.bytes, b.live) for b in plan.buffers), chip.shared_memory.bytes)
-    yield from check(problem, Plan({b.name: b.offset for b in plan.buffers}))
+def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
+    alone = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands)
+    for number, core in enumerate(plan.cores or (alone,)):
+        for fault in _core_faults(program, core, chip):
+            yield f"core {number}: {fault}" if plan.cores else fault
+    streams = [core.commands for core in plan.cores or (alone,)]
+    yield from psram_table_faults(plan.psram, streams, chip.psram.bytes)
+    if plan.cores:
+        yield from verify_cores(program, streams, chip)
+    else:
+        yield from misplaced_ops(program, {})
+        yield from verify(program, plan.commands, chip)
 
 
-def _places(command: Command) -> tuple[Located, ...]:
-    match command:
-        case DmaStart():
-            return (command.at,)
-        case Compute():
-            return (*command.reads, *command.writes)
-        case _:
-            return ()
-
-
-def _concatenated(program: Program) -> frozenset[str]:
-    """Tensors that may lie in a part of another tensor's buffer: the inputs of a concat, in that of its
-    output, and the tensors that those have overwritten in place."""
-    every = list(ops(program.body))
-    old = {name: op.overwrites for op in every for name in op.outputs if op.overwrites}
-    names: list[str] = [name for op in every for name in op.absorbs]
-    for name in names:
-        if name in old:
-            names.append(old[name])
-    return frozenset(names)
-
-
-def _inside_buffer(place: Located, plan: PlanFile) -> bool:
-    end = place.addresses.stop
-    return any(b.offset <= place.offset and end <= b.offset + b.bytes for b in plan.buffers)
+def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[str]:
+    peak = max((b.offset + b.bytes for b in core.buffers), default=0)
+    if peak != core.peak_bytes:
+        yield f"the plan states a peak of {core.peak_bytes} bytes, its buffers end at {peak}"
+    yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 
 from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share
+from chipmodel.verify.parts import part_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class PsramMap:
             if isinstance(command, DmaStart) and len(command.home):
                 self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
         self.neighbours = _overlapping(sorted(self.tenants))
+        self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
     def _tenant(self, part: Part) -> _Tenant:
         if not part.weights:
@@ -68,8 +72,8 @@ class PsramMap:
         """Whether both are one tensor, or one has the other's memory, as an op overwrites it."""
         return not (a.weights or b.weights) and self.storage(a.name) == self.storage(b.name)
 
-    def least_home(self, part: Part) -> int:
-        """Bytes that the home of ``part`` has at least."""
+    def home_bytes(self, part: Part) -> int:
+        """Bytes of the home of ``part``: its weight slice, its whole look-up table, or its whole tensor."""
         op = self.ops.get(part.name)
         if part.weights:
             return 0 if op is None else self._weight_bytes(part)
@@ -78,6 +82,36 @@ class PsramMap:
     def _weight_bytes(self, part: Part) -> int:
         op = self.ops[part.name]
         return self.program.table_bytes(op) if op.gathers else part.share.bytes(self.program.block_bytes(op))
+
+    def address(self, part: Part, home: Interval) -> int:
+        """The first address of ``part``. A tensor lies in its home row by row, and a band of its rows channel
+        by channel; weights begin with their home."""
+        tensor = self.program.tensors.get(part.name)
+        if part.weights or tensor is None:
+            return home.start
+        share = part.share
+        rows = Fraction(tensor.bytes, share.of_rows)
+        before = share.rows.start * rows
+        before += len(share.rows) * rows * share.channels.start / share.of_channels
+        return home.start + floor(before)
+
+    def range_faults(self, start: DmaStart) -> Iterator[str]:
+        """What is wrong with the addresses of a transfer: its home has the size of what it moves and is the
+        same throughout the plan, and what it moves begins at its own place there."""
+        part, home, end = start.at.part, start.home, start.psram + start.bytes
+        subject = f"transfer {start.name!r} moves"
+        if not home.start <= start.psram <= end <= home.stop:
+            yield f"{subject} [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})"
+        size = self.home_bytes(part)
+        if len(home) != size:
+            where = f"[{home.start}, {home.stop})"
+            yield f"{subject} {part_label(part)}, which takes {size} bytes of Psram, not {where}"
+        address = self.address(part, home)
+        if start.psram != address:
+            yield f"{subject} {part_label(part)} at {start.psram} of Psram, expected {address}"
+        key = (part.name, part.weights, part.share if part.weights else WHOLE)
+        if self.homes.setdefault(key, home) != home:
+            yield f"{subject} {part_label(part)}, which has another place in Psram elsewhere in the plan"
 
     def destroyed_by(self, store: DmaStart) -> set[str]:
         """Names of the other tensors that have bytes where ``store`` puts its tensor."""
@@ -88,6 +122,7 @@ class PsramMap:
     def faults(self, capacity: int) -> Iterator[str]:
         """What lies beyond Psram, and what must never share bytes but does: weights, and the program's inputs
         with each other."""
+        yield from self._split_weights()
         end = max((home.stop for home in self.tenants), default=0)
         if end > capacity:
             yield f"the plan needs {end} bytes of Psram, the chip has {capacity}"
@@ -99,6 +134,15 @@ class PsramMap:
             for a, b in pairs:
                 if self._never_share(a, b):
                     yield f"{b} and {a} share Psram [{home.start}, {home.stop})"
+
+    def _split_weights(self) -> Iterator[str]:
+        """Equal slices of the same weights that lie in several places."""
+        places: dict[tuple[tuple[str, ...], Share], Interval] = {}
+        for home in sorted(self.tenants):
+            for tenant in sorted(self.tenants[home], key=str):
+                first = places.setdefault((tenant.weights, tenant.share), home) if tenant.weights else home
+                if first != home:
+                    yield f"{tenant} are in Psram at {first.start} and at {home.start}"
 
     def _never_share(self, a: _Tenant, b: _Tenant) -> bool:
         if a.weights and b.weights:

@@ -61,8 +61,8 @@ class _CHeader:
     def about(self) -> Iterator[str]:
         layout = self.layout
         on = f"core {layout.core} of {layout.chip}" if layout.core is not None else layout.chip
-        yield f"/* Memory plan of {commented(layout.workload)} on {commented(on)}:"
-        yield f" * {commented(layout.planners)}. Written by chipmodel export."
+        yield f"/* Memory plan of {commented(layout.workload)} on {commented(on)}."
+        yield " * Written by chipmodel export."
         yield " * Offsets and sizes are bytes; offsets count from the start of SharedMemory."
         if layout.core is not None:
             yield " * Waits of one core for another are not included."

@@ -28,7 +28,6 @@ class Layout:
 
     workload: str
     chip: str
-    planners: str
     capacity: int
     peak: int
     alignment: int
@@ -71,9 +70,8 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
             f"the plan is for one core: there is no core {core}", where=Place(file), hint="--core 0"
         )
     _check(buffers, commands, peak, plan, file)
-    planners = f"packer {plan.packer}, streamer {plan.streamer}"
     number = core if plan.cores else None
-    named = plan.workload, plan.chip, planners, plan.capacity_bytes, peak
+    named = plan.workload, plan.chip, plan.capacity_bytes, peak
     return Layout(*named, plan.alignment, buffers, commands, number)
 
 

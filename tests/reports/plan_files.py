@@ -61,12 +61,11 @@ BUFFERS = (
 
 def plan(workload: str = "nets/Kws 10.yaml", capacity: int = 256) -> PlanFile:
     """One core; a transfer's name is in no buffer's."""
-    named = workload, "chip */ \\", ("a=b",), "pack", "stream??/"
-    return PlanFile(*named, capacity, 224, BUFFERS, COMMANDS, alignment=16)
+    return PlanFile(workload, "chip */ \\ ??/", ("a=b",), capacity, 224, 16, (), BUFFERS, COMMANDS)
 
 
 def plan_of_cores() -> PlanFile:
     """Two cores with a memory each: the second has one buffer and no transfer."""
     small = PlannedCore(48, (PlannedBuffer("q", 16, 32, (Interval(0, 1),)),), (compute("a", 0, (), ()),))
     cores = PlannedCore(224, BUFFERS, COMMANDS), small
-    return PlanFile("zoo:two", "chip", (), "p", "s", 256, 224, (), (), cores, alignment=16)
+    return PlanFile("zoo:two", "chip", (), 256, 224, 16, (), (), (), cores)

@@ -119,9 +119,9 @@ def test_addresses_are_the_plans_and_sizes_the_buffers() -> None:
     load, compute = lowered((step(0, (read,), (write,)),), transfer("x", "load", 0, 0, "q"))[::2]
     assert isinstance(load, DmaStart)
     assert isinstance(compute, Compute)
-    assert (load.at, load.bytes, load.direction) == (Located(Part("x"), 16, 32), 8, "load")
-    assert compute.reads == (Located(Part("x", weights=True), 128, 64),)
-    assert compute.writes == (Located(Part("y"), 16, 32),)
+    assert (load.at, load.bytes, load.direction) == (Located(Part("x"), 16, 32, buffer="q"), 8, "load")
+    assert compute.reads == (Located(Part("x", weights=True), 128, 64, buffer="p"),)
+    assert compute.writes == (Located(Part("y"), 16, 32, buffer="q"),)
     assert (compute.op, compute.position, compute.cycles) == ("op0", 0, 5)
     assert (compute.rows, compute.channels) == (ONE, ONE)
 
@@ -138,7 +138,7 @@ def test_control_flow_keeps_its_shape() -> None:
     _, branch, outside = commands
     assert isinstance(branch, Branch)
     assert isinstance(outside, Branch)
-    assert (branch.name, branch.condition) == ("if", Located(Part("c"), 16, 32))
+    assert (branch.name, branch.condition) == ("if", Located(Part("c"), 16, 32, buffer="q"))
     assert outside.condition is None
     assert [(arm.name, len(arm.body)) for arm in branch.arms] == [("a", 1), ("b", 0)]
     (loop,) = branch.arms[0].body
@@ -232,5 +232,5 @@ def test_a_tensor_in_a_concat_keeps_its_runs() -> None:
     inside = Operand(Part("x"), "p", None, 4, 32, runs=4, pitch=16)
     (compute,) = lowered((step(0, (inside,)),))
     assert isinstance(compute, Compute)
-    assert compute.reads == (Located(Part("x"), 132, 32, runs=4, pitch=16),)
+    assert compute.reads == (Located(Part("x"), 132, 32, runs=4, pitch=16, buffer="p"),)
     assert compute.reads[0].moved == Interval(132, 132 + 3 * 16 + 8)

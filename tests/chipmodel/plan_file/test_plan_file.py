@@ -20,8 +20,9 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import Share
 from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer, PsramHome
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.plan_file import verify_file
@@ -29,25 +30,29 @@ from tests.support.chips import tiny_chip
 from workloads.build.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
+X = Located(Part("x"), 0, 64, buffer="x")
 EVERYTHING = PlanFile(
     workload='a "quoted" µ.yaml',
     chip="luna-arcs",
     overrides=("psram.clock_mhz=100", "shared_memory.bytes=64KiB"),
-    packer="large-first",
-    streamer="ping-pong",
     capacity_bytes=65536,
     peak_bytes=96,
+    alignment=16,
+    psram=(
+        PsramHome(Part("d", PARTIAL, weights=True), Interval(0, 32)),
+        PsramHome(Part("y"), Interval(64, 69)),
+    ),
     buffers=(
         PlannedBuffer("x", 0, 64, (Interval(0, 2), Interval(3, 4))),
         PlannedBuffer("w", 64, 32, ()),
     ),
     commands=(
-        DmaStart("load w", "load", 32, Located(Part("d", weights=True), 64, 32), "d"),
+        DmaStart("load w", "load", 32, Located(Part("d", weights=True), 64, 32, buffer="w"), "d"),
         DmaWait("load w", "d"),
         Compute(
             "d [1/2]", "d", 0, Interval(1, 3), Interval(0, 2), 17,
-            (Located(Part("x"), 0, 64), Located(Part("d", PARTIAL, weights=True), 64, 32)),
-            (Located(Part("y", PARTIAL), 0, 64, in_tensor=True, runs=4, pitch=20, advance=16),),
+            (X, Located(Part("d", PARTIAL, weights=True), 64, 32, buffer="w")),
+            (Located(Part("y", PARTIAL), 0, 64, in_tensor=True, runs=4, pitch=20, advance=16, buffer="x"),),
         ),
         Branch("if", (BranchArm("a", (DmaWait("t", "d"),)), BranchArm("b", ())), Located(Part("c"), 0, 64)),
         Repeat("loop", 3, (Branch("outside", (BranchArm("only", ()),)),)),
@@ -72,20 +77,20 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     ]
     assert document["buffers"][0] == {"name": "x", "offset": 0, "bytes": 64, "live": [[0, 2], [3, 4]]}
     first, *_, last = document["commands"]
-    assert first["at"] == {"weights_of": "d", "offset": 64, "bytes": 32}
+    assert first["at"] == {"weights_of": "d", "buffer": "w", "offset": 64, "bytes": 32}
     rest = {"bytes": 5, "op": "d", "at": last["at"], "psram": 0, "home": [0, 0]}
     assert last == {"dma_start": "load y", "direction": "load", **rest, "advance": 8, "ahead": 1}
     (write,) = document["commands"][2]["writes"]
     part = {"tensor": "y", "rows": [1, 3, 4], "channels": [0, 2, 2]}
-    where = {"offset": 0, "bytes": 64, "in_tensor": True, "runs": 4, "pitch": 20, "advance": 16}
-    assert write == {**part, **where}
+    where = {"buffer": "x", "offset": 0, "bytes": 64, "in_tensor": True, "runs": 4, "pitch": 20}
+    assert write == {**part, **where, "advance": 16}
     reads = document["commands"][2]["reads"]
     assert reads[1] == {
-        "weights_of": "d", "rows": [1, 3, 4], "channels": [0, 2, 2], "offset": 64, "bytes": 32,
+        "weights_of": "d", "rows": [1, 3, 4], "channels": [0, 2, 2], "buffer": "w", "offset": 64, "bytes": 32,
     }  # fmt: skip
-    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 7
-    empty = write_plan(PlanFile("w", "c", (), "p", "s", 0, 0, (), ()))
-    assert read_plan(empty, "f") == PlanFile("w", "c", (), "p", "s", 0, 0, (), ())
+    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 2 + 7
+    empty = PlanFile("w", "c", (), 0, 0, 1, (), (), ())
+    assert read_plan(write_plan(empty), "f") == empty
 
 
 def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
@@ -96,14 +101,9 @@ def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
         made = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return None
-    offsets = made.solved.plan.offsets
-    buffers = (PlannedBuffer(b.name, offsets[b.name], b.bytes, b.live) for b in made.problem.buffers)
-    capacity, peak = chip.shared_memory.bytes, made.solved.peak
-    if peak > capacity:
+    if made.solved.peak > chip.shared_memory.bytes:
         return None
-    return program, chip, PlanFile(
-        program.name, chip.name, (), "large-first", streamer, capacity, peak, tuple(buffers), made.commands
-    )  # fmt: skip
+    return program, chip, plan_of_planned(made, program, chip, chip.name, ())
 
 
 @settings(max_examples=60)
@@ -146,8 +146,10 @@ def test_runs_that_do_not_make_up_the_bytes_are_refused(key: str, number: int, m
         ("[]", "f.json:1:1: expected an object, not a list"),
         ("3", "f.json:1:1: expected an object, not 3"),
         ("{}", f"f.json:1:1: this is no {FORMAT} document"),
-        ('{"format": "chipmodel-plan/1"}', f"f.json:1:1: this is no {FORMAT} document"),
-        ('{"format": "chipmodel-plan/2"}', "f.json:1:1: the key 'workload' is missing"),
+        ('{"format": "chipmodel-plan/4"}', f"f.json:1:1: this is no {FORMAT} document"),
+        ('{"format": "chipmodel-plan/1"}', "f.json:1:1: this plan has the earlier format chipmodel-plan/1"),
+        ('{"format": "chipmodel-plan/2-cores"}', "f.json:1:1: this plan has the earlier format chipmodel"),
+        ('{"format": "chipmodel-plan/3"}', "f.json:1:1: the key 'workload' is missing"),
         ('{"a": ' + "9" * 5000 + "}", "f.json: a number is too long"),
         ("[" * 100_000, "f.json: nested too deeply"),
     ],

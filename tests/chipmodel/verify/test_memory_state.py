@@ -16,8 +16,8 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from chipmodel.verify.commands import verify
 from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
@@ -272,10 +272,11 @@ def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
 
     def stores(*rows: tuple[int, int]) -> tuple[Command, ...]:
         result = list(commands)
-        for index, each in enumerate(rows):
+        for index, each in enumerate(rows, 1):
             part = Part("r", share(each, 64))
-            name, size = f"store {index}", each[1] - each[0]
-            result += [replace(store, name=name, bytes=size, at=replace(store.at, part=part))]
+            name, size = f"store r [{index}/2]", each[1] - each[0]
+            moved = replace(store, name=name, bytes=size, psram=store.psram + each[0])
+            result += [replace(moved, at=replace(store.at, part=part))]
             result += [DmaWait(name, "r")]
         return tuple(result)
 
@@ -339,15 +340,11 @@ def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program = builder.build()
     planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
-    buffers = tuple(
-        PlannedBuffer(b.name, planned.solved.plan.offsets[b.name], b.bytes, b.live)
-        for b in planned.problem.buffers
-    )
-    file = PlanFile("w", "c", (), "p", "s", LUNA_LIKE.shared_memory.bytes, 128, buffers, planned.commands)
+    file = plan_of_planned(planned, program, LUNA_LIKE, "test-chip", ())
     assert verify_file(program, file, LUNA_LIKE) == ()
-    doubled = replace(file, buffers=(*buffers, replace(buffers[0], offset=64)))
+    doubled = replace(file, buffers=(*file.buffers, replace(file.buffers[0], offset=64)))
     faults = verify_file(program, doubled, LUNA_LIKE)
-    assert f"2 buffers of the plan are called {buffers[0].name!r}" in faults
+    assert f"2 buffers of the plan are called {file.buffers[0].name!r}" in faults
 
 
 def test_arms_that_do_nothing_need_no_condition() -> None:

@@ -99,7 +99,7 @@ def test_two_plans_and_two_files_make_one_program(tmp_path: Path) -> None:
 
 @needs_cc
 def test_an_empty_plan_compiles(tmp_path: Path) -> None:
-    empty = PlanFile("w", "c", (), "p", "s", 0, 0, (), ())
+    empty = PlanFile("w", "c", (), 0, 0, 1, (), (), ())
     main = '#define NET_TABLES\n#include "plan.h"\nint main(void) { return NET_BUFFERS + NET_TRANSFERS; }\n'
     assert run(tmp_path, c_header(layout_of(empty, "p"), "net"), main) == ""
 

@@ -1,0 +1,78 @@
+"""Check the buffers of a plan file: against each other, against the chip, and against every command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from chipmodel.chip.chip import SharedMemory
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
+from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
+from chipmodel.plan_file.contents import PlannedBuffer
+from chipmodel.verify.lifetimes import condition_faults, lifetime_faults
+from chipmodel.verify.offsets_sweep import check_fast
+from chipmodel.verify.parts import part_label
+
+
+def buffer_faults(
+    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...], memory: SharedMemory
+) -> Iterator[str]:
+    """What is wrong with the buffers of one core of a plan for ``program``."""
+    for name, count in Counter(b.name for b in buffers).items():
+        if count > 1:
+            yield f"{count} buffers of the plan are called {name!r}"
+    yield from _place_faults(program, buffers, commands)
+    placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
+    yield from check_fast(Problem(placed, memory.bytes), Plan({b.name: b.offset for b in buffers}))
+    yield from lifetime_faults({b.name: b.live for b in buffers}, commands)
+    yield from condition_faults(program, commands)
+
+
+def _place_faults(
+    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]
+) -> Iterator[str]:
+    """Operands that do not lie where their buffer does. An input of a concat may lie at its place in the
+    buffer of the concat's output."""
+    known = {b.name: b for b in buffers}
+    within = _places_within(program)
+    for place in (place for command in walk(commands) for place in _places(command)):
+        buffer, what = known.get(place.buffer), part_label(place.part)
+        if buffer is None:
+            yield f"{what} is in buffer {place.buffer!r}, which the plan does not have"
+            continue
+        if (place.offset, place.bytes, place.runs) == (buffer.offset, buffer.bytes, 1):
+            continue
+        found = PlaceInTensor(place.offset - buffer.offset, place.runs, place.pitch), place.bytes
+        if place.part.weights or found not in within.get(place.part.name, ()):
+            where = f"{buffer.bytes} bytes at {buffer.offset}"
+            yield f"{what} has {place.bytes} bytes at {place.offset}, its buffer {buffer.name!r} {where}"
+
+
+def _places_within(program: Program) -> dict[str, set[tuple[PlaceInTensor, int]]]:
+    """Where a tensor may lie in another's buffer, and how many bytes of it: the inputs of a concat in its
+    output, which may itself be in another's, and the tensors that those have overwritten in place."""
+    found: dict[str, set[tuple[PlaceInTensor, int]]] = {}
+    for op in reversed(list(program.ops())):
+        if op.overwrites:
+            found.setdefault(op.overwrites, set()).update(*(found.get(output, ()) for output in op.outputs))
+        places = places_in_concat(program, op) if op.absorbs else {}
+        for name in op.absorbs:
+            whole, size = program.tensors[op.outputs[0]].bytes, program.tensors[name].bytes
+            outer = (AT_START, *(place for place, _ in found.get(op.outputs[0], ())))
+            inside = (place_within(places[name], size, place, whole) for place in outer)
+            found.setdefault(name, set()).update((place, size) for place in inside if place)
+    return found
+
+
+def _places(command: Command) -> tuple[Located, ...]:
+    match command:
+        case DmaStart():
+            return (command.at,)
+        case Compute():
+            return (*command.reads, *command.writes)
+        case Branch() if command.condition:
+            return (command.condition,)
+        case _:
+            return ()

@@ -1,0 +1,128 @@
+"""Lifetimes of buffers, from the commands alone.
+
+A buffer must keep a value at every step that touches it, and at a step if some path through that writes the
+value before and reads it afterwards without writing it in between. A path takes any arm of every branch and
+makes any number of iterations of every loop, or none. While a transfer may be in flight its buffer is taken,
+too. This is the classical analysis of a compiler's variables: what may have been written flows forwards
+through the commands, what may still be read flows backwards, round each loop until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from chipmodel.model.commands import Branch, Command, Compute, walk
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.program import If, Program
+from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
+
+
+def lifetimes(commands: tuple[Command, ...]) -> dict[str, tuple[Interval, ...]]:
+    """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals."""
+    table = AccessTable(commands)
+    accesses = table.body(commands)
+    values = _Flow(table.total, accesses, table.never_written()).kept()
+    flights = _Flight(table.total, accesses).kept()
+    found: dict[str, list[Interval]] = {}
+    for numbers, kept in ((table.values, values), (table.transfers, flights)):
+        names = [name for name, _, _ in numbers.bits]
+        for bit, interval in _intervals(kept):
+            found.setdefault(names[bit], []).append(interval)
+    return {name: merged(intervals) for name, intervals in found.items()}
+
+
+class _Flow:
+    """The values that are kept at each step."""
+
+    def __init__(self, steps: int, body: AccessBody, written: int) -> None:
+        self.touched = [0] * steps
+        self.written = [0] * steps
+        self.needed = [0] * steps
+        self.written_at: dict[str, int] = {}
+        self.needed_at: dict[str, int] = {}
+        forwards(body, written, self._write)
+        backwards(body, 0, self._read)
+
+    def kept(self) -> list[int]:
+        """For each step what it touches, and what may have been written before and may be read after."""
+        each = zip(self.touched, self.written, self.needed, strict=True)
+        return [touched | (written & needed) for touched, written, needed in each]
+
+    def _write(self, access: ValueAccess, written: int) -> int:
+        if access.step is not None:
+            self.touched[access.step] |= access.reads | access.writes
+            self.written[access.step] |= written
+        if access.enters:
+            self.written_at[access.enters] = self.written_at.get(access.enters, 0) | written
+        return written | access.writes
+
+    def _read(self, access: ValueAccess, needed: int) -> int:
+        if access.step is not None:
+            self.needed[access.step] |= needed
+        if access.enters:
+            self.needed_at[access.enters] = self.needed_at.get(access.enters, 0) | needed
+        return needed & ~access.writes | access.reads
+
+
+class _Flight:
+    """The transfers that may be in flight at each step."""
+
+    def __init__(self, steps: int, body: AccessBody) -> None:
+        self.flying = [0] * steps
+        forwards(body, 0, self._move)
+
+    def kept(self) -> list[int]:
+        return self.flying
+
+    def _move(self, access: ValueAccess, flying: int) -> int:
+        if access.step is not None:
+            self.flying[access.step] |= flying | access.starts
+        return (flying | access.starts) & ~access.ends
+
+
+def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
+    """Each bit with each longest interval of steps that have it."""
+    since: dict[int, int] = {}
+    before = 0
+    for step, mask in enumerate((*kept, 0)):
+        changed = before ^ mask
+        while changed:
+            bit = (changed & -changed).bit_length() - 1
+            changed &= changed - 1
+            if mask >> bit & 1:
+                since[bit] = step
+            else:
+                yield bit, Interval(since.pop(bit), step)
+        before = mask
+
+
+def lifetime_faults(
+    claimed: Mapping[str, tuple[Interval, ...]], commands: tuple[Command, ...]
+) -> Iterator[str]:
+    """Buffers whose ``claimed`` lifetimes are not those that follow from ``commands``."""
+    found = lifetimes(commands)
+    for name, live in claimed.items():
+        if name not in found:
+            yield f"no command uses buffer {name!r}"
+        elif live != found[name]:
+            needed = _words(found[name])
+            yield f"buffer {name!r} is said to be alive at {_words(live)}, its commands need {needed}"
+
+
+def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
+    """Branches that read from Psram what a buffer keeps beyond them."""
+    deciding = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
+    table = AccessTable(commands)
+    accesses = table.body(commands)
+    flow = _Flow(table.total, accesses, table.never_written())
+    for branch in (c for c in walk(commands) if isinstance(c, Branch) and c.condition is None):
+        kept = flow.written_at.get(branch.name, 0) & flow.needed_at.get(branch.name, 0)
+        for (buffer, name, weights), bit in table.values.bits.items():
+            decides = name == deciding.get(branch.name) and not weights and kept >> bit & 1
+            if decides and any(isinstance(c, Compute) for c in walk((branch,))):
+                subject = f"if {branch.name!r} does not read its condition"
+                yield f"{subject} {name!r}, which buffer {buffer!r} keeps"
+
+
+def _words(live: Sequence[Interval]) -> str:
+    return " ".join(f"[{i.start}, {i.stop})" for i in live) or "no step"

@@ -1,0 +1,118 @@
+"""Check the operands of a step: what it reads and writes, in order, and which bytes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile, zip_longest
+
+from chipmodel.model.commands import Compute, Located
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import NO_SHARE, Op, Program
+from chipmodel.model.schedule import Part
+from chipmodel.model.work import WHOLE, Share, by_channels
+from chipmodel.verify.parts import part_label, same_thing
+from chipmodel.verify.step_cost import inputs_in_place
+
+NOTHING = Interval(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpectedOperand:
+    """A part that a step must read or write, and the bytes of its buffer that this takes."""
+
+    part: Part
+    touches: Interval
+    whole: bool = False
+    """Whether the place must hold all of the tensor or weight block, of which the step needs ``part``."""
+
+
+def operand_faults(program: Program, op: Op, step: Compute) -> Iterator[str]:
+    """What ``step`` does not read or write as ``op`` demands, or does without need."""
+    subject = f"step {step.label!r}"
+    yield from _faults(subject, "read", step.reads, tuple(_reads(program, op, step)))
+    yield from _faults(subject, "write", step.writes, tuple(_writes(program, op, step)))
+
+
+def _faults(
+    subject: str, verb: str, places: tuple[Located, ...], expected: tuple[_ExpectedOperand, ...]
+) -> Iterator[str]:
+    for place, operand in zip_longest(places, expected):
+        if operand is None:
+            yield f"{subject} {verb}s {part_label(place.part)}, which is none of its operands"
+        elif place is None or not _fills(place.part, operand):
+            yield f"{subject} does not {verb} {part_label(operand.part)}"
+            return
+        elif _bytes(place) != operand.touches:
+            found, right = _span(_bytes(place)), _span(operand.touches)
+            yield f"{subject} touches bytes {found} of {part_label(place.part)}, expected {right}"
+
+
+def _fills(part: Part, operand: _ExpectedOperand) -> bool:
+    if not same_thing(part, operand.part):
+        return False
+    return part.share == WHOLE if operand.whole else part == operand.part
+
+
+def _reads(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperand]:
+    """An operand for each input, then the weights. A tensor in SharedMemory is named as a whole."""
+    in_place = inputs_in_place(program, op, step)
+    found = iter(step.reads)
+    for index, name in enumerate(op.inputs):
+        share = op.reads(index, step.rows, step.channels)
+        if share == NO_SHARE and not _holds_whole(program, step.writes, name):
+            continue
+        place = next(found, None)
+        size = program.tensors[name].bytes
+        if name in in_place or share == NO_SHARE:
+            yield _ExpectedOperand(Part(name), NOTHING, True)
+        elif place is not None and place.part == Part(name) and share != WHOLE:
+            yield _ExpectedOperand(Part(name, share), _rows(size, share), True)
+        else:
+            yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)))
+    block = program.block_bytes(op)
+    if block:
+        share = by_channels(step.channels, op.work.channels)
+        yield _ExpectedOperand(Part(op.name, share, weights=True), Interval(0, share.bytes(block)))
+
+
+def _writes(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperand]:
+    """An operand for each output; none where an op only reserves a tensor in Psram."""
+    if op.allocates and not step.writes:
+        return
+    in_place = inputs_in_place(program, op, step)
+    for name in op.outputs:
+        size, share = program.tensors[name].bytes, op.writes(name, step.rows, step.channels)
+        if in_place:
+            touches = _left_in_concat(program, op, in_place)
+        elif share != WHOLE and _holds_whole(program, step.writes, name):
+            touches = _rows(size, share)
+        else:
+            touches = Interval(0, share.bytes(size))
+        yield _ExpectedOperand(Part(name, share), touches)
+
+
+def _holds_whole(program: Program, places: tuple[Located, ...], name: str) -> bool:
+    """Whether the place of the tensor ``name`` has bytes for all of it."""
+    return any(p.part.name == name and p.bytes >= program.tensors[name].bytes for p in places)
+
+
+def _rows(size: int, share: Share) -> Interval:
+    """The bytes of the rows of ``share`` in a tensor of ``size`` bytes."""
+    start = size * share.rows.start // share.of_rows
+    return Interval(start, min(size, start + share.bytes(size)))
+
+
+def _left_in_concat(program: Program, op: Op, in_place: frozenset[str]) -> Interval:
+    """The bytes of a concat's output that its inputs have not filled already."""
+    before = sum(program.tensors[n].bytes for n in takewhile(in_place.__contains__, op.inputs))
+    filled = sum(program.tensors[n].bytes for n in in_place)
+    return Interval(before, before + program.tensors[op.outputs[0]].bytes - filled)
+
+
+def _bytes(place: Located) -> Interval:
+    return Interval(0, place.bytes) if place.touched is None else place.touched
+
+
+def _span(interval: Interval) -> str:
+    return f"[{interval.start}, {interval.stop})"

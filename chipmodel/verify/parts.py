@@ -1,0 +1,38 @@
+"""Parts of tensors and weight blocks: their names in messages, and their sizes."""
+
+from __future__ import annotations
+
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Part
+from chipmodel.model.work import WHOLE
+
+
+def part_label(part: Part) -> str:
+    """Name the part in a message."""
+    what = f"weights of {part.name!r}" if part.weights else repr(part.name)
+    if part.share == WHOLE:
+        return what
+    share = part.share
+    return (
+        f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
+        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
+    )
+
+
+def part_bytes(program: Program, ops: dict[str, Op], part: Part) -> int | None:
+    """Bytes of the part; None where the program has no such tensor or op."""
+    if part.weights:
+        op = ops.get(part.name)
+        return part.share.bytes(program.block_bytes(op)) if op else None
+    tensor = program.tensors.get(part.name)
+    return part.share.bytes(tensor.bytes) if tensor else None
+
+
+def same_thing(a: Part, b: Part) -> bool:
+    """Whether both are parts of one tensor or weight block."""
+    return a.name == b.name and a.weights == b.weights
+
+
+def includes(outer: Part, inner: Part) -> bool:
+    """Whether ``outer`` is all of the tensor or weight block, or the same share of it as ``inner``."""
+    return outer.share in (WHOLE, inner.share)

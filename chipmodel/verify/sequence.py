@@ -1,0 +1,46 @@
+"""Check the numbering of steps: positions, labels, and the order of the program's nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from chipmodel.model.commands import Branch, Command, Compute, Repeat, walk
+from chipmodel.model.program import Node
+
+
+def sequence_faults(commands: tuple[Command, ...]) -> Iterator[str]:
+    """The first step whose position is not its number in linear order, arms one after another, and every step
+    whose label is not its op's name and its number among the op's steps."""
+    steps = [command for command in walk(commands) if isinstance(command, Compute)]
+    for number, step in enumerate(steps):
+        if step.position != number:
+            yield f"step {step.label!r} has position {step.position}, it is number {number} in linear order"
+            break
+    total, seen = Counter(step.op for step in steps), Counter[str]()
+    for step in steps:
+        seen[step.op] += 1
+        count = total[step.op]
+        label = step.op if count == 1 else f"{step.op} [{seen[step.op]}/{count}]"
+        if step.label != label:
+            yield f"step {step.position} is called {step.label!r}, expected {label!r}"
+
+
+def order_fault(body: tuple[Node, ...], commands: tuple[Command, ...]) -> str | None:
+    """Say which node begins out of the order of ``body``; None where none does."""
+    begun = list(dict.fromkeys(name for command in commands for name in _begins(command)))
+    known = [node.name for node in body if node.name in begun]
+    for name, expected in zip((n for n in begun if n in known), known, strict=True):
+        if name != expected:
+            return f"{name!r} begins before {expected!r}, which is not the order of the program"
+    return None
+
+
+def _begins(command: Command) -> tuple[str, ...]:
+    match command:
+        case Compute():
+            return (command.op,)
+        case Branch() | Repeat():
+            return (command.name,)
+        case _:
+            return ()

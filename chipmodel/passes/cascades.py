@@ -158,7 +158,7 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
     for name in inputs:
         rows[name] = tensor_rows(program, name, readers[name], ops)
     for op in ops:
-        count = _rows_made_by(program, op, rows)
+        count = op_rows(program, op, rows)
         for name in op.outputs:
             if program.tensors[name].bytes % count:
                 raise ValueError(f"{name!r} has no whole bytes in a row")
@@ -207,7 +207,7 @@ def _product(sizes: Sequence[int]) -> int:
     return list(accumulate(sizes, lambda a, b: a * b, initial=1))[-1]
 
 
-def _rows_made_by(program: Program, op: Op, rows: Mapping[str, int]) -> int:
+def op_rows(program: Program, op: Op, rows: Mapping[str, int]) -> int:
     """The rows of an op's outputs: those of its largest operand where its work can be cut into them, as that
     of an element-wise op, otherwise those of its work."""
     if isinstance(op.work, Conv | Pool):

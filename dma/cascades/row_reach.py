@@ -1,0 +1,60 @@
+"""Which rows of an operand an op reads, as a line: exact away from the edges, and quick to evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op
+from chipmodel.passes.cascades import rows_of
+
+FEWEST_ROWS = 4
+"""Rows of an output from which on a line is drawn through the rows that it reads; of fewer every row is
+taken to read all. Chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowReach:
+    """For output rows ``[a, b)`` an op reads ``[start(a), stop(b))`` of an operand's ``rows`` rows."""
+
+    rows: int
+    rise: int = 0
+    run: int = 1
+    start_offset: int = 0
+    stop_offset: int = 0
+
+    def start(self, row: int) -> int:
+        """The first row read for output rows from ``row`` on."""
+        if not self.rise:
+            return 0
+        return min(self.rows, max(0, row * self.rise // self.run + self.start_offset))
+
+    def stop(self, row: int) -> int:
+        """The end of the rows read for output rows before ``row``."""
+        if not self.rise:
+            return self.rows
+        return max(1, min(self.rows, row * self.rise // self.run + self.stop_offset))
+
+
+def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
+    """The reach of an op for one of its operands, where ``rows`` are those of each tensor."""
+    made, of_rows = rows[op.outputs[0]], rows[op.inputs[operand]]
+    each = op.work.rows // made
+
+    def read(start: int, stop: int) -> Interval:
+        share = op.reads(operand, Interval(start * each, stop * each), Interval(0, op.work.channels))
+        return rows_of(share, of_rows)
+
+    first, later = made // 3, made - made // 3
+    if made < FEWEST_ROWS or len(read(first, first + 1)) >= of_rows:
+        return RowReach(of_rows)
+    slope = Fraction(read(later, later + 1).start - read(first, first + 1).start, later - first)
+    if not slope:
+        return RowReach(of_rows)
+    rise, run = slope.numerator, slope.denominator
+    probes = range(first, later + 1)
+    starts = min(read(row, row + 1).start - row * rise // run for row in probes)
+    stops = max(read(row - 1, row).stop - row * rise // run for row in probes)
+    return RowReach(of_rows, rise, run, starts, stops)

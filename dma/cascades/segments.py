@@ -1,0 +1,209 @@
+"""What some ops in a row would need and cost as a cascade: bytes and NPU cycles, estimated quickly.
+
+Rows held of a tensor inside are estimated for the middle of the image, where windows are widest; the exact
+numbers are those of ``chipmodel.passes.cascades``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import CascadeWork
+from chipmodel.npu.cycles import op_cycles
+from dma.cascades.row_reach import RowReach, row_reach
+from dma.cascades.straight_runs import Surroundings, run_rows
+
+MAX_OPS = 32
+"""Ops of one cascade. Chosen: longer ones hold more weights and rows than they save."""
+STEP_CYCLES = 1
+"""Cycles added for each step, so that of equally fast cascades the one with fewer steps is taken. Chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Ops ``[start, stop)`` of a straight run, as one cascade or a single op, with the bytes of SharedMemory
+    and the NPU cycles that they need; ``heights`` is empty for a single op."""
+
+    ops: Interval
+    heights: tuple[int, ...]
+    bytes: int
+    cycles: int
+    weights: int
+    """Bytes of weights, included in ``bytes`` as far as they must be there at once."""
+
+
+@dataclass
+class RunGeometry:
+    """A straight run of ops with what its cascades' rows depend on."""
+
+    program: Program
+    chip: Chip
+    ops: Sequence[Op]
+    first: int
+    """The number of its first op."""
+    around: Surroundings
+    rows: dict[str, int] = field(init=False)
+    _cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
+
+    def __post_init__(self) -> None:
+        self.rows = run_rows(self.program, list(self.ops))
+        made = {name: index for index, op in enumerate(self.ops) for name in op.outputs}
+        self.readers: list[list[tuple[int, RowReach]]] = [[] for _ in self.ops]
+        """By op, who reads its outputs in this run, and how."""
+        self.fits = [self._may_cascade(op) for op in self.ops]
+        for index, op in enumerate(self.ops):
+            for operand, name in enumerate(op.inputs):
+                if self.fits[index] and made.get(name, index) < index:
+                    self.readers[made[name]].append((index, row_reach(op, operand, self.rows)))
+        self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
+        self.row_bytes = [
+            sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
+        ]
+        self.weights = [self.program.block_bytes(op) for op in self.ops]
+
+    def _may_cascade(self, op: Op) -> bool:
+        if op.sliced is not None or op.gathers or op.allocates or not op.outputs or op.cascade:
+            return False
+        made = self.rows[op.outputs[0]]
+        return op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
+
+    def cycles(self, index: int, rows: int) -> int:
+        """NPU cycles of ``rows`` rows of the output of an op."""
+        if (index, rows) not in self._cycles:
+            op = self.ops[index]
+            assert not isinstance(op.work, CascadeWork)
+            each = op.work.rows // self.op_rows[index]
+            self._cycles[index, rows] = op_cycles(self.chip.npu, op, rows * each, op.work.channels)
+        return self._cycles[index, rows]
+
+    def step_cycles(self, index: int, height: int) -> int:
+        """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
+        rows = self.op_rows[index]
+        height = min(rows, height)
+        whole, rest = divmod(rows, height)
+        cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
+        return cycles + STEP_CYCLES * (whole + bool(rest))
+
+    def cascades(self, stop: int, rolls: bool) -> Iterator[Segment]:
+        """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights."""
+        last = stop - 1
+        if not self.fits[last]:
+            return
+        starts = self._starts(stop)
+        if not starts:
+            return
+        outside = list(zip(range(last, -1, -1), self._outside(stop, starts[-1]), strict=False))
+        for heights in self._heights(starts[-1], stop, rolls):
+            yield from self._ending(stop, heights, outside, rolls)
+
+    def _outside(self, stop: int, start: int) -> Iterator[int]:
+        for _, size in zip(range(stop - start), self.around.outside(self.first + stop), strict=False):
+            yield size
+
+    def _starts(self, stop: int) -> list[int]:
+        """Where a cascade that ends before ``stop`` may begin, the shortest first: each of its ops but the
+        last makes what a later one reads."""
+        found: list[int] = []
+        for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
+            reads = any(reader < stop for reader, _ in self.readers[start])
+            if not self.fits[start] or not reads:
+                break
+            found.append(start)
+        return found
+
+    def _heights(self, start: int, stop: int, rolls: bool) -> Iterator[list[int]]:
+        """By op of the run up to ``stop``: one row at a time, then stripes of 1, 2, 4, ... rows of the last
+        op with as many rows of the others as belong to them."""
+        total = self.op_rows[stop - 1]
+        if rolls:
+            yield [1] * stop
+        height = 1
+        while height < total:
+            yield [max(1, self.op_rows[k] * height // total) if k >= start else 1 for k in range(stop)]
+            height *= 2
+
+    def _ending(
+        self, stop: int, heights: list[int], outside: list[tuple[int, int]], rolls: bool
+    ) -> Iterator[Segment]:
+        last = stop - 1
+        estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
+        held, cycles, weights = 0, estimate.cycles(last), self.weights[last]
+        for start, around in outside[1:]:
+            cycles += estimate.cycles(start)
+            weights += self.weights[start]
+            if not self._leaves(start, stop):
+                held += estimate.held(start) * self.row_bytes[start]
+            elif not rolls:
+                return
+            else:
+                estimate.held(start)
+            yield Segment(
+                Interval(start, stop), tuple(heights[start:]), around + held + weights, cycles, weights
+            )
+
+    def _leaves(self, index: int, stop: int) -> bool:
+        """Whether anything but the ops up to ``stop`` needs what an op makes."""
+        ops = Interval(self.first + index, self.first + stop)
+        return not all(self.around.is_inside(name, ops) for name in self.ops[index].outputs)
+
+
+class _Rolling:
+    """Rows done and held when the last op is in the middle of its output, for a few of its steps."""
+
+    PHASES = 2
+    """Consecutive steps of the last op that are looked at. Chosen."""
+
+    def __init__(self, run: RunGeometry, stop: int, heights: list[int]) -> None:
+        self.run, self.stop, self.heights = run, stop, heights
+        self.done = [[0] * stop for _ in range(self.PHASES)]
+        height, rows = min(heights[stop - 1], run.op_rows[stop - 1]), run.op_rows[stop - 1]
+        middle = rows // 2 // height * height
+        for phase, done in enumerate(self.done):
+            done[stop - 1] = min(rows, middle + (phase + 1) * height)
+
+    def cycles(self, index: int) -> int:
+        """NPU cycles of all steps of an op."""
+        return self.run.step_cycles(index, self.heights[index])
+
+    def held(self, index: int) -> int:
+        """The most rows of an op's output that are there at once. Ops are asked for from the last on."""
+        rows, height = self.run.op_rows[index], self.heights[index]
+        most = 0
+        for done in self.done:
+            needed, oldest = 1, rows
+            for reader, reach in self.run.readers[index]:
+                if reader < self.stop:
+                    needed = max(needed, reach.stop(done[reader]))
+                    oldest = min(oldest, reach.start(max(0, done[reader] - self.heights[reader])))
+            done[index] = min(rows, -(-needed // height) * height)
+            most = max(most, done[index] - oldest)
+        return most
+
+
+class _Recomputed:
+    """Rows that each op computes for a stripe of the last one in the middle of its output."""
+
+    def __init__(self, run: RunGeometry, stop: int, heights: list[int]) -> None:
+        self.run, self.stop = run, stop
+        height, rows = min(heights[stop - 1], run.op_rows[stop - 1]), run.op_rows[stop - 1]
+        self.stripes = -(-rows // height)
+        middle = min(rows // 2 // height * height, rows - height)
+        self.needed = [Interval(0, 0)] * stop
+        self.needed[stop - 1] = Interval(middle, middle + height)
+
+    def cycles(self, index: int) -> int:
+        """NPU cycles of all steps of an op."""
+        rows = max(1, self.held(index))
+        return self.stripes * (self.run.cycles(index, rows) + STEP_CYCLES)
+
+    def held(self, index: int) -> int:
+        """Rows of an op's output for one stripe. Ops are asked for from the last on."""
+        if index < self.stop - 1 and not len(self.needed[index]):
+            reaches = [(self.needed[r], reach) for r, reach in self.run.readers[index] if r < self.stop]
+            start = min(reach.start(rows.start) for rows, reach in reaches)
+            self.needed[index] = Interval(start, max(reach.stop(rows.stop) for rows, reach in reaches))
+        return len(self.needed[index])

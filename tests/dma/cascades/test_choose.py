@@ -1,0 +1,63 @@
+"""Proposed cascades of built-in networks: possible, within the memory, and only where they are of use."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import CascadeWork
+from chipmodel.passes.cascades import with_cascades
+from chipmodel.passes.in_place import reuse
+from dma.cascades.choose import Candidate, cascade_candidates
+from dma.cascades.straight_runs import Surroundings
+from workloads.load import load
+
+KIB = 1024
+
+
+@cache
+def _program(name: str) -> Program:
+    return reuse(load(name), "all")
+
+
+def _candidates(name: str, chip: str, capacity: int, rolls: bool | None = None) -> tuple[Candidate, ...]:
+    return cascade_candidates(_program(name), load_chip(chip), capacity, rolls)
+
+
+def _needed(program: Program) -> int:
+    """Bytes alive at the worst op, with the rows inside and the weights of a cascade."""
+
+    def own(op: Op) -> int:
+        return op.work.workspace + program.block_bytes(op) if isinstance(op.work, CascadeWork) else 0
+
+    around = Surroundings(program)
+    return max(live + own(op) for live, op in zip(around.through, around.table.ops, strict=True))
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_mobilenet_v2_fits_a_twelfth_of_its_largest_layer_pair(rolls: bool) -> None:
+    """Layer by layer the first depthwise convolution needs 1.5 MB: its input has 1,204,224 B and its output
+    301,056 B. The candidates for 353.5 KiB need no more than that."""
+    program = _program("zoo:mobilenetv2")
+    assert _needed(program) == 1_204_224 + 301_056
+    candidates = _candidates("zoo:mobilenetv2", "alif-e7", 353 * KIB, rolls)
+    assert len(candidates) > 3
+    assert all(_needed(with_cascades(program, each)) <= 353 * KIB for each in candidates)
+    assert len(set(candidates)) == len(candidates)
+
+
+def test_nothing_is_proposed_where_everything_fits() -> None:
+    assert _candidates("zoo:mobilenetv1_025", "alif-e7", 4096 * KIB) == ()
+    assert _candidates("zoo:resnet8", "alif-e7", 1024 * KIB) == ()
+
+
+def test_ops_in_arms_run_as_cascades_too() -> None:
+    program = _program("zoo:fusiondetect")
+    outer = {op.name for op in program.body if isinstance(op, Op)}
+    names = {
+        op for each in _candidates("zoo:fusiondetect", "luna-arcs", 256 * KIB) for c in each for op in c.ops
+    }
+    assert names - outer

@@ -65,7 +65,8 @@ class Surroundings:
         for at, op in enumerate(self.table.ops):
             pairs = [(op.outputs[0], op.overwrites)] if op.overwrites else []
             pairs = [(new, old) for new, old in pairs if decisions.overwrites.get(new) == old]
-            pairs += [(n, op.outputs[0]) for n in op.absorbs if decisions.absorbed.get(n) == op.outputs[0]]
+            made = (n for n in op.absorbs if decisions.absorbed.get(n) == op.outputs[0])
+            pairs += [(_top(name, decisions.overwrites), op.outputs[0]) for name in made]
             for child, parent in pairs:
                 self.links.setdefault(self.storage[child], []).append(_Link(at, child, parent))
         self.touched = {

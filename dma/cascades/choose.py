@@ -45,8 +45,8 @@ def cascade_candidates(
     program: Program, chip: Chip, capacity: int, rolls: bool | None = None
 ) -> tuple[Candidate, ...]:
     """Sets of cascades that may make a plan in ``capacity`` bytes faster, the most promising first; none
-    where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None:
-    where the chip can address them."""
+    where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers;
+    None: where the chip can address them."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     around = Surroundings(program)
     runs = [_segments(program, chip, around, run, capacity, rolls) for run in straight_runs(program.body)]

@@ -19,8 +19,8 @@ from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from dma.cascades.cuts import cheapest_cut
-from dma.cascades.segments import RunGeometry, Segment
-from dma.cascades.straight_runs import Surroundings, straight_runs
+from dma.cascades.segments import RunGeometry, CascadeSegment
+from dma.cascades.straight_runs import LiveAround, straight_runs
 from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 15, 14, 12, 10, 8, 6, 4))
@@ -38,7 +38,7 @@ class _Run:
     """A straight run, and its segments by where they end."""
 
     geometry: RunGeometry
-    ending: tuple[tuple[Segment, ...], ...]
+    ending: tuple[tuple[CascadeSegment, ...], ...]
 
 
 def cascade_candidates(
@@ -48,7 +48,7 @@ def cascade_candidates(
     where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers;
     None: where the chip can address them."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    around = Surroundings(program)
+    around = LiveAround(program)
     runs = [_segments(program, chip, around, run, capacity, rolls) for run in straight_runs(program.body)]
     alone = _estimate(chip, capacity, _single_ops(runs))
     found: dict[Candidate, int] = {}
@@ -75,27 +75,27 @@ def _is_valid(program: Program, candidate: Candidate) -> bool:
 
 
 def _segments(
-    program: Program, chip: Chip, around: Surroundings, run: Interval, capacity: int, rolls: bool
+    program: Program, chip: Chip, around: LiveAround, run: Interval, capacity: int, rolls: bool
 ) -> _Run:
     ops = around.table.ops[run.start : run.stop]
     geometry = RunGeometry(program, chip, ops, run.start, around)
-    ending: list[tuple[Segment, ...]] = [()]
+    ending: list[tuple[CascadeSegment, ...]] = [()]
     for stop in range(1, len(ops) + 1):
         cascades = (each for each in geometry.cascades(stop, rolls) if each.bytes <= capacity)
         ending.append((_single(geometry, stop - 1, capacity), *cascades))
     return _Run(geometry, tuple(ending))
 
 
-def _single(run: RunGeometry, index: int, capacity: int) -> Segment:
+def _single(run: RunGeometry, index: int, capacity: int) -> CascadeSegment:
     op, weights = run.ops[index], run.weights[index]
     least = min(weights, int(capacity * LEAST_WEIGHTS))
     live = run.around.through[run.first + index]
     cycles = op_cycles(run.chip.npu, op, op.work.rows, op.work.channels)
-    return Segment(Interval(index, index + 1), (), live + least, cycles, weights)
+    return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)
 
 
-def _cut(chip: Chip, runs: Sequence[_Run], capacity: int, budget: int) -> list[tuple[_Run, Segment]]:
-    def cost(segment: Segment) -> int:
+def _cut(chip: Chip, runs: Sequence[_Run], capacity: int, budget: int) -> list[tuple[_Run, CascadeSegment]]:
+    def cost(segment: CascadeSegment) -> int:
         late = segment.bytes - budget
         cycles = segment.cycles + (transfer_cycles(chip, "load", late) if late > 0 else 0)
         excess = segment.bytes - capacity
@@ -109,11 +109,11 @@ def _spill_cycles(chip: Chip, excess: int) -> int:
     return transfer_cycles(chip, "store", excess) + transfer_cycles(chip, "load", excess)
 
 
-def _single_ops(runs: Sequence[_Run]) -> list[tuple[_Run, Segment]]:
+def _single_ops(runs: Sequence[_Run]) -> list[tuple[_Run, CascadeSegment]]:
     return [(run, segments[0]) for run in runs for segments in run.ending[1:]]
 
 
-def _estimate(chip: Chip, capacity: int, segments: Sequence[tuple[_Run, Segment]]) -> int:
+def _estimate(chip: Chip, capacity: int, segments: Sequence[tuple[_Run, CascadeSegment]]) -> int:
     """Cycles of segments one after another, where weights are loaded during the segment before as far as
     memory is left there."""
     total, before, free = 0, 0, 0
@@ -128,7 +128,7 @@ def _estimate(chip: Chip, capacity: int, segments: Sequence[tuple[_Run, Segment]
     return total
 
 
-def _choices(runs: Sequence[_Run], segments: Sequence[tuple[_Run, Segment]], rolls: bool) -> Candidate:
+def _choices(runs: Sequence[_Run], segments: Sequence[tuple[_Run, CascadeSegment]], rolls: bool) -> Candidate:
     return tuple(
         CascadeChoice(
             tuple(op.name for op in run.geometry.ops[segment.ops.start : segment.ops.stop]),

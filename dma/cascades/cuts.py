@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dma.cascades.segments import Segment
+from dma.cascades.segments import CascadeSegment
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,20 +13,22 @@ class Cut:
     """Segments that follow one another, and what they cost together."""
 
     cost: int
-    segments: tuple[Segment, ...]
+    segments: tuple[CascadeSegment, ...]
 
 
-def cheapest_cut(count: int, ending: Sequence[Sequence[Segment]], cost: Callable[[Segment], int]) -> Cut:
+def cheapest_cut(
+    count: int, ending: Sequence[Sequence[CascadeSegment]], cost: Callable[[CascadeSegment], int]
+) -> Cut:
     """The cheapest way to run ``count`` ops as segments, of which ``ending[stop]`` are those that end before
     op ``stop``, a single op among them. Of equal costs the first one listed is taken."""
     costs = [0]
-    chosen: list[Segment] = []
+    chosen: list[CascadeSegment] = []
     for stop in range(1, count + 1):
         totals = [costs[segment.ops.start] + cost(segment) for segment in ending[stop]]
         least = min(range(len(totals)), key=totals.__getitem__)
         costs.append(totals[least])
         chosen.append(ending[stop][least])
-    found: list[Segment] = []
+    found: list[CascadeSegment] = []
     at = count
     while at:
         found.append(chosen[at - 1])

@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.npu.cycles import op_cycles
 from dma.cascades.row_reach import RowReach, row_reach
-from dma.cascades.straight_runs import Surroundings, run_rows
+from dma.cascades.straight_runs import LiveAround, run_rows
 
 MAX_OPS = 32
 """Ops of one cascade. Chosen: longer ones hold more weights and rows than they save."""
@@ -24,7 +24,7 @@ STEP_CYCLES = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class CascadeSegment:
     """Ops ``[start, stop)`` of a straight run, as one cascade or a single op, with the bytes of SharedMemory
     and the NPU cycles that they need; ``heights`` is empty for a single op."""
 
@@ -45,7 +45,7 @@ class RunGeometry:
     ops: Sequence[Op]
     first: int
     """The number of its first op."""
-    around: Surroundings
+    around: LiveAround
     rows: dict[str, int] = field(init=False)
     _cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
@@ -88,7 +88,7 @@ class RunGeometry:
         cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
         return cycles + STEP_CYCLES * (whole + bool(rest))
 
-    def cascades(self, stop: int, rolls: bool) -> Iterator[Segment]:
+    def cascades(self, stop: int, rolls: bool) -> Iterator[CascadeSegment]:
         """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights."""
         last = stop - 1
         if not self.fits[last]:
@@ -128,7 +128,7 @@ class RunGeometry:
 
     def _ending(
         self, stop: int, heights: list[int], outside: list[tuple[int, int]], rolls: bool
-    ) -> Iterator[Segment]:
+    ) -> Iterator[CascadeSegment]:
         last = stop - 1
         estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
         held, cycles, weights = 0, estimate.cycles(last), self.weights[last]
@@ -141,7 +141,7 @@ class RunGeometry:
                 return
             else:
                 estimate.held(start)
-            yield Segment(
+            yield CascadeSegment(
                 Interval(start, stop), tuple(heights[start:]), around + held + weights, cycles, weights
             )
 

@@ -38,7 +38,7 @@ class _Link:
 
 
 @dataclass
-class Surroundings:
+class LiveAround:
     """The tensors of a program by where they are alive, for questions about some of its ops in a row."""
 
     program: Program

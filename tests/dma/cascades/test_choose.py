@@ -12,7 +12,7 @@ from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
 from dma.cascades.choose import Candidate, cascade_candidates
-from dma.cascades.straight_runs import Surroundings
+from dma.cascades.straight_runs import LiveAround
 from workloads.load import load
 
 KIB = 1024
@@ -33,7 +33,7 @@ def _needed(program: Program) -> int:
     def own(op: Op) -> int:
         return op.work.workspace + program.block_bytes(op) if isinstance(op.work, CascadeWork) else 0
 
-    around = Surroundings(program)
+    around = LiveAround(program)
     return max(live + own(op) for live, op in zip(around.through, around.table.ops, strict=True))
 
 

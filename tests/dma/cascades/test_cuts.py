@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
 from dma.cascades.cuts import cheapest_cut
-from dma.cascades.segments import Segment
+from dma.cascades.segments import CascadeSegment
 
-Ending = tuple[tuple[Segment, ...], ...]
+Ending = tuple[tuple[CascadeSegment, ...], ...]
 
 
 @st.composite
 def _runs(draw: st.DrawFn) -> Ending:
     """Segments of a run of a few ops: each op alone, and some longer ones in several heights."""
     count = draw(st.integers(1, 6))
-    ending: list[tuple[Segment, ...]] = [()]
+    ending: list[tuple[CascadeSegment, ...]] = [()]
     for stop in range(1, count + 1):
         starts = [stop - 1, *draw(st.lists(st.integers(0, stop - 1), max_size=4))]
         cycles = st.integers(0, 50)
-        ending.append(tuple(Segment(Interval(s, stop), (), 0, draw(cycles), 0) for s in starts))
+        ending.append(tuple(CascadeSegment(Interval(s, stop), (), 0, draw(cycles), 0) for s in starts))
     return tuple(ending)
 
 
-def _all_cuts(ending: Ending, stop: int) -> Iterator[tuple[Segment, ...]]:
+def _all_cuts(ending: Ending, stop: int) -> Iterator[tuple[CascadeSegment, ...]]:
     if not stop:
         yield ()
         return

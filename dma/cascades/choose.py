@@ -19,7 +19,7 @@ from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from dma.cascades.cuts import cheapest_cut
-from dma.cascades.segments import RunGeometry, CascadeSegment
+from dma.cascades.segments import CascadeSegment, RunGeometry
 from dma.cascades.straight_runs import LiveAround, straight_runs
 from dma.timing.transfer import transfer_cycles
 

@@ -150,6 +150,7 @@ def _together(schedules: Sequence[Schedule]) -> Schedule:
         buffers={f"core {core}: {n}": b for core, s in enumerate(schedules) for n, b in s.buffers.items()},
         striped=tuple(sorted(n for s in schedules for n in s.striped)),
         spilled=tuple(sorted({n for s in schedules for n in s.spilled})),
+        cascades=tuple(each for s in schedules for each in s.cascades),
         late=tuple(each for s in schedules for each in s.late),
     )
 

@@ -43,6 +43,7 @@ def refined(
     listed = list(steps(schedule.body))
     left = min(MAX_ATTEMPTS, work // max(1, len(listed)))
     channels = {step.op: max(1, len(step.channels)) for step in reversed(listed)}
+    channels |= {cascade.name: 1 for cascade in schedule.cascades}
     for group in _most_expensive(memory, schedule, channels):
         for tiling in alternatives(memory, group[0], channels[group[0].name]):
             if left <= 0 or enough():
@@ -61,10 +62,12 @@ def _most_expensive(memory: MemoryBudget, schedule: Schedule, channels: Mapping[
     cost: Counter[str] = Counter()
     cycles_of = transfer_times(memory.chip)
     listed = list(steps(schedule.body))
-    for step in listed:
-        cost[step.op] += step.cycles
+    cascade_of = {op: cascade.name for cascade in schedule.cascades for op in cascade.ops}
+    owner = [cascade_of.get(step.op, step.op) for step in listed]
+    for step, name in zip(listed, owner, strict=True):
+        cost[name] += step.cycles
     for transfer in schedule.transfers:
-        cost[listed[transfer.due].op] += cycles_of(transfer.direction, transfer.bytes)
+        cost[owner[transfer.due]] += cycles_of(transfer.direction, transfer.bytes)
     similar: defaultdict[object, list[Op]] = defaultdict(list)
     for op, claim in zip(ops(memory.program.body), memory.claims, strict=True):
         kept = memory.residency.kept.get(op.name, NONE_KEPT)

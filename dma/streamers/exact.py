@@ -39,6 +39,7 @@ from dma.schedule.streamer import (
 )
 from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
 from dma.streamers.early_loads import EarlyLoads
+from dma.streamers.merged_steps import merge_steps
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import least_weights
@@ -241,11 +242,12 @@ def _positions(
 ) -> list[int]:
     """The positions that issue ``needs``, each from its position ``since`` on, by a search of ``states``."""
     start = _start_positions(needs, run)
-    if not states or len(run.slices) * len(run.computes) > MAX_SLICE_STEPS:
+    merged = merge_steps(run, since)
+    if not states or len(run.slices) * len(merged.starts) > MAX_SLICE_STEPS:
         return start
-    problem = stream_problem(run, since)
-    first = run.first
-    return [first + p for p in _solved(problem, states, tuple(p - first for p in start))]
+    problem = stream_problem(merged.run, [merged.step(position) for position in since])
+    hint = tuple(merged.step(position) for position in start)
+    return [merged.starts[step] for step in _solved(problem, states, hint)]
 
 
 def _start_positions(needs: Sequence[TransferNeed], run: StraightRun) -> list[int]:

@@ -6,6 +6,7 @@ from chipmodel.model.result import Attempt, Result
 from chipmodel.model.schedule import Late
 from reports.ordering import order_document
 from reports.result_file import FORMAT
+from reports.run.cascades import cascades_document
 from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
@@ -43,6 +44,7 @@ def document(result: Result) -> dict[str, object]:
         **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
+        **cascades_document(result),
         "late_weights": [_late(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.notes),

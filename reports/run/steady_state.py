@@ -10,6 +10,7 @@ from chipmodel.model.program import Loop, Op, ops
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.passes.steady_state import LOOP, inferences_of
+from reports.run.cascades import op_bytes
 from reports.words import count, duration, percent, ratio, shortened, size
 
 
@@ -74,10 +75,13 @@ def inference_ends(result: Result) -> list[int]:
 def _resident_weights(result: Result) -> dict[str, int]:
     loop = next(node for node in result.schedule.body if isinstance(node, StepLoop) and node.name == LOOP)
     inside = {step.position for step in steps(loop.body)}
+    cascades = {plan.name: plan for plan in result.schedule.cascades}
+    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
     kept: Counter[str] = Counter()
     for transfer in result.schedule.transfers:
         if transfer.part.weights and transfer.due in inside and not inside & {*transfer.issues}:
-            kept[transfer.part.name] += transfer.bytes
+            name, moved = transfer.part.name, transfer.bytes
+            kept.update(op_bytes(cascades[name], blocks, moved) if name in cascades else {name: moved})
     return {op.name: kept[op.name] for op in ops(result.program.body) if kept[op.name]}
 
 

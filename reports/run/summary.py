@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chipmodel.model.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
+from reports.run.cascades import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up
 from reports.run.lateness import late_ops, lateness
 from reports.run.limits import bound_words
@@ -66,6 +67,9 @@ def print_summary(result: Result, console: Console) -> None:
         console.print(parts_table(result.paths))
     if result.cores:
         console.print(cores_table(result))
+    cascades = cascade_totals(result)
+    if cascades:
+        console.print(cascades_table(cascades))
     worst = sorted((o for o in sums.ops if o.stall_cycles), key=lambda o: (-o.stall_cycles, o.name))
     if worst:
         console.print(_worst(worst[:WORST_OPS], result.npu_cycles - sums.compute_cycles))
@@ -227,6 +231,7 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
+    remarks += cascade_remarks(cascade_totals(result))
     late = late_ops(schedule)
     if late:
         remarks.append((f"Weights too late ({len(late):,} ops)", lateness(late)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from chipmodel.chip.chip import Npu
@@ -12,6 +12,7 @@ from chipmodel.model.program import DTYPE_BITS, If, Loop, Node, Op, ops
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
+from reports.run.cascades import op_bytes
 from reports.words import CAUSES, ratio
 
 
@@ -87,7 +88,7 @@ def run_totals(result: Result) -> RunTotals:
         moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
     runs = op_runs(result)
-    totals = _op_totals(result, runs)
+    totals = _with_cascade_weights(result, _op_totals(result, runs))
     return RunTotals(
         compute_cycles=trace.busy("npu"),
         dma_cycles=trace.busy("dma"),
@@ -160,6 +161,20 @@ def _op_totals(result: Result, runs: Mapping[str, int]) -> tuple[OpTotals, ...]:
     return tuple(
         _totals(op, runs[op.name], step_counts[op.name], events[op.name]) for op in ops(result.program.body)
     )
+
+
+def _with_cascade_weights(result: Result, totals: tuple[OpTotals, ...]) -> tuple[OpTotals, ...]:
+    """``totals`` with the weights of a cascade, which are one transfer for its first op, by the op that reads
+    them."""
+    moved: Counter[str] = Counter()
+    blocks = {op.name: result.program.block_bytes(op) for op in ops(result.program.body)}
+    plans = {plan.name: plan for plan in result.schedule.cascades}
+    loads = {t.name: plans[t.part.name] for t in result.schedule.transfers if t.part.name in plans}
+    for event in result.trace.events:
+        if event.kind == "load weights" and not event.cause and event.name in loads:
+            moved[event.op] -= event.bytes
+            moved.update(op_bytes(loads[event.name], blocks, event.bytes))
+    return tuple(replace(op, loaded_bytes=op.loaded_bytes + moved[op.name]) for op in totals)
 
 
 def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals:

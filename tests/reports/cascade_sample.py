@@ -1,0 +1,53 @@
+"""A run with a cascade: three convolutions in stripes, whose tensors in between exist only as rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.model.result import Result
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
+
+INSIDE = ("first", "second", "third")
+NAME = "first..third"
+
+
+def cascaded_program(iterations: int = 0) -> Program:
+    """A 16-channel stem, a wide convolution, a strided one and a head; the first three may be a cascade,
+    inside of a loop where there are ``iterations``."""
+    b = ProgramBuilder("cascaded", source="cascaded.yaml")
+    x = b.input("image", (1, 8, 32, 32))
+    if iterations:
+        with b.block() as body:
+            third = _three(b, x)
+        b.add_loop("again", iterations, body)
+    else:
+        third = _three(b, x)
+    flat = b.pool("mean", third, None, kind="average_pool")
+    b.output(b.dense("head", b.flatten(flat), 10))
+    return b.build()
+
+
+def _three(b: ProgramBuilder, x: Value) -> Value:
+    first = b.conv("first", x, 16, 3, pad=1)
+    second = b.conv("second", first, 32, 3, pad=1)
+    return b.conv("third", second, 16, 3, pad=1, stride=2)
+
+
+@lru_cache
+def cascaded(
+    iterations: int = 0, rolls: bool = True, capacity: int = 40960, cascade: str = ",".join(INSIDE)
+) -> Result:
+    """The program on a chip with 40 KiB, where the tensor between ``first`` and ``second`` alone takes 16
+    KiB, and that after it 32 KiB."""
+    chip = load_chip("alif-e7", [f"shared_memory.bytes={capacity}"])
+    chip = replace(chip, npu=replace(chip.npu, rolling_buffers=rolls))
+    request = PlanRequest(
+        cascaded_program(iterations), chip, packer="large-first", streamer="ping-pong", cascade=cascade
+    )
+    return run(request)

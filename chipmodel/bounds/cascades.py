@@ -1,0 +1,222 @@
+"""Lower bound on the cycles of plans with cascades: the longest path over starts and ends of ops.
+
+``chipmodel.bounds.cascade_events`` says which moments there are, and what lies between two of them. Times
+between moments that follow one another add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import islice
+from math import ceil
+
+import numpy as np
+
+from chipmodel.bounds.cascade_events import Between, Flags, Floats, Indices, LoadedItem, Loads
+from chipmodel.bounds.cascade_rows import OpRuns
+from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
+from chipmodel.bounds.program_windows import LeastTransferCosts
+from chipmodel.chip.chip import Chip, Npu
+from chipmodel.model.program import Op, Program
+from chipmodel.model.time_bound import WITH_CASCADES, Binding, TimeBound, Unit
+
+MAX_OP_RUNS = 1000
+"""Runs of ops on a path up to which there is such a bound (assumed: a second or two)."""
+MAX_MOMENTS = 200
+"""Ops whose start and end are moments; of longer runs those with the most cycles (assumed: as before)."""
+ROUNDING = 1e-9
+"""The share by which the sum of floats is lowered: far more than their error."""
+
+
+def cascade_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound | None:
+    """The least cycles along ``path`` of a plan whose ops may run in any number of parts in turns. None for
+    several cores and more than ``MAX_OP_RUNS``."""
+    if chip.cores > 1:
+        return None
+    ops = list(islice(program.ops_along(path), MAX_OP_RUNS + 1))
+    if not ops or len(ops) > MAX_OP_RUNS:
+        return None
+    runs = _Runs(program, chip, ops)
+    return runs.longest().bound(ops)
+
+
+def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
+    """The least cycles of at least ``rows`` rows of ``op``, in any division.
+
+    By so many rows at a time, all rows take at most as many times longer as there are such stripes, and at
+    least ``least_cycles``. Padding to the array is linear in whole rows, so without LUNA it is what a part
+    with these rows takes.
+    """
+    whole = least_cycles(npu, op)
+    if rows >= op.work.rows or not rows:
+        return whole if rows else 0
+    if op.cycles is not None:
+        return op.cycles * rows // op.work.rows
+    fewer = whole // -(-op.work.rows // rows)
+    if npu.luna or not whole:
+        return fewer
+    return max(fewer, least_cycles(npu, replace(op, work=op.work.part(rows, op.work.channels))))
+
+
+class _Runs:
+    """All that is known of the runs."""
+
+    def __init__(self, program: Program, chip: Chip, ops: list[Op]) -> None:
+        self.program, self.ops, self.npu = program, ops, chip.npu
+        self.costs = LeastTransferCosts(chip)
+        self.known: dict[tuple[str, int], int] = {}
+        self.cycles = np.array([self.rows_cycles(i, op.work.rows) for i, op in enumerate(ops)], np.float64)
+        self.items = list(self._items())
+        self.loads = Loads(self.items, chip.shared_memory.bytes)
+        self.between = Between(OpRuns(program, ops), self._moments(), self.rows_cycles)
+        self.stored = self._stored()
+
+    def rows_cycles(self, run: int, rows: int) -> int:
+        op = self.ops[run]
+        key = op.name, rows
+        if key not in self.known:
+            self.known[key] = least_rows_cycles(self.npu, op, rows)
+        return self.known[key]
+
+    def _items(self) -> list[LoadedItem]:
+        program, items = self.program, list[LoadedItem]()
+        inputs, made = frozenset(program.inputs), set[str]()
+        for run, op in enumerate(self.ops):
+            size = program.block_bytes(op)
+            if size:
+                items.append(LoadedItem(run, ("weights", op.weights), size, float(self.costs.load(size))))
+            for name in inputs.intersection(op.inputs) - made:
+                share = Fraction(0) if name == op.sliced else read_share(op, name, 1)
+                size = int(program.tensors[name].bytes * share)
+                if size:
+                    items.append(LoadedItem(run, ("input", name), size, float(self.costs.load(size)), False))
+            made.update(op.outputs)
+        return items
+
+    def _moments(self) -> list[int]:
+        weight = self.cycles.copy()
+        for item in self.items:
+            weight[item.run] += item.cycles
+        places = [i for i, op in enumerate(self.ops) if not op.absorbs]
+        return sorted(sorted(places, key=lambda i: -weight[i])[:MAX_MOMENTS])
+
+    def _stored(self) -> Floats:
+        """DMA cycles to store the program's outputs that each run makes, once each."""
+        outputs = frozenset(self.program.outputs)
+        last = {name: run for run, op in enumerate(self.ops) for name in op.outputs if name in outputs}
+        stored = np.zeros(len(self.ops))
+        for name, run in last.items():
+            size = int(self.program.tensors[name].bytes * written_share(self.ops[run], name, 1))
+            stored[run] += float(self.costs.store(size))
+        return stored
+
+    def longest(self) -> _LongestPath:
+        """The longest path through all moments."""
+        between, at = self.between, self.between.at
+        path = _LongestPath(at)
+        self._from_begin(path)
+        early = between.early[0]
+        early_cycles, late_cycles = between.cycles(early), between.cycles(between.late)
+        early_weights, late_weights = (between.weights_needed(c) for c in (early, between.late))
+        one_row = between.cycles(np.ones((1, len(self.ops)), np.int64))[0]
+        for number in range(len(at)):
+            after, last = between.descends[number], between.late[number]
+            targets = np.arange(number, len(at))
+            follows = targets[after[list(at)][number:]]
+            path.extend((number, False), follows[1:], "npu", early_cycles[follows[1:]] @ after, False)
+            path.extend(
+                (number, False), follows[1:], "dma", self._least(after, early_weights[follows[1:]]), False
+            )
+            whole = between.completes[follows]
+            path.extend((number, False), follows, "npu", whole @ (after * self.cycles), True)
+            path.extend((number, False), follows, "dma", self._least(after, whole, True), True)
+            path.finish((number, False), "npu", float(after @ self.cycles))
+            everything = self._least(after, after[None, :], True)[0] + float(after @ self.stored)
+            path.finish((number, False), "dma", everything)
+            # From the end of the op.
+            late = late_cycles[number]
+            ends = targets[1:][between.completes[number + 1 :, at[number]]]
+            whole = between.completes[ends]
+            path.extend((number, True), ends, "npu", whole @ late, True)
+            path.extend((number, True), ends, "dma", self._least(late_weights[number], whole), True)
+            starts = targets[between.apart[number, number:]]
+            needed = early[starts] >= between.enough[number]
+            path.extend((number, True), starts, "npu", needed @ one_row, False)
+            path.extend((number, True), starts, "dma", self._least(between.by_row, needed), False)
+            path.finish((number, True), "npu", float(late.sum()))
+            share = last / between.rows
+            everything = self._least(late_weights[number], np.ones((1, len(self.ops)), np.bool_))[0]
+            path.finish((number, True), "dma", everything + float(share @ self.stored))
+        return path
+
+    def _least(self, runs: Flags, window: Flags, inputs: bool = False) -> Floats:
+        return self.loads.least(runs, window, inputs)
+
+    def _from_begin(self, path: _LongestPath) -> None:
+        between, every = self.between, np.ones(len(self.ops), np.bool_)
+        early, shares = between.early
+        numbers = np.arange(len(between.at))
+        path.extend(None, numbers, "npu", between.cycles(early).sum(axis=1), False)
+        loaded = np.array([sum(self._input_cycles(n, s) for n, s in each.items()) for each in shares])
+        needed = between.weights_needed(early)
+        path.extend(None, numbers, "dma", loaded + self.loads.least(every, needed, False, held=False), False)
+        whole = between.completes
+        path.extend(None, numbers, "npu", whole @ self.cycles, True)
+        path.extend(None, numbers, "dma", self.loads.least(every, whole, True, held=False), True)
+
+    def _input_cycles(self, name: str, share: float) -> float:
+        """To load a share of a program input, without any set-up."""
+        return int(self.program.tensors[name].bytes * share) * float(self.costs.load_each)
+
+
+Moment = tuple[int, bool]
+"""The start of the op of a number, or with True its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """From a moment (None: the begin of the run) to another one."""
+
+    before: Moment | None
+    unit: Unit
+    cycles: float
+
+
+@dataclass
+class _LongestPath:
+    """The longest path to the start and the end of each op of ``at``, in order, and to the end of the run."""
+
+    at: Sequence[int]
+    times: dict[Moment, float] = field(default_factory=dict[Moment, float])
+    legs: dict[Moment, _Leg] = field(default_factory=dict[Moment, _Leg])
+    total: float = 0.0
+    final: _Leg | None = None
+
+    def extend(self, before: Moment | None, to: Indices, unit: Unit, cycles: Floats, end: bool) -> None:
+        """Reach the starts, or with ``end`` the ends, of the ops of the numbers ``to`` from ``before``."""
+        at = 0.0 if before is None else self.times.get(before, 0.0)
+        for number, leg in zip(to.tolist(), cycles.tolist(), strict=True):
+            if at + leg > self.times.get((number, end), 0.0):
+                self.times[number, end] = at + leg
+                self.legs[number, end] = _Leg(before, unit, leg)
+
+    def finish(self, before: Moment, unit: Unit, cycles: float) -> None:
+        """Reach the end of the run."""
+        at = self.times.get(before, 0.0)
+        if at + cycles > self.total:
+            self.total = at + cycles
+            self.final = _Leg(before, unit, cycles)
+
+    def bound(self, ops: Sequence[Op]) -> TimeBound:
+        """The length, and the legs as segments of ops."""
+        bindings: list[Binding] = []
+        leg, last = self.final, len(ops) - 1
+        while leg is not None:
+            first = 0 if leg.before is None else self.at[leg.before[0]]
+            if int(leg.cycles):
+                bindings.append(Binding(leg.unit, ops[first].name, ops[last].name, int(leg.cycles)))
+            last = first
+            leg = None if leg.before is None else self.legs.get(leg.before)
+        return TimeBound(ceil(self.total * (1 - ROUNDING)), tuple(bindings[::-1]), WITH_CASCADES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chipmodel.bounds.row_needs import ALL, NONE, OperandRows, Rows, operand_rows
+from chipmodel.bounds.row_needs import ALL, NONE, OperandRows, RowCount, operand_rows
 from chipmodel.model.program import Op, Program
 
 
@@ -25,11 +25,11 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartRows:
     """Rows of which some channel is meant, and rows of which all channels are."""
 
-    some: Rows
-    full: Rows
+    some: RowCount
+    full: RowCount
 
     @property
     def empty(self) -> bool:
@@ -43,12 +43,12 @@ class Part:
         return max(min(1, self.some.count), self.full.complete(of))
 
 
-NOTHING = Part(NONE, NONE)
+NOTHING = PartRows(NONE, NONE)
 
 
-def either(a: Part, b: Part) -> Part:
+def either(a: PartRows, b: PartRows) -> PartRows:
     """What is sure where both are."""
-    return Part(max(a.some, b.some), max(a.full, b.full))
+    return PartRows(max(a.some, b.some), max(a.full, b.full))
 
 
 @dataclass
@@ -84,16 +84,16 @@ class OpRuns:
                     self.readers[link.maker].append(link)
             made |= dict.fromkeys(op.outputs, index)
 
-    def part_of(self, index: int) -> Part:
+    def part_of(self, index: int) -> PartRows:
         """The smallest part of a run's op."""
         work = self.ops[index].work
-        row = Rows(1, work.rows)
-        return Part(row, row if work.channels == 1 else Rows(0, work.rows))
+        row = RowCount(1, work.rows)
+        return PartRows(row, row if work.channels == 1 else RowCount(0, work.rows))
 
-    def before(self, index: int) -> tuple[dict[int, Part], dict[str, Part]]:
+    def before(self, index: int) -> tuple[dict[int, PartRows], dict[str, PartRows]]:
         """What must be made of each run's output before any part of run ``index`` starts, by run; and what
         must be loaded of each program input by the time it ends, by name."""
-        made, loaded = {index: self.part_of(index)}, dict[str, Part]()
+        made, loaded = {index: self.part_of(index)}, dict[str, PartRows]()
         for reader in range(index, -1, -1):
             if reader not in made:
                 continue
@@ -106,7 +106,7 @@ class OpRuns:
         del made[index]
         return made, loaded
 
-    def after(self, index: int) -> dict[int, Part]:
+    def after(self, index: int) -> dict[int, PartRows]:
         """What of each run's output is made only after the last part of run ``index``, by run."""
         late = {index: self.part_of(index)}
         for maker in range(index, len(self.ops)):
@@ -119,10 +119,10 @@ class OpRuns:
         del late[index]
         return late
 
-    def first_after(self, index: int) -> Mapping[int, tuple[Rows | None, Rows | None]]:
+    def first_after(self, index: int) -> Mapping[int, tuple[RowCount | None, RowCount | None]]:
         """By run, how many neighbouring rows of its output need all that run ``index`` makes: with any one
         channel, and with all channels; None where no number does."""
-        found: dict[int, tuple[Rows | None, Rows | None]] = {index: (None, ALL)}
+        found: dict[int, tuple[RowCount | None, RowCount | None]] = {index: (None, ALL)}
         for maker in range(index, len(self.ops)):
             if maker not in found:
                 continue
@@ -164,44 +164,44 @@ def _reads_all(rows: OperandRows) -> bool:
     return not rows.listed or rows.readers_of(1) > 0
 
 
-def _read(rows: OperandRows, part: Part) -> Part:
+def _read(rows: OperandRows, part: PartRows) -> PartRows:
     """What a part of an op reads of an operand."""
     if rows.whole:
-        return Part(ALL, ALL if not rows.channels_apart or part.full.count else NONE)
+        return PartRows(ALL, ALL if not rows.channels_apart or part.full.count else NONE)
     if not rows.listed:
         if rows.channels_apart:
             return part
-        touched = Rows(part.touched(rows.rows), rows.rows)
-        return Part(max(part.some, touched), max(part.full, touched))
+        touched = RowCount(part.touched(rows.rows), rows.rows)
+        return PartRows(max(part.some, touched), max(part.full, touched))
     some, full = part.touched(rows.rows), part.full.complete(rows.rows)
     if rows.gaps:
         # Rows that are no neighbours count as one.
         some, full = 1, min(1, full)
-    read = Rows(rows.read_by(some), rows.of)
+    read = RowCount(rows.read_by(some), rows.of)
     if not rows.channels_apart:
-        return Part(read, read)
-    return Part(read, Rows(rows.read_by(full), rows.of) if full else NONE)
+        return PartRows(read, read)
+    return PartRows(read, RowCount(rows.read_by(full), rows.of) if full else NONE)
 
 
-def _dependent(rows: OperandRows, late: Part) -> Part:
+def _dependent(rows: OperandRows, late: PartRows) -> PartRows:
     """What a reader makes only after ``late`` of its operand."""
     if rows.whole:
-        return Part(ALL, ALL if not rows.channels_apart or late.full.count else NONE)
+        return PartRows(ALL, ALL if not rows.channels_apart or late.full.count else NONE)
     full = late.full.complete(rows.of)
     if not rows.listed:
-        touched = Rows(late.touched(rows.of), rows.of)
-        return late if rows.channels_apart else Part(max(late.some, touched), max(late.full, touched))
-    part = Rows(rows.readers_of(late.touched(rows.of)), rows.rows)
+        touched = RowCount(late.touched(rows.of), rows.of)
+        return late if rows.channels_apart else PartRows(max(late.some, touched), max(late.full, touched))
+    part = RowCount(rows.readers_of(late.touched(rows.of)), rows.rows)
     if not rows.channels_apart:
-        return Part(part, part)
-    return Part(part, Rows(rows.readers_of(full), rows.rows) if full else NONE)
+        return PartRows(part, part)
+    return PartRows(part, RowCount(rows.readers_of(full), rows.rows) if full else NONE)
 
 
-def _rows_that_need(rows: OperandRows, needed: Rows) -> Rows | None:
+def _rows_that_need(rows: OperandRows, needed: RowCount) -> RowCount | None:
     """How many neighbouring rows of a reader read at least ``needed``."""
     if rows.whole:
-        return Rows(1, rows.rows)
+        return RowCount(1, rows.rows)
     if not rows.listed:
         return needed
     count = rows.rows_that_read(needed.enough(rows.of))
-    return None if count is None else Rows(count, rows.rows)
+    return None if count is None else RowCount(count, rows.rows)

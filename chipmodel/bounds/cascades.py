@@ -112,10 +112,10 @@ class _Runs:
             stored[run] += float(self.costs.store(size))
         return stored
 
-    def longest(self) -> _LongestPath:
+    def longest(self) -> _MomentPath:
         """The longest path through all moments."""
         between, at = self.between, self.between.at
-        path = _LongestPath(at)
+        path = _MomentPath(at)
         self._from_begin(path)
         early = between.early[0]
         early_cycles, late_cycles = between.cycles(early), between.cycles(between.late)
@@ -154,7 +154,7 @@ class _Runs:
     def _least(self, runs: Flags, window: Flags, inputs: bool = False) -> Floats:
         return self.loads.least(runs, window, inputs)
 
-    def _from_begin(self, path: _LongestPath) -> None:
+    def _from_begin(self, path: _MomentPath) -> None:
         between, every = self.between, np.ones(len(self.ops), np.bool_)
         early, shares = between.early
         numbers = np.arange(len(between.at))
@@ -185,7 +185,7 @@ class _Leg:
 
 
 @dataclass
-class _LongestPath:
+class _MomentPath:
     """The longest path to the start and the end of each op of ``at``, in order, and to the end of the run."""
 
     at: Sequence[int]

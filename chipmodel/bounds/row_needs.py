@@ -21,7 +21,7 @@ op is taken to read one row; the bound is lower then)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowCount:
     """``count`` neighbouring rows of the ``of`` equal rows of a tensor."""
 
     count: int
@@ -31,7 +31,7 @@ class Rows:
     def all(self) -> bool:
         return self.count >= self.of
 
-    def __lt__(self, other: Rows) -> bool:
+    def __lt__(self, other: RowCount) -> bool:
         return self.count * other.of < other.count * self.of
 
     def complete(self, of: int) -> int:
@@ -60,8 +60,8 @@ class Rows:
         return of
 
 
-NONE = Rows(0, 1)
-ALL = Rows(1, 1)
+NONE = RowCount(0, 1)
+ALL = RowCount(1, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chipmodel.bounds.cascade_rows import OpRuns
 from chipmodel.bounds.cascades import cascade_time_bound, least_rows_cycles
-from chipmodel.bounds.row_needs import Rows
+from chipmodel.bounds.row_needs import RowCount
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip, Dma, Route
 from chipmodel.chip.chip_file import load_chip
@@ -110,9 +110,9 @@ def test_a_halo_is_computed_before_the_first_row_and_weights_are_loaded_first() 
     runs = OpRuns(network.program(), list(network.program().ops()))
     made, loaded = runs.before(2)
     assert {run: part.full.count for run, part in made.items()} == {0: 5, 1: 3}
-    assert loaded["x"].full == Rows(7, 9)
+    assert loaded["x"].full == RowCount(7, 9)
     assert {run: part.full.count for run, part in runs.after(0).items()} == {1: 1, 2: 1}
-    assert runs.first_after(0) == {1: (Rows(5, 5), Rows(5, 5)), 2: (Rows(3, 3), Rows(3, 3))}
+    assert runs.first_after(0) == {1: (RowCount(5, 5), RowCount(5, 5)), 2: (RowCount(3, 3), RowCount(3, 3))}
 
 
 @settings(max_examples=200)

@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, Program
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class OperandLink:
     """Run ``reader`` reads what run ``maker`` makes, or the program input ``name`` where that is None."""
 
     reader: int
@@ -57,9 +57,9 @@ class OpRuns:
 
     program: Program
     ops: Sequence[Op]
-    links: list[list[Link]] = field(init=False)
+    links: list[list[OperandLink]] = field(init=False)
     """By reader."""
-    readers: list[list[Link]] = field(init=False)
+    readers: list[list[OperandLink]] = field(init=False)
     """By maker."""
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class OpRuns:
                 rows = known[key]
                 if rows is None or not (name in made or name in inputs):
                     continue
-                link = Link(index, made.get(name), name, rows)
+                link = OperandLink(index, made.get(name), name, rows)
                 if link.maker is not None and rows.channels_apart and self.ops[link.maker].absorbs:
                     continue  # some channels of a concat may lie in a single one of its inputs
                 self.links[index].append(link)

@@ -10,17 +10,20 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from dma.cascades.cuts import cheapest_cut
-from dma.cascades.segments import CascadeSegment, RunGeometry
-from dma.cascades.straight_runs import LiveAround, straight_runs
+from dma.cascades.segmented_runs import (
+    Candidate,
+    PlacedSegment,
+    SegmentedRun,
+    cascade_choices,
+    is_possible,
+    segmented_runs,
+)
+from dma.cascades.segments import CascadeSegment
 from dma.timing.transfer import transfer_cycles
 
 BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 15, 14, 12, 10, 8, 6, 4))
@@ -30,16 +33,6 @@ LEAST_WEIGHTS = Fraction(1, 64)
 WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
 
-Candidate = tuple[CascadeChoice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A straight run, and its segments by where they end."""
-
-    geometry: RunGeometry
-    ending: tuple[tuple[CascadeSegment, ...], ...]
-
 
 def cascade_candidates(
     program: Program, chip: Chip, capacity: int, rolls: bool | None = None
@@ -48,53 +41,19 @@ def cascade_candidates(
     where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers;
     None: where the chip can address them."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    around = LiveAround(program)
-    runs = [_segments(program, chip, around, run, capacity, rolls) for run in straight_runs(program.body)]
-    alone = _estimate(chip, capacity, _single_ops(runs))
+    runs = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    alone = _estimate(chip, capacity, [(run, single) for run in runs for single in run.single_ops])
     found: dict[Candidate, int] = {}
     for share in BUDGET_SHARES:
         segments = _cut(chip, runs, capacity, int(capacity * share))
-        candidate = _choices(runs, segments, rolls)
-        cycles = _estimate(chip, capacity, segments)
-        if (
-            candidate
-            and candidate not in found
-            and cycles < WORTHWHILE * alone
-            and _is_valid(program, candidate)
-        ):
+        candidate, cycles = cascade_choices(segments, rolls), _estimate(chip, capacity, segments)
+        new = bool(candidate) and candidate not in found
+        if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
             found[candidate] = cycles
     return tuple(sorted(found, key=found.__getitem__))
 
 
-def _is_valid(program: Program, candidate: Candidate) -> bool:
-    try:
-        with_cascades(program, candidate)
-    except ValueError:
-        return False
-    return True
-
-
-def _segments(
-    program: Program, chip: Chip, around: LiveAround, run: Interval, capacity: int, rolls: bool
-) -> _Run:
-    ops = around.table.ops[run.start : run.stop]
-    geometry = RunGeometry(program, chip, ops, run.start, around)
-    ending: list[tuple[CascadeSegment, ...]] = [()]
-    for stop in range(1, len(ops) + 1):
-        cascades = (each for each in geometry.cascades(stop, rolls) if each.bytes <= capacity)
-        ending.append((_single(geometry, stop - 1, capacity), *cascades))
-    return _Run(geometry, tuple(ending))
-
-
-def _single(run: RunGeometry, index: int, capacity: int) -> CascadeSegment:
-    op, weights = run.ops[index], run.weights[index]
-    least = min(weights, int(capacity * LEAST_WEIGHTS))
-    live = run.around.through[run.first + index]
-    cycles = op_cycles(run.chip.npu, op, op.work.rows, op.work.channels)
-    return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)
-
-
-def _cut(chip: Chip, runs: Sequence[_Run], capacity: int, budget: int) -> list[tuple[_Run, CascadeSegment]]:
+def _cut(chip: Chip, runs: Sequence[SegmentedRun], capacity: int, budget: int) -> list[PlacedSegment]:
     def cost(segment: CascadeSegment) -> int:
         late = segment.bytes - budget
         cycles = segment.cycles + (transfer_cycles(chip, "load", late) if late > 0 else 0)
@@ -109,11 +68,7 @@ def _spill_cycles(chip: Chip, excess: int) -> int:
     return transfer_cycles(chip, "store", excess) + transfer_cycles(chip, "load", excess)
 
 
-def _single_ops(runs: Sequence[_Run]) -> list[tuple[_Run, CascadeSegment]]:
-    return [(run, segments[0]) for run in runs for segments in run.ending[1:]]
-
-
-def _estimate(chip: Chip, capacity: int, segments: Sequence[tuple[_Run, CascadeSegment]]) -> int:
+def _estimate(chip: Chip, capacity: int, segments: Sequence[PlacedSegment]) -> int:
     """Cycles of segments one after another, where weights are loaded during the segment before as far as
     memory is left there."""
     total, before, free = 0, 0, 0
@@ -126,15 +81,3 @@ def _estimate(chip: Chip, capacity: int, segments: Sequence[tuple[_Run, CascadeS
         total += cycles + load - hidden
         before, free = cycles, capacity - segment.bytes
     return total
-
-
-def _choices(runs: Sequence[_Run], segments: Sequence[tuple[_Run, CascadeSegment]], rolls: bool) -> Candidate:
-    return tuple(
-        CascadeChoice(
-            tuple(op.name for op in run.geometry.ops[segment.ops.start : segment.ops.stop]),
-            segment.heights,
-            rolls,
-        )
-        for run, segment in segments
-        if segment.heights
-    )

@@ -34,3 +34,11 @@ def cheapest_cut(
         found.append(chosen[at - 1])
         at = found[-1].ops.start
     return Cut(costs[count], tuple(reversed(found)))
+
+
+def least_maximum(count: int, ending: Sequence[Sequence[CascadeSegment]]) -> int:
+    """The bytes of the largest segment of a cut of ``count`` ops, in the cut where they are the fewest."""
+    least = [0]
+    for stop in range(1, count + 1):
+        least.append(min(max(least[segment.ops.start], segment.bytes) for segment in ending[stop]))
+    return least[count]

@@ -11,7 +11,8 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
-from dma.cascades.choose import Candidate, cascade_candidates
+from dma.cascades.choose import cascade_candidates
+from dma.cascades.segmented_runs import Candidate
 from dma.cascades.straight_runs import LiveAround
 from workloads.load import load
 

@@ -1,0 +1,52 @@
+"""The smallest SharedMemory that a program runs in, and what more of it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CascadedOps:
+    """The ops of a cascade, and the most rows that a step of each computes."""
+
+    ops: tuple[str, ...]
+    heights: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """A plan in ``bytes`` of SharedMemory, its peak at most that. Where it ``moves`` tensors, some go to
+    Psram and come back, or pass through SharedMemory in stripes."""
+
+    bytes: int
+    cycles: int
+    peak: int
+    moves: bool
+    streamer: str
+    cascades: tuple[CascadedOps, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPoint:
+    """Plans in the same SharedMemory, layer by layer and with cascades where they help; None for none."""
+
+    bytes: int
+    layerwise: MemoryPlan | None
+    cascaded: MemoryPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnswer:
+    """The smallest SharedMemory in which no tensor but inputs and outputs of a program crosses the Psram,
+    layer by layer and with cascades, and plans for sizes from the smallest on."""
+
+    program: str
+    chip: str
+    alignment: int
+    capacity: int
+    """What the chip has, in bytes."""
+    layerwise: MemoryPlan | None
+    cascaded: MemoryPlan | None
+    front: tuple[MemoryPoint, ...] = ()
+    cut_short: tuple[str, ...] = ()
+    """What a time limit left out."""

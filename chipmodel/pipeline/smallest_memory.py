@@ -1,0 +1,170 @@
+"""The smallest SharedMemory that a program runs in, layer by layer and with cascades, and plans beyond it.
+
+A size counts if a plan exists that fits it and moves no tensor to Psram but inputs and outputs of the
+program. Cascades are chosen so that the most bytes alive at once are few; plans in less and less memory then
+say what is possible. The answer is an upper bound: other cascades or another packer may do with less.
+
+Source: chipmodel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Schedule
+from chipmodel.passes.cascades import with_cascades
+from chipmodel.pipeline.cascades import moved
+from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from dma.cascades.least_memory import least_memory_candidates
+from dma.residency.greedy import ResidencyTable
+
+PROBING_STREAMER = "sync"
+"""The streamer that tries sizes: it loads weights where they are needed, so that no other needs less."""
+PRECISION = 512
+"""The search ends within this part of the size, or an alignment if that is more. Chosen."""
+POINTS = 10
+"""Sizes for which plans are made."""
+
+
+def smallest_memory(
+    request: PlanRequest, points: int = POINTS, say: Callable[[object], None] = lambda _: None
+) -> MemoryAnswer:
+    """The smallest memory that the program of ``request`` runs in, and plans for ``points`` sizes from there
+    to one in which everything fits next to the largest weights of two ops.
+
+    ``say`` is told what is being tried. Raises DoesNotFit where no size of up to 4 GiB is enough.
+    """
+    search = _MemorySearch(request, say)
+    layerwise = search.smallest(request.program, LARGEST_SHARED_MEMORY)
+    if layerwise is None:
+        raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
+    cascaded = layerwise
+    for candidate in least_memory_candidates(request.program, request.chip):
+        if request.deadline.ends("further sets of cascades"):
+            break
+        found = search.smallest(with_cascades(request.program, candidate), cascaded.bytes)
+        cascaded = found if found is not None and found.bytes < cascaded.bytes else cascaded
+    front = search.front(cascaded, layerwise, points)
+    shared = request.chip.shared_memory
+    return MemoryAnswer(
+        request.program.name, request.chip.name, shared.alignment, shared.bytes, layerwise, cascaded, front
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _MemorySearch:
+    request: PlanRequest
+    say: Callable[[object], None]
+
+    def smallest(self, program: Program, below: int) -> MemoryPlan | None:
+        """The plan of ``program``, perhaps with cascades, in the smallest memory that a bisection finds;
+        None where it does not fit ``below`` bytes."""
+        best = self.probe(program, below)
+        if best is None:
+            return None
+        low, high = 0, self.aligned(best.solved.peak)
+        while high - low > max(self.request.chip.shared_memory.alignment, high // PRECISION):
+            if self.request.deadline.ends("the search for the smallest memory"):
+                break
+            self.say(f"at most {high:,} B")
+            middle = self.aligned((low + high) // 2)
+            found = self.probe(program, middle)
+            if found is None:
+                low = middle
+            else:
+                best, high = found, self.aligned(found.solved.peak)
+        return self.fastest(program, best, high)
+
+    def probe(self, program: Program, size: int) -> Planned | None:
+        """A plan in ``size`` bytes that moves nothing; None where there is none."""
+        asked = replace(self.request, streamer=PROBING_STREAMER, limits=None, stop=None)
+        return self.without_moves(asked, program, size)
+
+    def without_moves(self, asked: PlanRequest, program: Program, size: int) -> Planned | None:
+        asked = replace(asked, chip=_with_memory(asked.chip, size), spill=False, smallest_peak=False)
+        try:
+            planned = plan_in_rounds(asked, {}, cascaded=program)
+        except DoesNotFit:
+            return None
+        return None if planned.solved.peak > size or moved(planned.schedule) else planned
+
+    def fastest(self, program: Program, probed: Planned, size: int) -> MemoryPlan:
+        """The plan in ``size`` bytes by the streamer that is asked for, or that of ``probe`` if it is the
+        faster one, or the only one."""
+        found = self.without_moves(self.request, program, size)
+        plans = [self.memory_plan(each, program, size) for each in (probed, found) if each is not None]
+        return min(plans, key=lambda each: each.cycles)
+
+    def front(self, cascaded: MemoryPlan, layerwise: MemoryPlan, points: int) -> tuple[MemoryPoint, ...]:
+        """Plans for sizes from the smallest on, in equal ratios."""
+        found: list[MemoryPoint] = []
+        known: dict[bool, MemoryPlan | None] = {True: cascaded, False: None}
+        for size in self.sizes(cascaded.bytes, points):
+            if self.request.deadline.ends("plans for further sizes of SharedMemory"):
+                break
+            self.say(f"plans in {size:,} B")
+            if layerwise.bytes <= size:
+                known[False] = _faster(known[False], layerwise)
+            for cascades in (False, True):
+                known[cascades] = _faster(known[cascades], self.planned(size, cascades))
+            known[True] = _faster(known[True], known[False])
+            found.append(MemoryPoint(size, known[False], known[True]))
+        return tuple(found)
+
+    def sizes(self, least: int, points: int) -> list[int]:
+        """``points`` sizes in equal ratios from ``least`` to one in which everything fits."""
+        most = max(comfortable_memory(self.request.program), least)
+        steps = max(1, points - 1)
+        sizes = (self.aligned(round(least * (most / least) ** (step / steps))) for step in range(points))
+        return sorted(set(sizes))
+
+    def planned(self, size: int, cascades: bool) -> MemoryPlan | None:
+        """The plan in ``size`` bytes, which may move tensors; None where nothing fits."""
+        mode = CASCADE_AUTO if cascades else CASCADE_OFF
+        asked = replace(self.request, chip=_with_memory(self.request.chip, size), cascade=mode)
+        try:
+            found = plan(asked)
+        except DoesNotFit:
+            return None
+        return self.memory_plan(found, self.request.program, size) if found.solved.peak <= size else None
+
+    def memory_plan(self, planned: Planned, program: Program, size: int) -> MemoryPlan:
+        schedule, chip = planned.schedule, _with_memory(self.request.chip, size)
+        trace = planned.trace or simulate(planned.commands, chip, {})
+        return MemoryPlan(
+            size, trace.cycles, planned.solved.peak, moved(schedule), schedule.streamer, _cascades(schedule)
+        )
+
+    def aligned(self, size: int) -> int:
+        alignment = self.request.chip.shared_memory.alignment
+        return -(-size // alignment) * alignment
+
+
+def comfortable_memory(program: Program) -> int:
+    """Bytes in which all tensors that live at once fit whole next to the two largest blocks of weights."""
+    table = ResidencyTable(program)
+    through = table.residency(table.initial_decisions()).through
+    weights = sorted(program.block_bytes(op) for op in program.ops())
+    return max(through, default=0) + sum(weights[-2:])
+
+
+def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | None:
+    """The faster of two plans, a plan in less memory being one in more as well."""
+    plans = [each for each in (known, found) if each is not None]
+    return min(plans, key=lambda each: each.cycles, default=None)
+
+
+def _cascades(schedule: Schedule) -> tuple[CascadedOps, ...]:
+    return tuple(CascadedOps(each.ops, each.heights) for each in schedule.cascades)
+
+
+def _with_memory(chip: Chip, size: int) -> Chip:
+    return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))

@@ -1,0 +1,97 @@
+"""All segments of all straight runs of a program, to cut the runs into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Program
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.cascades import CascadeChoice, with_cascades
+from dma.cascades.segments import CascadeSegment, RunGeometry
+from dma.cascades.straight_runs import LiveAround, straight_runs
+from dma.residency.tiling import slice_bytes
+
+Candidate = tuple[CascadeChoice, ...]
+"""Cascades that a program may have together."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedRun:
+    """A straight run, and its segments by where they end; the first of each is the single op."""
+
+    geometry: RunGeometry
+    ending: tuple[tuple[CascadeSegment, ...], ...]
+
+    @property
+    def single_ops(self) -> tuple[CascadeSegment, ...]:
+        """Every op on its own."""
+        return tuple(segments[0] for segments in self.ending[1:])
+
+
+PlacedSegment = tuple[SegmentedRun, CascadeSegment]
+"""A segment and the run that it is of."""
+
+
+def segmented_runs(
+    program: Program, chip: Chip, rolls: bool, weight_floor: int, capacity: int | None = None
+) -> list[SegmentedRun]:
+    """Every straight run with its single ops, which keep room for ``weight_floor`` bytes of their weights and
+    at least for one output channel's, and with the cascades that need at most ``capacity`` bytes."""
+    around = LiveAround(program)
+    return [
+        _segmented(program, chip, around, run, rolls, weight_floor, capacity)
+        for run in straight_runs(program.body)
+    ]
+
+
+def _segmented(
+    program: Program,
+    chip: Chip,
+    around: LiveAround,
+    run: Interval,
+    rolls: bool,
+    weight_floor: int,
+    capacity: int | None,
+) -> SegmentedRun:
+    ops = around.table.ops[run.start : run.stop]
+    geometry = RunGeometry(program, chip, ops, run.start, around)
+    ending: list[tuple[CascadeSegment, ...]] = [()]
+    for stop in range(1, len(ops) + 1):
+        cascades = geometry.cascades(stop, rolls)
+        fitting = (each for each in cascades if capacity is None or each.bytes <= capacity)
+        ending.append((_single(geometry, stop - 1, weight_floor), *fitting))
+    return SegmentedRun(geometry, tuple(ending))
+
+
+def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:
+    op, weights = run.ops[index], run.weights[index]
+    channel = slice_bytes(run.program, op, 1) if op.work.channels > 1 else weights
+    least = min(weights, max(channel, weight_floor))
+    live = run.around.through[run.first + index]
+    cycles = op_cycles(run.chip.npu, op, op.work.rows, op.work.channels)
+    return CascadeSegment(Interval(index, index + 1), (), live + least, cycles, weights)
+
+
+def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate:
+    """The cascades among ``segments``."""
+    return tuple(
+        CascadeChoice(
+            tuple(op.name for op in run.geometry.ops[segment.ops.start : segment.ops.stop]),
+            segment.heights,
+            rolls,
+        )
+        for run, segment in segments
+        if segment.heights
+    )
+
+
+def is_possible(program: Program, candidate: Candidate) -> bool:
+    """Whether the exact geometry allows these cascades."""
+    try:
+        with_cascades(program, candidate)
+    except ValueError:
+        return False
+    return True

@@ -89,10 +89,14 @@ class Route:
 @dataclass(frozen=True, slots=True)
 class Channels:
     """``count`` transfers are in service at once. Each has its own setup; their bursts share one engine,
-    which serves the oldest transfer first (``in order``) or one burst of each in turn (``round robin``)."""
+    which serves the oldest transfer first (``in order``) or one burst of each in turn (``round robin``).
+
+    A channel that is ``strided`` moves several equal runs of Psram, evenly spaced, as one transfer; any other
+    is set up again for each run."""
 
     count: int = 1
     arbitration: Literal["in order", "round robin"] = "in order"
+    strided: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def _part(size: int, clock: Fraction, choices: Choices) -> Psram:
 
 def _channels(numbers: Numbers, choices: Choices) -> Channels:
     arbitration = cast('Literal["in order", "round robin"]', choices["dma.arbitration"])
-    return Channels(int(numbers["dma.channels"]), arbitration)
+    return Channels(int(numbers["dma.channels"]), arbitration, choices["dma.strided"] == "yes")
 
 
 def _lines(numbers: Numbers, choices: Choices) -> Dma:

@@ -130,6 +130,7 @@ FIELDS: Mapping[str, Field] = {
     "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram"),
     "dma.channels": _default("1", _wholes(1, 64, "channels")),
     "dma.arbitration": _default("in order", _choice("in order", "round robin")),
+    "dma.strided": _default("yes", _choice("yes", "no")),
     "dma.outstanding": _default("1", _line(_wholes(1, 64, "bursts"))),
     "dma.port_bytes": _default("8", _line(_wholes(1, 4096, "bytes"))),
     "dma.load.setup_cycles": _line(_SETUP),

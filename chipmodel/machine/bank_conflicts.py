@@ -200,11 +200,12 @@ class BankConflicts:
         """Cycles of the op and of the data for which both patterns are periodic.
 
         The op's is so up to the end of a pass over the operand, and beyond if that ends with a round of the
-        banks; the transfer's from its second line to its last but one; and both within their blocks.
+        banks; the transfer's from a run's second line to its last but one; and both within their blocks.
         """
         shape = pair.shape
-        line, last_line = shape.line_at(data), shape.lines - 1
-        if line == 0 or line >= last_line:
+        line = shape.line_at(data)
+        first_line, last_line = shape.regular_lines(line)
+        if line == first_line or line >= last_line:
             return 0, 0
         index = stream.first_from(op)
         last = stream.count - 1
@@ -213,7 +214,7 @@ class BankConflicts:
             last = min(last, (index // per_pass + 1) * per_pass - 1)  # the next pass begins at another bank
         if self.banks.blocks:
             last = min(last, index - 1 + self._accesses_in_block(stream.address_of(index), stream.width))
-            line_address = pair.base + line * shape.line_bytes
+            line_address = pair.base + shape.place(line)
             last_line = min(last_line, line + self._accesses_in_block(line_address, shape.line_bytes))
         return stream.start + last * stream.stride + 1 - op, shape.line_start(last_line) - data
 
@@ -236,7 +237,7 @@ class BankConflicts:
         """The phase of one stream and the transfer, together with the patterns themselves."""
         shape, around, unit = pair.shape, self.banks.round_bytes, self.banks.unit
         line, index = shape.line_at(data), stream.first_from(op)
-        access, place = stream.address_of(index), pair.base + line * shape.line_bytes
+        access, place = stream.address_of(index), pair.base + shape.place(line)
         # Only the difference of their banks counts, and with blocks only whether it is 0.
         bank = place // unit * unit
         access, place = (access - bank) % around, place - bank
@@ -251,7 +252,7 @@ class BankConflicts:
             shape.beat_bytes,
             shape.pace,
             shape.scale,
-            data * shape.scale - shape.first - line * shape.pace,
+            shape.phase(data, line),
             place,
         )
 

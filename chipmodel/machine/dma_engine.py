@@ -39,9 +39,7 @@ class ChannelTransfer:
 
     def starts_burst(self) -> bool:
         """Whether a burst begins with the next cycle of its data."""
-        shape = self.shape
-        burst = shape.line_at(self.done) // shape.burst_lines
-        return shape.line_start(burst * shape.burst_lines) == self.done
+        return self.shape.starts_burst(self.done)
 
     def key(self, clock: int) -> tuple[object, ...]:
         """All that its further time depends on: command, cycles done, and cycles until it is set up."""
@@ -73,7 +71,8 @@ class ChannelTransfer:
 def _command_key(start: DmaStart) -> tuple[object, ...]:
     """All of a command that the time of its transfer and of others depends on."""
     home = start.home
-    return (start.name, start.direction, start.bytes, start.at.offset, start.psram, home.start, home.stop)
+    where = start.at.offset, start.psram, home.start, home.stop
+    return start.name, start.direction, start.bytes, start.runs, start.pitch, *where
 
 
 def kind_of(start: DmaStart) -> Kind:
@@ -255,8 +254,9 @@ class DmaEngine:
             self.queue.popleft()
             channel = self.channels.index(None)
             self._end_idle(channel, self.idle[channel].cause, clock)
-            assert_legal(self.chip, command.direction, command.psram, command.bytes)
-            shape = shape_of(self.chip, command.direction, command.bytes)
+            size, runs, pitch = command.bytes, command.runs, command.pitch
+            assert_legal(self.chip, command.direction, command.psram, size, runs, pitch)
+            shape = shape_of(self.chip, command.direction, size, runs)
             ready = clock + shape.setup
             self.channels[channel] = ChannelTransfer(serial, command, shape, clock, ready, core)
         cause: Cause = "order" if self.queue else "nothing issued"

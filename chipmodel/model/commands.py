@@ -57,7 +57,11 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class DmaStart:
-    """Queue a transfer of ``bytes`` between Psram and SharedMemory at ``at.offset``."""
+    """Queue a transfer of ``bytes`` between Psram and SharedMemory at ``at.offset``.
+
+    In SharedMemory they are consecutive; in Psram they are ``runs`` equal runs, ``pitch`` bytes from the
+    start of one to the start of the next.
+    """
 
     name: str
     direction: Direction
@@ -68,11 +72,24 @@ class DmaStart:
     """Its first address in Psram."""
     home: Interval = Interval(0, 0)
     """The addresses in Psram of the whole tensor or weight slice that it moves."""
+    runs: int = 1
+    pitch: int = 0
+    """0 for a single run."""
     advance: int = 0
     """Bytes by which its addresses in Psram move on with each iteration of the innermost loop, from a slice
     of the tensor to the next one; beyond the end of ``home`` they begin at its start again."""
     ahead: int = 0
     """Iterations by which it is early: 1 where it loads the next iteration's slice."""
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of a run, rounded up where elements are narrower than a byte."""
+        return -(-self.bytes // self.runs)
+
+    @property
+    def psram_end(self) -> int:
+        """The address after its last byte in Psram."""
+        return self.psram + (self.runs - 1) * self.pitch + self.run_bytes
 
     def clashes(self, other: DmaStart, same_core: bool = True) -> bool:
         """Whether the two must not be in flight at once: they share bytes of one SharedMemory, or one

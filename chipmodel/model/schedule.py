@@ -29,6 +29,11 @@ class Part:
     share: Share = WHOLE
     weights: bool = False
 
+    @property
+    def runs(self) -> int:
+        """Runs of consecutive bytes in Psram that it consists of. A weight slice lies there in one piece."""
+        return 1 if self.weights else self.share.runs
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -123,6 +128,9 @@ class Transfer:
     Where ``due`` lies in a branch or loop that does not contain ``issue``, or in the next iteration, some
     paths never come to ``due``; all paths then wait after that branch or loop (``nesting.waits_after``).
     Waiting again for a transfer that has ended takes no time.
+
+    In SharedMemory its bytes are consecutive; in Psram they are ``runs`` equal runs, ``pitch`` bytes from the
+    start of one to the start of the next.
     """
 
     name: str
@@ -144,6 +152,9 @@ class Transfer:
     again: tuple[int, ...] = ()
     """Further positions that issue a load: at the ends of other arms, or at the end of an iteration for the
     next one. No path issues it twice without waiting for it in between."""
+    runs: int = 1
+    pitch: int = 0
+    """0 for a single run."""
 
     @property
     def issues(self) -> tuple[int, ...]:

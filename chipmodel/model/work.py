@@ -26,6 +26,12 @@ class Share:
     def whole(self) -> bool:
         return len(self.rows) == self.of_rows and len(self.channels) == self.of_channels
 
+    @property
+    def runs(self) -> int:
+        """Runs of consecutive bytes that it consists of, in a tensor that lies row after row, in each row its
+        channels: one for each row where only some of the channels belong to it, else one."""
+        return 1 if len(self.channels) == self.of_channels else max(1, len(self.rows))
+
     def bytes(self, total: int) -> int:
         """Bytes of this share of a tensor of ``total`` bytes, rounded up."""
         units = self.of_rows * self.of_channels
@@ -43,6 +49,12 @@ def by_rows(rows: Interval, of_rows: int) -> Share:
 def by_channels(channels: Interval, of_channels: int) -> Share:
     """The share of a tensor that is cut in channels and not in rows."""
     return WHOLE if len(channels) == of_channels else Share(Interval(0, 1), 1, channels, of_channels)
+
+
+def by_rows_and_channels(rows: Interval, of_rows: int, channels: Interval, of_channels: int) -> Share:
+    """The share of a tensor that is cut in ``of_rows`` rows and in ``of_channels`` channels."""
+    whole = len(rows) == of_rows and len(channels) == of_channels
+    return WHOLE if whole else Share(rows, of_rows, channels, of_channels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +174,7 @@ class Pool:
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
         in_rows = self.window.image_rows(rows)
-        of_rows = self.batch * self.window.in_h
-        if len(in_rows) == of_rows:
-            return by_channels(channels, self.channels)
-        return Share(in_rows, of_rows, channels, self.channels)
+        return by_rows_and_channels(in_rows, self.batch * self.window.in_h, channels, self.channels)
 
     def part(self, rows: int, channels: int) -> Pool:
         if rows == self.rows:
@@ -203,7 +212,7 @@ class Matmul:
         if operand > 1:
             return output_share(self, rows, channels)
         if self.channels > 1:
-            return by_channels(channels, self.channels)
+            return by_rows_and_channels(Interval(0, self.inner), self.inner, channels, self.channels)
         return by_rows(Interval(rows.start // self.rows_, -(-rows.stop // self.rows_)), self.batch)
 
     def part(self, rows: int, channels: int) -> Matmul:
@@ -366,6 +375,7 @@ Work = SingleWork | CascadeWork
 
 def output_share(work: Work, rows: Interval, channels: Interval) -> Share:
     """The share of an op's output (and of a fused residual input) that a part writes (reads)."""
-    if len(rows) == work.rows and len(channels) == work.channels:
-        return WHOLE
-    return Share(rows, work.rows, channels, work.channels)
+    if isinstance(work, Recurrent) and work.directions > 1:
+        rows = Interval(0, work.steps)  # one part runs all time steps, each of which is a row of the output
+        return by_rows_and_channels(rows, work.steps, channels, work.channels)
+    return by_rows_and_channels(rows, work.rows, channels, work.channels)

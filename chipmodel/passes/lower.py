@@ -166,6 +166,8 @@ class _ScheduleLowering:
             self.op_at[owner],
             transfer.psram,
             transfer.home,
+            transfer.runs,
+            transfer.pitch,
             advance=advance,
             ahead=int(advance > 0 and here > owner),
         )

@@ -177,14 +177,20 @@ def _direction(node: JsonValue) -> Direction:
 
 
 def _dma_start(node: JsonValue) -> DmaStart:
+    size = node.at("bytes").integer()
+    runs, pitch = (node.at("runs").count(), node.at("pitch").count()) if node.has("runs") else (1, 0)
+    if not 1 <= runs <= max(1, size):
+        node.fail(f"{shown(size)} bytes cannot be {shown(runs)} runs")
     return DmaStart(
         node.at("dma_start").text(),
         _direction(node.at("direction")),
-        node.at("bytes").integer(),
+        size,
         _located(node.at("at")),
         node.at("op").text(),
         node.at("psram").integer(),
         _interval(node.at("home")),
+        runs,
+        pitch,
         advance=_optional(node, "advance", 0),
         ahead=_optional(node, "ahead", 0),
     )

@@ -99,6 +99,7 @@ def _encode(command: Command) -> dict[str, object]:
                 "at": _located(command.at),
                 "psram": command.psram,
                 "home": _span(command.home),
+                **({"runs": command.runs, "pitch": command.pitch} if command.runs > 1 else {}),
                 **({"advance": command.advance} if command.advance else {}),
                 **({"ahead": command.ahead} if command.ahead else {}),
             }

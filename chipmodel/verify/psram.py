@@ -31,6 +31,20 @@ class _Tenant:
         return f"weights of {self.name!r}" if self.weights else repr(self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class PsramPlace:
+    """Where a part lies in Psram: its first address, its runs of bytes, and from one's start to the next."""
+
+    start: int
+    runs: int = 1
+    pitch: int = 0
+
+    def __str__(self) -> str:
+        if self.runs == 1:
+            return f"one run of bytes at {self.start} of Psram"
+        return f"{self.runs} runs of bytes, {self.pitch} apart, at {self.start} of Psram"
+
+
 class PsramMap:
     """The homes in Psram of all that the commands of a plan move."""
 
@@ -83,22 +97,21 @@ class PsramMap:
         op = self.ops[part.name]
         return self.program.table_bytes(op) if op.gathers else part.share.bytes(self.program.block_bytes(op))
 
-    def address(self, part: Part, home: Interval) -> int:
-        """The first address of ``part``. A tensor lies in its home row by row, and a band of its rows channel
-        by channel; weights begin with their home."""
-        tensor = self.program.tensors.get(part.name)
+    def place(self, part: Part, home: Interval) -> PsramPlace:
+        """Where ``part`` lies in its ``home``: weights begin with it; a tensor lies row after row, in each row its
+        channels."""
+        tensor, share = self.program.tensors.get(part.name), part.share
         if part.weights or tensor is None:
-            return home.start
-        share = part.share
-        rows = Fraction(tensor.bytes, share.of_rows)
-        before = share.rows.start * rows
-        before += len(share.rows) * rows * share.channels.start / share.of_channels
-        return home.start + floor(before)
+            return PsramPlace(home.start)
+        row = Fraction(tensor.bytes, share.of_rows)
+        first = home.start + floor(row * (share.rows.start + Fraction(share.channels.start, share.of_channels)))
+        cut = len(share.channels) < share.of_channels and len(share.rows) > 1
+        return PsramPlace(first, len(share.rows), floor(row)) if cut else PsramPlace(first)
 
     def range_faults(self, start: DmaStart) -> Iterator[str]:
         """What is wrong with the addresses of a transfer: its home has the size of what it moves and is the
-        same throughout the plan, and what it moves begins at its own place there."""
-        part, home, end = start.at.part, start.home, start.psram + start.bytes
+        same throughout the plan, and what it moves has its own place there."""
+        part, home, end = start.at.part, start.home, start.psram_end
         subject = f"transfer {start.name!r} moves"
         if not home.start <= start.psram <= end <= home.stop:
             yield f"{subject} [{start.psram}, {end}) of Psram, beyond [{home.start}, {home.stop})"
@@ -106,9 +119,9 @@ class PsramMap:
         if len(home) != size:
             where = f"[{home.start}, {home.stop})"
             yield f"{subject} {part_label(part)}, which takes {size} bytes of Psram, not {where}"
-        address = self.address(part, home)
-        if start.psram != address:
-            yield f"{subject} {part_label(part)} at {start.psram} of Psram, expected {address}"
+        place, moves = self.place(part, home), PsramPlace(start.psram, start.runs, start.pitch)
+        if moves != place:
+            yield f"{subject} {part_label(part)} as {moves}, expected {place}"
         key = (part.name, part.weights, part.share if part.weights else WHOLE)
         if self.homes.setdefault(key, home) != home:
             yield f"{subject} {part_label(part)}, which has another place in Psram elsewhere in the plan"

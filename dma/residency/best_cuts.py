@@ -16,7 +16,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Direction
-from chipmodel.model.work import Recurrent
+from chipmodel.model.work import Recurrent, Share
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
 from dma.timing.transfer import transfer_cycles
@@ -107,8 +107,9 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
     middle = Interval(inner, min(op.work.rows, inner + tiling.rows))
     channels = Interval(0, tiling.channels)
 
-    def moved(direction: Direction, size: int) -> int:
-        return transfer_cycles(chip, direction, size) if size else 0
+    def moved(direction: Direction, name: str, share: Share) -> int:
+        size = share.bytes(program.tensors[name].bytes)
+        return transfer_cycles(chip, direction, size, share.runs) if size else 0
 
     ends = dma = 0
     for index, name in enumerate(op.inputs):
@@ -117,18 +118,18 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
         share = op.reads(index, middle, channels)
         by_channel = slices > 1 and share != op.reads(index, middle, _last(op, tiling))
         again = slices if by_channel or (tiling.channels_outer and stripes > 1) else 1
-        each = moved("load", share.bytes(program.tensors[name].bytes))
+        each = moved("load", name, share)
         ends += each
         dma += each * stripes * again
     for name in op.outputs:
         if name not in kept:
-            each = moved("store", op.writes(name, middle, channels).bytes(program.tensors[name].bytes))
+            each = moved("store", name, op.writes(name, middle, channels))
             ends += each
             dma += each * stripes * slices
     weights = slice_bytes(program, op, tiling.channels)
     if weights:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
-        dma += moved("load", weights) * slices * reloaded
+        dma += transfer_cycles(chip, "load", weights) * slices * reloaded
     size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
     return TilingForecast(tiling, size, _npu(chip, op, tiling), dma, ends)
 

@@ -166,10 +166,24 @@ def _ordered(program: Program, op: Op, rows: int, channels: int, depth: int, kep
 
 SETUP_BYTES = 680
 """Bytes that a long load moves in the time of one set-up: 656 / (30.891 / 32) on LUNA ARCS."""
+RUN_BYTES = 23
+"""Bytes that a long load moves while a run's first burst opens: 22.5 / (30.891 / 32) on LUNA ARCS."""
+LINE_BYTES = 32
+"""Bytes of a line, of which a run moves whole ones: those of LUNA ARCS."""
+
+
+def transfer_bytes(size: int, runs: int) -> int:
+    """Bytes that a long load moves in the time of a transfer of ``size`` bytes in ``runs`` runs, its set-up
+    included."""
+    if runs == 1:
+        return size + SETUP_BYTES
+    lines = -(-size // (runs * LINE_BYTES))
+    return runs * (lines * LINE_BYTES + RUN_BYTES) + SETUP_BYTES
 
 
 def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
-    """Bytes that the steps of ``op`` load, without halo rows, set-ups counted as ``SETUP_BYTES``."""
+    """Bytes that the steps of ``op`` load, without halo rows. Set-ups and runs, those of the stores too,
+    count as the bytes that could be loaded in their time (``transfer_bytes``)."""
     fetched = [name for name in op.inputs if name not in kept]
     stored = [name for name in op.outputs if name not in kept]
     slices, stripes = _pieces(op.work.channels, tiling.channels), _pieces(op.work.rows, tiling.rows)
@@ -179,7 +193,19 @@ def _moved(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> in
     weights = program.block_bytes(op)
     transfers = passes * stripes * len(fetched) + reloads * slices * bool(weights)
     transfers += slices * stripes * len(stored)
-    return inputs * passes + weights * reloads + SETUP_BYTES * transfers
+    runs = slices * stripes * _lost_in_runs(program, op, tiling, kept) if slices > 1 else 0
+    return inputs * passes + weights * reloads + SETUP_BYTES * transfers + runs
+
+
+def _lost_in_runs(program: Program, op: Op, tiling: Tiling, kept: frozenset[str]) -> int:
+    """What moving the tensors of a tile in runs costs beyond one run each."""
+    tile = Interval(0, tiling.rows), Interval(0, tiling.channels)
+    shares = [(name, op.reads(index, *tile)) for index, name in enumerate(op.inputs)]
+    shares += [(name, op.writes(name, *tile)) for name in op.outputs]
+    cut = [
+        (share.bytes(program.tensors[name].bytes), share.runs) for name, share in shares if name not in kept
+    ]
+    return sum(transfer_bytes(size, runs) - transfer_bytes(size, 1) for size, runs in cut)
 
 
 def _fetched(program: Program, op: Op, name: str) -> int:

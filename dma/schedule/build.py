@@ -27,11 +27,11 @@ from dma.residency.joint import decide_jointly
 from dma.residency.state_search import decide_tiers
 from dma.residency.tiling import (
     NONE_KEPT,
-    SETUP_BYTES,
     Tiling,
     least_stripe,
     stripe_bytes,
     striped,
+    transfer_bytes,
     whole_tiling,
 )
 from dma.schedule.buffer_names import with_readable_names
@@ -133,7 +133,7 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
             continue
         if not (schedule.spilled or schedule.striped):
             return schedule
-        moved = sum(t.bytes + SETUP_BYTES for t in schedule.transfers)
+        moved = sum(transfer_bytes(t.bytes, t.runs) for t in schedule.transfers)
         if best is None or moved < best[0]:
             best = moved, schedule
     if best is None:
@@ -298,6 +298,8 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
                 again=decision.again,
                 psram=layout.address(need.part, need.bytes),
                 home=layout.home(need.part, need.bytes),
+                runs=need.part.runs,
+                pitch=layout.pitch(need.part),
                 in_tensor=need.kind == "tensor" and need.part.share != WHOLE,
                 advance=need.advance,
             )

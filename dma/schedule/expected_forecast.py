@@ -9,7 +9,7 @@ walked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
@@ -17,7 +17,7 @@ from chipmodel.model.nesting import Fork, Section, waits_after
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Schedule, steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.forecast import transfer_times
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities
 from dma.schedule.streamer import IssuedTransfer, queue_order
 
@@ -217,7 +217,7 @@ class ScheduleForecast:
 
     def __init__(self, program: Program, chip: Chip) -> None:
         self.probabilities = branch_probabilities(program)
-        self.cycles_of = transfer_times(chip)
+        self.cycles_of = TransferTimes(chip)
 
     def cycles(self, schedule: Schedule) -> float:
         """The expected core cycles of one run over all paths. For a program with one path and without
@@ -225,15 +225,12 @@ class ScheduleForecast:
         computes = [step.cycles for step in steps(schedule.body)]
         forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)
         return forecast.cycles(
-            PathTransfer(t.direction, t.issues, t.due, self.cycles_of(t.direction, t.bytes))
-            for t in schedule.transfers
+            PathTransfer(t.direction, t.issues, t.due, self.cycles_of.of(t)) for t in schedule.transfers
         )
 
 
-def path_transfers(
-    issued: Iterable[IssuedTransfer], cycles_of: Callable[[Direction, int], int]
-) -> Iterator[PathTransfer]:
+def path_transfers(issued: Iterable[IssuedTransfer], cycles_of: TransferTimes) -> Iterator[PathTransfer]:
     """The transfers in the order of ``Schedule.transfers``, with their cycles."""
     for transfer in sorted(issued, key=queue_order):
-        direction, size = transfer.need.direction, transfer.need.bytes
-        yield PathTransfer(direction, transfer.issues, transfer.due, cycles_of(direction, size))
+        need = transfer.need
+        yield PathTransfer(need.direction, transfer.issues, transfer.due, cycles_of.of(need))

@@ -9,7 +9,7 @@ transfers end earlier than forecast here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from chipmodel.chip.chip import Chip
 from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, steps
 from chipmodel.passes.liveness import scopes
+from dma.schedule.steps import TransferNeed
 from dma.timing.transfer import transfer_cycles
 
 
@@ -103,16 +104,22 @@ class _RunWalk:
             self.clock = max(self.clock, self.ends[index])
 
 
-def transfer_times(chip: Chip) -> Callable[[Direction, int], int]:
+class TransferTimes:
     """``dma.timing.transfer.transfer_cycles`` of ``chip``, with a cache."""
-    known: dict[tuple[Direction, int], int] = {}
 
-    def cycles(direction: Direction, size: int) -> int:
-        if (direction, size) not in known:
-            known[direction, size] = transfer_cycles(chip, direction, size)
-        return known[direction, size]
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
+        self.known: dict[tuple[Direction, int, int], int] = {}
 
-    return cycles
+    def __call__(self, direction: Direction, size: int, runs: int = 1) -> int:
+        key = direction, size, runs
+        if key not in self.known:
+            self.known[key] = transfer_cycles(self.chip, *key)
+        return self.known[key]
+
+    def of(self, moved: Transfer | TransferNeed) -> int:
+        """Core cycles of a transfer, issued already or not."""
+        return self(moved.direction, moved.bytes, moved.part.runs)
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:
@@ -125,14 +132,14 @@ def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late,
     """
     run_of = scopes(schedule.body).region
     listed = list(steps(schedule.body))
-    cycles_of = transfer_times(chip)
+    cycles_of = TransferTimes(chip)
     transfers: dict[int, list[Transfer]] = defaultdict(list)
     for transfer in schedule.transfers:
         transfers[run_of[transfer.issue]].append(transfer)
     result: list[Late] = []
     for number, group in groupby(listed, key=lambda step: run_of[step.position]):
         inside, moved = list(group), transfers[number]
-        timed = [RunTransfer(t.direction, t.issue, t.due, cycles_of(t.direction, t.bytes)) for t in moved]
+        timed = [RunTransfer(t.direction, t.issue, t.due, cycles_of.of(t)) for t in moved]
         run = forecast(inside[0].position, [step.cycles for step in inside], timed)
         for transfer, reached, end in zip(moved, run.reached, run.ends, strict=True):
             cycles = end + jitter - reached

@@ -1,7 +1,9 @@
 """Addresses in Psram: weights in the order in which they are loaded, then tensors.
 
 As a compiler would do, every transfer finds its weight slice in one piece, which starts on a line of the
-controller, so that no burst moves half a line in vain.
+controller, so that no burst moves half a line in vain. Every tensor lies there row after row, in each row its
+channels, in each channel its columns, however the ops that write and read it are cut: so a part with some of
+the channels of several rows is a run of bytes in each of these rows.
 """
 
 from __future__ import annotations
@@ -53,13 +55,19 @@ class PsramLayout:
         return self.homes[key]
 
     def address(self, part: Part, size: int) -> int:
-        """The first byte of ``part``: bands of rows one after another, in each its channels."""
+        """The first byte of ``part``."""
         home, share = self.home(part, size), part.share
         if part.weights:
             return home.start
-        whole = self.program.tensors[self.storage[part.name]].bytes
-        before = share.rows.start * share.of_channels + len(share.rows) * share.channels.start
-        return home.start + whole * before // (share.of_rows * share.of_channels)
+        before = share.rows.start * share.of_channels + share.channels.start
+        return home.start + self._bytes(part) * before // (share.of_rows * share.of_channels)
+
+    def pitch(self, part: Part) -> int:
+        """Bytes from the start of one run of ``part`` to that of the next: a row's; 0 for a single run."""
+        return self._bytes(part) // part.share.of_rows if part.runs > 1 else 0
+
+    def _bytes(self, part: Part) -> int:
+        return self.program.tensors[self.storage[part.name]].bytes
 
 
 def aligned(size: int) -> int:

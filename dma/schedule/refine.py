@@ -15,7 +15,7 @@ from chipmodel.model.program import Op, ops
 from chipmodel.model.schedule import Schedule, steps
 from dma.residency.best_cuts import cuts
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, whole_tiling
-from dma.schedule.forecast import transfer_times
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import MemoryBudget
 
 MAX_ATTEMPTS = 400
@@ -60,14 +60,14 @@ def _most_expensive(memory: MemoryBudget, schedule: Schedule, channels: Mapping[
     """Groups of similar ops, then each op alone, those first for which DMA engine and NPU need most
     cycles."""
     cost: Counter[str] = Counter()
-    cycles_of = transfer_times(memory.chip)
+    cycles_of = TransferTimes(memory.chip)
     listed = list(steps(schedule.body))
     cascade_of = {op: cascade.name for cascade in schedule.cascades for op in cascade.ops}
     owner = [cascade_of.get(step.op, step.op) for step in listed]
     for step, name in zip(listed, owner, strict=True):
         cost[name] += step.cycles
     for transfer in schedule.transfers:
-        cost[owner[transfer.due]] += cycles_of(transfer.direction, transfer.bytes)
+        cost[owner[transfer.due]] += cycles_of.of(transfer)
     similar: defaultdict[object, list[Op]] = defaultdict(list)
     for op, claim in zip(ops(memory.program.body), memory.claims, strict=True):
         kept = memory.residency.kept.get(op.name, NONE_KEPT)

@@ -75,7 +75,7 @@ class NextIterationOptions:
         if isinstance(tail, Fork):
             return []
         earliest = max(tail.start, self.last_use[need.buffer] + 1)
-        cycles = self.loops.cycles_of("load", need.bytes)
+        cycles = self.loops.cycles_of.of(need)
         found: list[int] = []
         for times in (0, 1, 2):
             at = tail.stop - 1

@@ -29,7 +29,7 @@ from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
-from dma.schedule.forecast import transfer_times
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import branch_probabilities, execution_counts
 from dma.schedule.steps import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer
@@ -76,7 +76,7 @@ class _AcrossPlanner:
         self.probabilities = branch_probabilities(memory.program)
         listed = list(steps(emission.body))
         self.forecast = PathForecast(self.root, [step.cycles for step in listed], self.probabilities)
-        self.cycles_of = transfer_times(memory.chip)
+        self.cycles_of = TransferTimes(memory.chip)
         self.gathers = {op.name for op in ops(memory.program.body) if op.gathers}
         self.extents = _extents(emission.straight_run)
         weights = self.weights(WeightPlan())
@@ -198,7 +198,7 @@ class _AcrossPlanner:
             for index, need in enumerate(self.needs):
                 if need.first in loop.extent and options and need.op not in self.gathers:
                     again = counts.at[need.first] - counts.entered[loop.name]
-                    saved = again * self.cycles_of("load", need.bytes) / max(1, need.bytes)
+                    saved = again * self.cycles_of.of(need) / max(1, need.bytes)
                     if saved > 0:
                         found.append((-saved, index, options[0], loop.extent))
         return [(index, issues, loop) for _, index, issues, loop in sorted(found, key=lambda f: f[:2])]

@@ -21,7 +21,7 @@ from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, Step, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.expected_forecast import PathForecast, path_transfers
-from dma.schedule.forecast import transfer_times
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import BranchProbabilities, branch_probabilities, execution_counts
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
@@ -105,7 +105,7 @@ class LoopResidency:
         self.needs = [need for need in weights if need.op not in gathers]
         firsts = sorted({need.first for need in weights})
         self.entries = RegionEntries(self.root, firsts, probabilities.arms)
-        self.cycles_of = transfer_times(memory.chip)
+        self.cycles_of = TransferTimes(memory.chip)
         self.left = [free[step.op] for step in steps(emission.body)]
         for need in weights:
             for position in range(need.first, need.last + 1):
@@ -152,7 +152,7 @@ class LoopResidency:
     def _saved(self, loop: Fork, need: TransferNeed) -> float:
         """DMA cycles saved where ``need`` stays for ``loop``, in one run of the program."""
         repeated = self.counts.at[need.first] - self.counts.entered[loop.name]
-        return repeated * self.cycles_of("load", need.bytes)
+        return repeated * self.cycles_of.of(need)
 
     def _take(self, stays: Sequence[ResidentSlice]) -> bool:
         """Take the bytes of ``stays`` if all of them fit."""

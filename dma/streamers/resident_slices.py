@@ -165,7 +165,7 @@ class _ResidentSearch:
 
     def _cycles_per_byte(self, need: TransferNeed) -> float:
         """DMA cycles saved for each byte that stays."""
-        return self.loops.cycles_of("load", need.bytes) * self.loops.counts.at[need.first] / need.bytes
+        return self.loops.cycles_of.of(need) * self.loops.counts.at[need.first] / need.bytes
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,7 @@ from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Late, Schedule, Step, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import slice_bytes, sliced
-from dma.schedule.forecast import RunTransfer, late_weights, transfer_times
+from dma.schedule.forecast import RunTransfer, TransferTimes, late_weights
 from dma.schedule.steps import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
@@ -126,18 +126,18 @@ def straight_runs(
     there = Counter[int]()
     for need in others:
         there[need.first] += emission.buffers[need.buffer].bytes
-    cycles = transfer_times(chip)
+    cycles = TransferTimes(chip)
 
     def to_load(need: TransferNeed) -> WeightSlice:
-        time = cycles("load", need.bytes)
+        time = cycles.of(need)
         if need.kind == "weights":
             return WeightSlice(need.bytes, need.first, need.last, time)
         return WeightSlice(emission.buffers[need.buffer].bytes, need.first, need.first, time)
 
     transfers: dict[int, list[RunTransfer]] = defaultdict(list)
     for issued in fixed:
-        direction, size = issued.need.direction, issued.need.bytes
-        transfer = RunTransfer(direction, issued.issue, issued.due, cycles(direction, size))
+        need = issued.need
+        transfer = RunTransfer(need.direction, issued.issue, issued.due, cycles.of(need))
         transfers[emission.straight_run[issued.issue]].append(transfer)
     for number, group in needs.items():
         yield (

@@ -92,8 +92,29 @@ class PsramPort:
 
     def read_clocks(self, lines: Fraction | int) -> Fraction:
         """Clocks of one Psram read of ``lines`` lines: CE# low, and CE# high after it."""
-        low = self.opening + lines * self.line + self.device.ce_setup_hold_clocks
-        return Fraction(low + self.device.ce_high_min)
+        return self.opening + lines * self.line + self._around
+
+    def run_cycles(self, lines: int, longest: int, write: bool) -> Fraction:
+        """Core cycles of a run of ``lines`` lines in bursts of at most ``longest`` bytes: CE# low, and CE#
+        high after each."""
+        bursts = -(-lines * self.line_bytes // longest)
+        opening = overhead_clocks(self.device, write=True) if write else self.opening
+        return self.cycles(bursts * (opening + self._around) + lines * self.line)
+
+    @property
+    def _around(self) -> int:
+        """Clocks of a burst besides its opening and data."""
+        return self.device.ce_setup_hold_clocks + self.device.ce_high_min
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPace:
+    """A transfer in several runs: ``setup`` cycles, then for the lines of each run the cycles of the engine
+    at the pace of long transfers, or those of the Psram's bursts, whichever are more."""
+
+    setup: Fraction
+    engine: LinePace
+    psram: Callable[[int], Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,8 @@ class TransferRoute:
     head: LinePace | None = None
     head_bytes: int = 256
     settled_bytes: int = 1024
+    series: SeriesPace | None = None
+    """The pace of a transfer in runs; None for a route that has none."""
 
     def cycles(self, size: int) -> int:
         """Core cycles from start to end of a transfer of ``size`` bytes. Raises BadInput for less than
@@ -129,6 +152,21 @@ class TransferRoute:
         exact = self._exact(lines)
         setup = min(setup_cycles, ceil(exact) - 1)
         return setup, Fraction(0), (exact - setup) / lines
+
+    @property
+    def series_setup(self) -> int:
+        """Whole core cycles before the first of several runs."""
+        return floor(self._runs.setup)
+
+    def run_cycles(self, size: int) -> Fraction:
+        """Core cycles of each of several runs of ``size`` bytes; it moves whole lines."""
+        lines = -(-size // self.line_bytes)
+        return max(self._runs.engine(Fraction(lines)), self._runs.psram(lines))
+
+    @property
+    def _runs(self) -> SeriesPace:
+        assert self.series is not None, f"'{self.name}' moves no runs"
+        return self.series
 
     @property
     def per_byte(self) -> Fraction:
@@ -191,7 +229,15 @@ def psram_to_shared(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     pace = max(port.cycles(port.read_clocks(lines) / lines), Fraction(engine.line_cycles))
     fixed = engine.setup_cycles + port.cycles(port.opening)
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
-    return TransferRoute("dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head))
+    longest = int(lines * port.line_bytes)
+    series = SeriesPace(
+        Fraction(engine.setup_cycles),
+        line(port.cycles(port.opening), pace),
+        lambda count: port.run_cycles(count, longest, write=False),
+    )
+    return TransferRoute(
+        "dma psram->shared", engine.line_bytes, line(fixed, pace), line(fixed, head), series=series
+    )
 
 
 def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
@@ -204,11 +250,15 @@ def shared_to_psram(engine: CopyEngine, port: PsramPort) -> TransferRoute:
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)
     opening = port.cycles(port.opening + port.crossing_clocks)
+    setup = max(Fraction(0), engine.setup_cycles - posted)
+    longest = min(page, burst_limit(port.device, write=True) or page)
+    series = SeriesPace(setup, line(0, pace), lambda count: port.run_cycles(count, longest, write=True))
     return TransferRoute(
         "dma shared->psram",
         engine.line_bytes,
-        line(max(Fraction(0), engine.setup_cycles - posted), pace),
+        line(setup, pace),
         line(engine.setup_cycles + opening, head),
+        series=series,
     )
 
 

@@ -13,17 +13,21 @@ from math import ceil
 
 from chipmodel.chip.chip import BurstDma, Chip, Dma
 from chipmodel.model.schedule import Direction
+from dma.timing.contiguous import NAMES
 from dma.timing.controlled import burst_shape
-from dma.timing.transfer import NAMES, burst_routes_of, cycles_per_byte, transfer_cycles
+from dma.timing.strided import run_times
+from dma.timing.transfer import burst_routes_of, cycles_per_byte, transfer_cycles
 
 
 @dataclass(frozen=True, slots=True)
 class TransferShape:
     """The times of a transfer: ``setup`` core cycles on the channel, then ``data`` cycles of the engine.
 
-    Line ``k`` ends ``(first + (k + 1) * pace) / scale`` cycles after the set-up, on the next whole cycle;
-    ``first`` may be negative, ``first + pace`` not.
-    Its bytes move in beats of up to ``beat_bytes``, one a cycle, the last at its end.
+    It is ``runs`` runs of as many lines each, with ``gap`` cycles between two of them, which count as the
+    beginning of the next run's first line. From the beginning of a run, its line ``k`` ends after ``(first +
+    (k + 1) * pace) / scale`` cycles, on the next whole cycle, and the last one with the run; ``first`` may be
+    negative, ``first + pace`` not. Its bytes move in beats of up to ``beat_bytes``, one a cycle, the last at
+    its end. Lines are counted through all runs.
     """
 
     setup: int
@@ -35,10 +39,23 @@ class TransferShape:
     first: int
     pace: int
     scale: int
+    runs: int = 1
+    gap: int = 0
 
     @property
     def lines(self) -> int:
-        return -(-self.bytes // self.line_bytes)
+        return self.runs * self.run_lines
+
+    @property
+    def run_lines(self) -> int:
+        """Lines of each run."""
+        run_bytes = -(-self.bytes // self.runs)
+        return max(1, -(-run_bytes // self.line_bytes))
+
+    @property
+    def _period(self) -> int:
+        """Cycles from the beginning of a run to that of the next."""
+        return (self.data + self.gap) // self.runs
 
     def line_start(self, line: int) -> int:
         """The data cycle at which ``line`` begins; ``data`` for the one after the last."""
@@ -46,20 +63,49 @@ class TransferShape:
             return 0
         if line >= self.lines:
             return self.data
-        return -(-(self.first + line * self.pace) // self.scale)
+        run, line = divmod(line, self.run_lines)
+        within = -(-(self.first + line * self.pace) // self.scale) if line else -self.gap
+        return run * self._period + within
 
     def line_at(self, cycle: int) -> int:
         """The line that is moved in data cycle ``cycle``."""
-        return min(self.lines - 1, max(0, (cycle * self.scale - self.first) // self.pace))
+        run = min(self.runs - 1, (cycle + self.gap) // self._period)
+        line = ((cycle - run * self._period) * self.scale - self.first) // self.pace
+        return run * self.run_lines + min(self.run_lines - 1, max(0, line))
 
     def burst_end(self, cycle: int) -> int:
-        """The data cycle at which the burst that is moved in ``cycle`` has ended."""
-        burst = self.line_at(cycle) // self.burst_lines
-        end = self.line_start((burst + 1) * self.burst_lines)
-        while end <= cycle:  # bursts of no cycle at all, where the engine is faster than its clock
-            burst += 1
-            end = self.line_start((burst + 1) * self.burst_lines)
-        return end
+        """The data cycle at which the burst that is moved in ``cycle`` has ended; none goes on from one run
+        into the next."""
+        line = self.line_at(cycle)
+        while True:  # more than once for bursts of no cycle, where the engine is faster than its clock
+            run, line = divmod(line, self.run_lines)
+            line = min(self.run_lines, (line // self.burst_lines + 1) * self.burst_lines)
+            line += run * self.run_lines
+            end = self.line_start(line)
+            if end > cycle:
+                return end
+
+    def starts_burst(self, cycle: int) -> bool:
+        """Whether a burst begins with data cycle ``cycle``."""
+        line = self.line_at(cycle)
+        return self.line_start(line - line % self.run_lines % self.burst_lines) == cycle
+
+    def place(self, line: int) -> int:
+        """The first byte of ``line``, counted from the transfer's start."""
+        run, line = divmod(line, self.run_lines)
+        return run * self.bytes // self.runs + line * self.line_bytes
+
+    def regular_lines(self, line: int) -> tuple[int, int]:
+        """The first and the last line of the run of ``line``: those between them have the same length and
+        pace."""
+        start = line - line % self.run_lines
+        return start, start + self.run_lines - 1
+
+    def phase(self, cycle: int, line: int) -> int:
+        """How far the data cycle ``cycle`` is from the beginning of ``line`` of its run, in 1 / ``scale``
+        cycles."""
+        run, line = divmod(line, self.run_lines)
+        return (cycle - run * self._period) * self.scale - self.first - line * self.pace
 
     def beats(self, line: int) -> tuple[int, int, int]:
         """The data cycles ``[start, stop)`` in which ``line`` has a beat, and the bytes of each beat except
@@ -67,7 +113,7 @@ class TransferShape:
         start, stop = self.line_start(line), self.line_start(line + 1)
         if start == stop:
             return start, stop, 0
-        size = min(self.line_bytes, self.bytes - line * self.line_bytes)
+        size = self._line_end(line) - self.place(line)
         width = max(self.beat_bytes, -(-size // (stop - start)))
         return stop - -(-size // width), stop, width
 
@@ -78,14 +124,44 @@ class TransferShape:
         start, stop, width = self.beats(line)
         if not start <= cycle < stop:
             return None
-        place = line * self.line_bytes + (cycle - start) * width
-        end = min(self.bytes, (line + 1) * self.line_bytes)
-        return place, min(width, end - place)
+        place = self.place(line) + (cycle - start) * width
+        return place, min(width, self._line_end(line) - place)
+
+    def _line_end(self, line: int) -> int:
+        """The byte after the last one of ``line``."""
+        next_run = (line // self.run_lines + 1) * self.bytes // self.runs
+        return min(next_run, self.place(line) + self.line_bytes)
 
 
 @lru_cache(maxsize=1 << 14)
-def _shape(chip_key: _ChipKey, direction: Direction, size: int) -> TransferShape:
+def _shape(chip_key: _ChipKey, direction: Direction, size: int, runs: int) -> TransferShape:
     chip = chip_key.chip
+    if runs == 1:
+        return _contiguous_shape(chip, direction, size)
+    times = run_times(chip.core_mhz, chip.psram, chip.dma, direction, size, runs)
+    run = -(-size // runs)
+    one = _contiguous_shape(chip, direction, run)
+    # A run has the lines of a transfer of its bytes; the first one takes as much longer as the run does.
+    first, pace = Fraction(one.first, one.scale) + times.each - one.data, Fraction(one.pace, one.scale)
+    if times.each < one.data:
+        first, pace = Fraction(0), Fraction(times.each * one.line_bytes, run)
+    scale = first.denominator * pace.denominator
+    return TransferShape(
+        times.setup,
+        times.data,
+        size,
+        one.line_bytes,
+        one.beat_bytes,
+        one.burst_lines,
+        int(first * scale),
+        int(pace * scale),
+        scale,
+        runs,
+        times.gap,
+    )
+
+
+def _contiguous_shape(chip: Chip, direction: Direction, size: int) -> TransferShape:
     total = transfer_cycles(chip, direction, size)
     if isinstance(chip.dma, Dma):
         way = chip.dma.load if direction == "load" else chip.dma.store
@@ -132,6 +208,7 @@ class _ChipKey:
         return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma)
 
 
-def shape_of(chip: Chip, direction: Direction, size: int) -> TransferShape:
-    """The times of a transfer of ``size`` bytes; ``setup + data`` are its ``transfer_cycles``."""
-    return _shape(_ChipKey(chip), direction, size)
+def shape_of(chip: Chip, direction: Direction, size: int, runs: int = 1) -> TransferShape:
+    """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data`` are its
+    ``transfer_cycles``."""
+    return _shape(_ChipKey(chip), direction, size, runs)

@@ -1,4 +1,4 @@
-"""Core cycles of a DMA transfer.
+"""Core cycles of a DMA transfer (``dma.timing.contiguous``), in several runs too (``dma.timing.strided``).
 
 ``dma.model: line`` is the affine form ``setup + bytes * k / 32``, where ``k`` are the cycles of one Psram
 burst, overhead and data, so that it follows the Psram's clock and width. ``dma.model: bursts`` is the
@@ -12,34 +12,37 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from math import ceil
+from math import gcd
 
-from chipmodel.chip.chip import AnyDma, BurstDma, Chip, Dma, Psram
+from chipmodel.chip.chip import BurstDma, Chip, Dma
 from chipmodel.chip.psram_device import Device, ce_low_clocks
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.schedule import Direction
 from dma.timing.bursts import PsramTransfer
 from dma.timing.bursts import assert_legal as assert_bursts_legal
-from dma.timing.controlled import controlled_cycles, controlled_least, controlled_slope
-from dma.timing.routes import TransferRoute, burst_routes
-from dma.timing.split import split
+from dma.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
+from dma.timing.controlled import controlled_least, controlled_slope
+from dma.timing.routes import TransferRoute
+from dma.timing.split import split, wall
+from dma.timing.strided import run_times
 
-ROUTES: dict[str, Direction] = {"dma psram->shared": "load", "dma shared->psram": "store"}
-NAMES: dict[Direction, str] = {direction: name for name, direction in ROUTES.items()}
 
-
-def transfer_cycles(chip: Chip, direction: Direction, size: int) -> int:
-    """Core cycles of one transfer of ``size`` bytes, from its start to its end."""
-    return _cycles(chip.core_mhz, chip.psram, chip.dma, direction, size)
+def transfer_cycles(chip: Chip, direction: Direction, size: int, runs: int = 1) -> int:
+    """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs of Psram, from its start to its
+    end."""
+    if runs == 1:
+        return contiguous_cycles(chip.core_mhz, chip.psram, chip.dma, direction, size)
+    times = run_times(chip.core_mhz, chip.psram, chip.dma, direction, size, runs)
+    return times.setup + times.data
 
 
 def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
     """Core cycles that each byte of a long transfer adds (``k / 32``)."""
     if isinstance(chip.dma, Dma):
-        return _line_slope(chip.core_mhz, chip.psram, chip.dma, direction)
+        return line_slope(chip.core_mhz, chip.psram, chip.dma, direction)
     if isinstance(chip.dma, BurstDma):
-        return _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
+        return routes_of(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
     return controlled_slope(chip.core_mhz, chip.psram, chip.dma, direction)
 
 
@@ -51,7 +54,7 @@ def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
     if not isinstance(chip.dma, BurstDma):
         once, each = controlled_least(chip.core_mhz, chip.psram, chip.dma, direction)
         return chip.dma.setup_cycles + once, each
-    route = _burst_routes(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]]
+    route = routes_of(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]]
     if route.least_setup < 0:
         return 0, route.least_per_byte
     return int(route.least_setup), route.per_byte
@@ -75,38 +78,23 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
 
 def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
     """All routes of a chip with ``dma.model: bursts`` by name; empty for other models."""
-    return _burst_routes(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
+    return routes_of(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
 
-@lru_cache(maxsize=1 << 16)
-def _cycles(core: Fraction, psram: Psram, dma: AnyDma, direction: Direction, size: int) -> int:
-    if isinstance(dma, Dma):
-        setup = (dma.load if direction == "load" else dma.store).setup_cycles
-        return setup + ceil(size * _line_slope(core, psram, dma, direction))
-    if not isinstance(dma, BurstDma):
-        return dma.setup_cycles + controlled_cycles(core, psram, dma, direction, size)
-    return _burst_routes(core, psram, dma)[NAMES[direction]].cycles(size)
-
-
-def _line_slope(core: Fraction, psram: Psram, dma: Dma, direction: Direction) -> Fraction:
-    way = dma.load if direction == "load" else dma.store
-    data_clocks = way.burst_bytes / psram.bytes_per_clock
-    burst_clocks = max(data_clocks, (way.burst_overhead_clocks + data_clocks) / dma.outstanding)
-    return burst_clocks / way.burst_bytes * core / psram.clock_mhz
-
-
-def _burst_routes(core: Fraction, psram: Psram, dma: BurstDma) -> Mapping[str, TransferRoute]:
-    assert psram.device is not None
-    return burst_routes(dma, psram.device, core, psram.collision)
-
-
-def assert_legal(chip: Chip, direction: Direction, address: int, size: int) -> None:
+def assert_legal(
+    chip: Chip, direction: Direction, address: int, size: int, runs: int = 1, pitch: int = 0
+) -> None:
     """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
-    low, CE# high and pages; checks all of them by their sizes, the first 8 one by one. O(1) in ``size``."""
+    low, CE# high and pages; checks all of them by their sizes, the first 8 of a run one by one. O(1) in
+    ``size``, and in ``runs`` too, of which only those at different places within a page are checked."""
     device = chip.psram.device
-    if isinstance(chip.dma, BurstDma) and device is not None and size:
-        # Pages and boundaries repeat, so only the place within them matters.
-        _assert_legal(device, chip.dma, direction, address % (1 << 20), size)
+    if not isinstance(chip.dma, BurstDma) or device is None or not size:
+        return
+    # Pages and boundaries repeat, so only the place within them matters.
+    period = wall(device, direction == "store") or device.word_bytes
+    for run in range(min(runs, period // gcd(period, pitch))):
+        place = (address + run * pitch) % period
+        _assert_legal(device, chip.dma, direction, place, -(-size // runs))
 
 
 @lru_cache(maxsize=1 << 14)

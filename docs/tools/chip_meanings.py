@@ -27,6 +27,7 @@ MEANING: Mapping[str, str] = {
     "dma.model": "How a transfer's cycles are computed: see *The timing model*.",
     "dma.channels": "Transfers that are in service at once.",
     "dma.arbitration": "`in order`: the oldest transfer's bursts first. `round robin`: a burst of each.",
+    "dma.strided": "Whether one transfer moves evenly spaced runs of bytes; `no`: a set-up for each run.",
     "dma.outstanding": "Bursts that are asked for at once, which hides what they cost besides their data.",
     "dma.port_bytes": "Bytes of a beat at the engine's port on SharedMemory.",
     "dma.load.setup_cycles": "What starting a load costs.",

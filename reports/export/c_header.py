@@ -17,7 +17,8 @@ TABLE_NOTE = (
     " * moves back and starts after it. A load must have ended before the compute of step `due`, a",
     " * store before whatever follows the compute of step `due`; NO_STEP: before whatever follows",
     " * its branch or loop. Steps are numbered over the whole program, arms one after another; a",
-    " * row holds for every execution of its step. */",
+    " * row holds for every execution of its step. The bytes are consecutive in SharedMemory; in",
+    " * Psram they are `runs` equal runs, `pitch` bytes from the start of one to the next. */",
 )
 LONGEST_INFIX = len("_OFFSET_")
 """Characters between the prefix and the name of a buffer."""
@@ -37,7 +38,7 @@ class _CHeader:
         self.steps = step_count(layout)
         longest = LONGEST - min(len(prefix), LONGEST_PREFIX) - LONGEST_INFIX
         self.names = identifiers((b.name for b in layout.buffers), longest)
-        numbers = [layout.capacity, layout.peak, *(m.start.psram + m.start.bytes for m in self.moves)]
+        numbers = [layout.capacity, layout.peak, *(m.start.psram_end for m in self.moves)]
         self.wide = max(numbers) >= 1 << 32
 
     @property
@@ -106,6 +107,8 @@ class _CHeader:
             yield f"  {integer} source;"
             yield f"  {integer} destination;"
             yield f"  {integer} bytes;"
+            yield f"  {integer} runs;"
+            yield f"  {integer} pitch;"
             yield from ("  uint32_t step;", "  uint32_t due;", "  uint32_t store; /* 0: a load */", "};")
             yield f"extern const struct {low}_transfer {low}_transfers[{up}_TRANSFERS];"
             yield ""
@@ -133,7 +136,7 @@ class _CHeader:
         ends = (move.shared, start.psram) if store else (start.psram, move.shared)
         due = f"{self.up}_NO_STEP" if move.due is None else f"{move.due}u"
         cells = [
-            *(self.number(n) for n in (*ends, start.bytes)),
+            *(self.number(n) for n in (*ends, start.bytes, start.runs, start.pitch)),
             f"{move.step}u",
             due,
             "1u" if store else "0u",

@@ -21,7 +21,7 @@ from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.residency.tiling import SETUP_BYTES
+from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, StreamRequest
 from dma.schedule.effort import StopCriterion
@@ -158,7 +158,7 @@ def test_of_schedules_that_spill_the_one_with_fewest_moved_bytes_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def moved(schedule: Schedule) -> int:
-        return sum(t.bytes + SETUP_BYTES for t in schedule.transfers)
+        return sum(transfer_bytes(t.bytes, t.runs) for t in schedule.transfers)
 
     different = 0
     for seed in range(40):

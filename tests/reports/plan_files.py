@@ -45,7 +45,7 @@ COMMANDS: tuple[Command, ...] = (
     DmaWait("load b", "gate"),
     Repeat("again", 3, (compute("c", 2, (Y,), (Y,)),)),
     compute("d", 3, (Y,), (HALF,)),
-    DmaStart("store z", "store", 32, Z, "d", 2000, Interval(2000, 2032)),
+    DmaStart("store z", "store", 32, Z, "d", 2000, Interval(2000, 2112), 4, 24),
     compute("e", 4, (Y,), (Y,)),
     DmaWait("store z", "e"),
 )

@@ -123,7 +123,8 @@ def _tiny_banks(random: Random) -> Banks | None:
 
 def _tiny_channels(random: Random) -> Channels:
     count = random.choice((1, 1, 2, 3))
-    return Channels(count, random.choice(("in order", "round robin")))
+    arbitration: Literal["in order", "round robin"] = random.choice(("in order", "round robin"))
+    return Channels(count, arbitration, random.random() < 0.7)
 
 
 def _tiny_cpu(random: Random) -> Cpu:

@@ -71,8 +71,10 @@ class RandomCommands:
         at = Located(part, self.random.randint(0, self.memory - size), size)
         direction: Direction = "store" if self.random.random() < 0.33 else "load"
         psram = self.random.randint(0, 2000)
-        home = Interval(psram, psram + size)
-        return DmaStart(f"t{self.serial}", direction, size, at, "op", psram, home)
+        runs = self.random.randint(2, min(size, 40)) if size > 1 and self.random.random() < 0.4 else 1
+        pitch = self.random.choice((size, 100, 1024)) if runs > 1 else 0
+        home = Interval(psram, psram + (runs - 1) * pitch + size)
+        return DmaStart(f"t{self.serial}", direction, size, at, "op", psram, home, runs, pitch)
 
     def compute(self) -> Compute:
         kinds = self.random.sample(KINDS, self.random.randint(0, 4))

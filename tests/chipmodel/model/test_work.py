@@ -106,6 +106,21 @@ def test_the_whole_of_any_work_reads_and_writes_whole_tensors() -> None:
         assert work.part(work.rows, work.channels) == work
 
 
+def test_some_channels_of_several_rows_are_a_run_in_each_row() -> None:
+    some, every, rows = Interval(1, 3), Interval(0, 6), Interval(2, 5)
+    assert Share(rows, 8, some, 6).runs == 3
+    assert Share(Interval(2, 3), 8, some, 6).runs == 1
+    assert Share(rows, 8, every, 6).runs == 1
+    assert WHOLE.runs == Share(rows, 8).runs == Share(Interval(0, 0)).runs == 1
+    # A pooling that needs all rows of some channels, the right matrix of a product, and both directions of a
+    # recurrent op, which is one row of work but writes all of its time steps.
+    pool = Pool(Window(8, 8, 1, 1, 8, 8), 6)
+    assert pool.needs(0, Interval(0, 1), some) == Share(Interval(0, 8), 8, some, 6)
+    assert Matmul(5, 7, 6).needs(1, Interval(0, 2), some) == Share(Interval(0, 7), 7, some, 6)
+    both = Recurrent(5, 3, 4, gates=3, directions=2)
+    assert output_share(both, Interval(0, 1), some) == Share(Interval(0, 5), 5, some, 8)
+
+
 def test_parts_hold_all_of_the_macs() -> None:
     for work in WORKS:
         for channels in range(1, work.channels + 1):

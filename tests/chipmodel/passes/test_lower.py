@@ -126,6 +126,15 @@ def test_addresses_are_the_plans_and_sizes_the_buffers() -> None:
     assert (compute.rows, compute.channels) == (ONE, ONE)
 
 
+def test_runs_in_psram_are_the_schedules() -> None:
+    moved = replace(transfer("x", "store", 0, 0), psram=40, home=Interval(32, 64), runs=2, pitch=16)
+    store = lowered((step(0),), moved)[1]
+    assert isinstance(store, DmaStart)
+    assert (store.psram, store.home, store.runs, store.pitch) == (40, Interval(32, 64), 2, 16)
+    # Eight bytes in two runs of four: the second one begins at 56.
+    assert (store.run_bytes, store.psram_end) == (4, 60)
+
+
 def test_control_flow_keeps_its_shape() -> None:
     condition = Operand(Part("c"), "q")
     inner = StepLoop("loop", 4, (step(1),))

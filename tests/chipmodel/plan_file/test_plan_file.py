@@ -56,6 +56,7 @@ EVERYTHING = PlanFile(
         ),
         Branch("if", (BranchArm("a", (DmaWait("t", "d"),)), BranchArm("b", ())), Located(Part("c"), 0, 64)),
         Repeat("loop", 3, (Branch("outside", (BranchArm("only", ()),)),)),
+        DmaStart("store z", "store", 6, Located(Part("z"), 0, 64), "d", 40, Interval(32, 64), 3, 8),
         DmaStart("store y", "store", 5, Located(Part("y"), 0, 64), "d"),
         DmaStart("load y", "load", 5, Located(Part("y"), 0, 64), "d", advance=8, ahead=1),
     ),
@@ -73,10 +74,10 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     assert next(iter(document)) == "format"
     assert document["format"] == FORMAT
     assert [next(iter(c)) for c in document["commands"]] == [
-        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start", "dma_start"),
+        *("dma_start", "dma_wait", "compute", "branch", "repeat", "dma_start", "dma_start", "dma_start"),
     ]
     assert document["buffers"][0] == {"name": "x", "offset": 0, "bytes": 64, "live": [[0, 2], [3, 4]]}
-    first, *_, last = document["commands"]
+    first, *_, runs, _, last = document["commands"]
     assert first["at"] == {"weights_of": "d", "buffer": "w", "offset": 64, "bytes": 32}
     rest = {"bytes": 5, "op": "d", "at": last["at"], "psram": 0, "home": [0, 0]}
     assert last == {"dma_start": "load y", "direction": "load", **rest, "advance": 8, "ahead": 1}
@@ -84,11 +85,12 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     part = {"tensor": "y", "rows": [1, 3, 4], "channels": [0, 2, 2]}
     where = {"buffer": "x", "offset": 0, "bytes": 64, "in_tensor": True, "runs": 4, "pitch": 20}
     assert write == {**part, **where, "advance": 16}
+    assert (runs["psram"], runs["home"], runs["runs"], runs["pitch"]) == (40, [32, 64], 3, 8)
     reads = document["commands"][2]["reads"]
     assert reads[1] == {
         "weights_of": "d", "rows": [1, 3, 4], "channels": [0, 2, 2], "buffer": "w", "offset": 64, "bytes": 32,
     }  # fmt: skip
-    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 2 + 7
+    assert sum(line.startswith("  {") for line in TEXT.splitlines()) == 2 + 2 + 8
     empty = PlanFile("w", "c", (), 0, 0, 1, (), (), ())
     assert read_plan(write_plan(empty), "f") == empty
 

@@ -168,3 +168,51 @@ def test_overlapping_live_buffers_are_found_in_random_programs() -> None:
     assert moved > 80
     # A conservative lifetime may cover positions where no step needs the buffer; such a move is harmless.
     assert caught >= 0.8 * moved
+
+
+def striped_network() -> tuple[Program, Chip, tuple[Command, ...]]:
+    """``network`` in so little memory that half of the channels of ``b`` are stored at a time."""
+    program, _, _ = network()
+    chip = with_memory(LUNA_LIKE, 768)
+    return program, chip, plan(PlanRequest(program, chip, "large-first", "sync")).commands
+
+
+def test_parts_with_some_channels_lie_as_a_run_in_each_row() -> None:
+    program, chip, commands = striped_network()
+    stores = [c for c in commands if isinstance(c, DmaStart) and c.runs > 1]
+    # 8 rows of 8 channels of 8 bytes: four rows by four channels, in runs of 32 bytes every 64.
+    assert {(c.runs, c.run_bytes, c.pitch) for c in stores} == {(4, 32, 64)}
+    assert sorted(c.psram - c.home.start for c in stores) == [0, 32, 256, 288]
+    assert verify(program, commands, chip) == ()
+
+
+@pytest.mark.parametrize(
+    ("runs", "pitch", "words"),
+    [
+        (2, 64, "is 4 runs of bytes at"),
+        (1, 0, "moves one run of bytes at"),
+        (4, 32, "32 apart, but 'b'"),
+        (4, 512, "of Psram, beyond"),
+    ],
+)
+def test_runs_elsewhere_are_reported(runs: int, pitch: int, words: str) -> None:
+    program, chip, commands = striped_network()
+
+    def changed(command: Command) -> Command | None:
+        return replace(command, runs=runs, pitch=pitch) if isinstance(command, DmaStart) else command
+
+    strided = [i for i, c in enumerate(c for c in commands if isinstance(c, DmaStart)) if c.runs > 1]
+    damaged = rewritten(commands, once(DmaStart, changed, strided[-1]))
+    assert any(words in fault for fault in verify(program, damaged, chip)), verify(program, damaged, chip)
+
+
+def test_a_part_at_the_address_of_another_is_reported() -> None:
+    """The bytes of other rows stay within the tensor, but are not those of the part."""
+    program, chip, commands = striped_network()
+
+    def moved(command: Command) -> Command | None:
+        return replace(command, psram=command.psram - 32) if isinstance(command, DmaStart) else command
+
+    strided = [i for i, c in enumerate(c for c in commands if isinstance(c, DmaStart)) if c.runs > 1]
+    (fault,) = verify(program, rewritten(commands, once(DmaStart, moved, strided[-1])), chip)
+    assert "is 4 runs of bytes at" in fault

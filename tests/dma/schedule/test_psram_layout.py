@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
@@ -45,14 +48,49 @@ def test_slices_of_weights_lie_one_after_another_in_the_order_of_their_loads() -
     assert [layout.address(half, 9) for half in halves] == [0, 64]
 
 
-def test_parts_of_a_tensor_are_bands_of_rows_and_in_each_its_channels() -> None:
+def test_a_tensor_lies_row_after_row_and_in_each_row_its_channels() -> None:
     layout = lay_out(image(), APART, [need(Part("x"), 24), need(Part("c"), 48)])
     rows = Part("x", Share(Interval(1, 5), 6))
-    assert layout.address(rows, 16) == 0 + 1 * 4
-    # Rows 2 and 3 of 6, the second of two channels: after two rows of 8 bytes and two half rows of 4.
-    tile = Part("c", Share(Interval(2, 4), 6, Interval(1, 2), 2))
-    assert layout.address(tile, 8) == 64 + 2 * 8 + 2 * 4
-    assert layout.home(tile, 8) == layout.home(Part("c"), 48) == Interval(64, 112)
+    assert (layout.address(rows, 16), rows.runs, layout.pitch(rows)) == (0 + 1 * 4, 1, 0)
+    # Rows 2 to 4 of 6, the second of two channels: after two rows of 8 bytes and the first channel of the
+    # third, 4 bytes of each row.
+    tile = Part("c", Share(Interval(2, 5), 6, Interval(1, 2), 2))
+    assert (layout.address(tile, 12), tile.runs, layout.pitch(tile)) == (64 + 2 * 8 + 4, 3, 8)
+    assert layout.home(tile, 12) == layout.home(Part("c"), 48) == Interval(64, 112)
+    # All channels, or a single row: one run. A slice of the weights has a place of its own.
+    band = Part("c", Share(Interval(2, 5), 6, Interval(0, 2), 2))
+    assert (layout.address(band, 24), band.runs, layout.pitch(band)) == (64 + 2 * 8, 1, 0)
+    line = Part("c", Share(Interval(5, 6), 6, Interval(1, 2), 2))
+    assert (layout.address(line, 4), line.runs, layout.pitch(line)) == (64 + 5 * 8 + 4, 1, 0)
+    weights = Part("c", Share(Interval(0, 1), 1, Interval(1, 2), 2), weights=True)
+    assert (weights.runs, layout.pitch(weights)) == (1, 0)
+
+
+@given(
+    st.integers(1, 6), st.integers(1, 5), st.integers(1, 4),
+    st.integers(0, 5), st.integers(0, 5), st.integers(0, 4), st.integers(0, 4),
+)  # fmt: skip
+def test_a_part_is_the_bytes_of_its_elements_however_others_cut_the_tensor(
+    rows: int, channels: int, columns: int, row: int, last_row: int, channel: int, last_channel: int
+) -> None:
+    """Row ``r``, channel ``c``, column ``k`` is byte ``(r * channels + c) * columns + k``."""
+    row, channel = min(row, rows - 1), min(channel, channels - 1)
+    stop, end = min(max(row, last_row), rows - 1) + 1, min(max(channel, last_channel), channels - 1) + 1
+    builder = ProgramBuilder("cut")
+    x = builder.input("x", (1, 1, rows, columns))
+    builder.output(builder.conv("c", x, channels, 1, bias=False))
+    part = Part("c", Share(Interval(row, stop), rows, Interval(channel, end), channels))
+    size = (stop - row) * (end - channel) * columns
+    layout = PsramLayout(builder.build(), APART)
+    first, run = layout.address(part, size), size // part.runs
+    found = [first + n * layout.pitch(part) + k for n in range(part.runs) for k in range(run)]
+    assert size % part.runs == 0
+    assert found == [
+        (r * channels + c) * columns + k
+        for r in range(row, stop)
+        for c in range(channel, end)
+        for k in range(columns)
+    ]
 
 
 def test_tensors_that_share_memory_share_their_address() -> None:

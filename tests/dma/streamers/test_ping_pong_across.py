@@ -25,7 +25,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import PathForecast, PathTransfer
-from dma.schedule.forecast import transfer_times
+from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import branch_probabilities
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
@@ -110,7 +110,7 @@ def test_the_likelier_arm_is_guessed_and_all_arms_load_for_what_follows() -> Non
 def test_a_wrong_guess_costs_its_time_in_the_engine() -> None:
     """One load takes ``load`` cycles, and ``before`` hides all but ``left`` of the guess."""
     program = gate(Fraction(9, 10))
-    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    load = TransferTimes(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
     chip = LUNA_LIKE
     for name, cycles in (("left", 2 * SLOW + load), ("right", 2 * SLOW + load)):
         made = planned(program, chip)
@@ -128,7 +128,7 @@ def test_a_guess_that_no_arm_waits_for_is_waited_for_after_the_if() -> None:
     builder.add_if("gate", [("go", body), ("skip", [])], None, {"go": Fraction(9, 10)})
     builder.output(builder.elementwise("relu", "end", [x]))
     made = planned(builder.build())
-    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    load = TransferTimes(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
     trace = simulate(made.commands, LUNA_LIKE, {"gate": "skip"})
     assert words(made.commands)[-2:] == ["wait inside", "end"]
     assert trace.stalls("npu")["weights"] == load + load - 3000
@@ -161,7 +161,7 @@ def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration
         *("wait d", "start a", "d", "next", "]"),
         *("wait a", "start after", "wait after", "after"),
     ]
-    load = transfer_times(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
+    load = TransferTimes(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
     for iterations in range(3):
         trace = simulate(made.commands, chip, {"loop": str(iterations)})
         assert trace == step_through(made.commands, chip, {"loop": str(iterations)})
@@ -211,10 +211,9 @@ def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str
     forecast = PathForecast(
         root, [s.cycles for s in steps(made.schedule.body)], branch_probabilities(program)
     )
-    cycles_of = transfer_times(LUNA_LIKE)
+    cycles_of = TransferTimes(LUNA_LIKE)
     said = forecast.cycles(
-        PathTransfer(t.direction, t.issues, t.due, cycles_of(t.direction, t.bytes))
-        for t in made.schedule.transfers
+        PathTransfer(t.direction, t.issues, t.due, cycles_of.of(t)) for t in made.schedule.transfers
     )
     paths = analyse_paths([made.commands], LUNA_LIKE, chances_of(program), effort=PathEffort(passes=400_000))
     if paths is None:

@@ -127,20 +127,65 @@ def test_a_shape_takes_as_long_as_its_transfer(name: str, direction: Direction) 
         assert shape.line_start(shape.lines) == shape.data
 
 
-def test_lines_follow_one_another_and_beats_move_every_byte_once() -> None:
+def test_runs_by_hand() -> None:
+    """Two runs of 10 bytes, 6 cycles each and 3 between them: lines of 8 bytes, 3.5 cycles, the first 1 late,
+    in bursts of two."""
+    shape = TransferShape(10, 15, 20, 8, 4, 2, 2, 7, 2, runs=2, gap=3)
+    assert (shape.lines, shape.run_lines) == (4, 2)
+    # The gap belongs to the first line of the second run, whose lines end 9 cycles after the first run's.
+    assert [shape.line_start(k) for k in range(5)] == [0, 5, 6, 14, 15]
+    assert [shape.line_at(c) for c in range(15)] == [0] * 5 + [1] + [2] * 8 + [3]
+    assert [shape.place(k) for k in range(4)] == [0, 8, 10, 18]
+    assert [shape.beat(c) for c in range(15)] == [
+        *(None, None, None, (0, 4), (4, 4), (8, 2)),
+        *([None] * 6),
+        *((10, 4), (14, 4), (18, 2)),
+    ]
+    # A burst ends with its run.
+    assert [shape.burst_end(c) for c in (0, 5, 6, 14)] == [6, 6, 15, 15]
+    assert [c for c in range(15) if shape.starts_burst(c)] == [0, 6]
+    assert shape.regular_lines(2) == (2, 3)
+    # Cycle 14 is the first of line 3: 5 cycles (10 halves) after its run began, which is 1 cycle late.
+    assert shape.phase(14, 3) == 2 * 5 - 2 - 7
+
+
+def test_runs_on_luna_begin_new_bursts() -> None:
+    """Runs of 64 bytes: 18 clocks (22.5 cycles) and two lines of 92.5 / 3 cycles are 84.17, so 85 for each;
+    a lone line takes 43.5 after the set-up, of which 21 are the line's: it comes 84.17 - 61.67 late."""
+    shape = shape_of(load_chip("luna-arcs"), "load", 192, 3)
+    assert (shape.setup, shape.data, shape.run_lines, shape.gap) == (634, 3 * 85, 2, 0)
+    assert [shape.line_start(2 * k) for k in range(4)] == [0, 85, 170, 255]
+    assert [shape.burst_end(c) for c in (0, 84, 85, 254)] == [85, 85, 170, 255]
+    # Without an engine that strides, the set-up comes again, as for a transfer of 64 bytes: 634 + 64.5.
+    apart = shape_of(load_chip("luna-arcs", ["dma.strided=no"]), "load", 192, 3)
+    assert (apart.setup, apart.data, apart.gap) == (634, 3 * 65 + 2 * 634, 634)
+    assert [apart.line_start(2 * k) for k in range(4)] == [0, 65, 65 + 699, 65 + 2 * 699]
+
+
+@pytest.mark.parametrize("most_runs", [1, 40])
+def test_lines_follow_one_another_and_beats_move_every_byte_once(most_runs: int) -> None:
     for seed in range(60):
         random = Random(seed)
-        shape = shape_of(tiny_chip(random), random.choice(DIRECTIONS), random.randint(1, 300))
+        chip, direction, size = tiny_chip(random), random.choice(DIRECTIONS), random.randint(1, 300)
+        runs = random.randint(1, min(size, most_runs))
+        shape = shape_of(chip, direction, size, runs)
+        assert shape.setup + shape.data == transfer_cycles(chip, direction, size, runs)
         starts = [shape.line_start(k) for k in range(shape.lines + 1)]
         assert starts == sorted(starts)
         moved: list[int] = []
         for cycle in range(shape.data):
             line = shape.line_at(cycle)
             assert starts[line] <= cycle < starts[line + 1]
-            assert cycle < shape.burst_end(cycle) <= shape.data
+            end = shape.burst_end(cycle)
+            assert cycle < end <= shape.data
+            assert end == shape.data or shape.starts_burst(end)
+            first, last = shape.regular_lines(line)
+            assert first <= line <= last
+            assert end <= starts[last + 1]
             beat = shape.beat(cycle)
             if beat:
                 moved += range(beat[0], beat[0] + beat[1])
         skipped = [k for k in range(shape.lines) if starts[k] == starts[k + 1]]
-        expected = [b for b in range(shape.bytes) if b // shape.line_bytes not in skipped]
+        places = [*(shape.place(k) for k in range(shape.lines)), shape.bytes]
+        expected = [b for k in range(shape.lines) if k not in skipped for b in range(*places[k : k + 2])]
         assert moved == expected, seed

@@ -32,8 +32,9 @@ int main(void) {
     printf("%lu %lu\\n", (unsigned long)net_buffers[i].offset, (unsigned long)net_buffers[i].bytes);
   for (i = 0; i < NET_TRANSFERS; i++) {
     const struct net_transfer *t = &net_transfers[i];
-    printf("%lu %lu %lu %u %u %u\\n", (unsigned long)t->source, (unsigned long)t->destination,
-           (unsigned long)t->bytes, t->step, t->due, t->store);
+    printf("%lu %lu %lu %lu %lu %u %u %u\\n", (unsigned long)t->source, (unsigned long)t->destination,
+           (unsigned long)t->bytes, (unsigned long)t->runs, (unsigned long)t->pitch,
+           t->step, t->due, t->store);
   }
   return 0;
 }
@@ -59,7 +60,8 @@ def expected(layout: Layout, index: int) -> str:
     for move in moves(layout):
         start, due = move.start, 0xFFFFFFFF if move.due is None else move.due
         ends = (move.shared, start.psram) if start.direction == "store" else (start.psram, move.shared)
-        lines.append((*ends, start.bytes, move.step, due, int(start.direction == "store")))
+        sizes = start.bytes, start.runs, start.pitch
+        lines.append((*ends, *sizes, move.step, due, int(start.direction == "store")))
     return "".join(" ".join(map(str, line)) + "\n" for line in lines)
 
 

@@ -6,7 +6,7 @@ between bursts the engine may serve another transfer, and the Psram a refresh or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -41,21 +41,18 @@ class TransferShape:
     scale: int
     runs: int = 1
     gap: int = 0
+    run_lines: int = field(init=False)
+    """Lines of each run; like the next two computed once, as simulations ask for them at every line."""
+    lines: int = field(init=False)
+    _period: int = field(init=False)
+    """Cycles from the beginning of a run to that of the next."""
 
-    @property
-    def lines(self) -> int:
-        return self.runs * self.run_lines
-
-    @property
-    def run_lines(self) -> int:
-        """Lines of each run."""
+    def __post_init__(self) -> None:
         run_bytes = -(-self.bytes // self.runs)
-        return max(1, -(-run_bytes // self.line_bytes))
-
-    @property
-    def _period(self) -> int:
-        """Cycles from the beginning of a run to that of the next."""
-        return (self.data + self.gap) // self.runs
+        run_lines = max(1, -(-run_bytes // self.line_bytes))
+        object.__setattr__(self, "run_lines", run_lines)
+        object.__setattr__(self, "lines", self.runs * run_lines)
+        object.__setattr__(self, "_period", (self.data + self.gap) // self.runs)
 
     def line_start(self, line: int) -> int:
         """The data cycle at which ``line`` begins; ``data`` for the one after the last."""
@@ -63,13 +60,15 @@ class TransferShape:
             return 0
         if line >= self.lines:
             return self.data
+        if self.runs == 1:
+            return -(-(self.first + line * self.pace) // self.scale)
         run, line = divmod(line, self.run_lines)
         within = -(-(self.first + line * self.pace) // self.scale) if line else -self.gap
         return run * self._period + within
 
     def line_at(self, cycle: int) -> int:
         """The line that is moved in data cycle ``cycle``."""
-        run = min(self.runs - 1, (cycle + self.gap) // self._period)
+        run = 0 if self.runs == 1 else min(self.runs - 1, (cycle + self.gap) // self._period)
         line = ((cycle - run * self._period) * self.scale - self.first) // self.pace
         return run * self.run_lines + min(self.run_lines - 1, max(0, line))
 
@@ -92,6 +91,8 @@ class TransferShape:
 
     def place(self, line: int) -> int:
         """The first byte of ``line``, counted from the transfer's start."""
+        if self.runs == 1:
+            return line * self.line_bytes
         run, line = divmod(line, self.run_lines)
         return run * self.bytes // self.runs + line * self.line_bytes
 

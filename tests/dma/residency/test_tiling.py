@@ -18,6 +18,7 @@ from dma.residency.tiling import (
     sliced,
     stripe_bytes,
     striped,
+    transfer_bytes,
     weight_share,
     whole_tiling,
 )
@@ -224,6 +225,25 @@ def test_the_order_of_stripes_loads_the_smaller_operand_again() -> None:
     tiling = striped(light_input, op, 64 + 8 * 8, 8, False)
     assert tiling is not None
     assert tiling.channels_outer
+
+
+def test_a_transfer_in_runs_counts_as_the_bytes_of_its_time() -> None:
+    """680 for the set-up; a run of 20 bytes moves a line of 32 and opens a burst of its own: 23 bytes."""
+    assert transfer_bytes(1000, 1) == 1680
+    assert transfer_bytes(200, 10) == 680 + 10 * (32 + 23)
+    assert transfer_bytes(330, 10) == 680 + 10 * (64 + 23)
+
+
+def test_of_stripes_with_as_many_transfers_those_in_fewer_runs_are_taken() -> None:
+    """A 1x1 convolution from 1 to 8 channels, 8 x 8, in 64 bytes: four rows by one channel or one row by
+    four. Either way there are 16 stores of 32 bytes, in four runs of 8 bytes or in one."""
+    program, op = conv(1, 8, 8, 1)
+    tiling = striped(program, op, 64, 8, False)
+    assert tiling is not None
+    assert (tiling.rows, tiling.channels) == (1, 4)
+    other = Tiling(4, 1, striped=True)
+    assert stripe_bytes(program, op, other) <= 64
+    assert other.count(op) == tiling.count(op) == 16
 
 
 def test_where_not_even_one_row_of_one_channel_fits() -> None:

@@ -98,6 +98,28 @@ def test_bursts_that_the_part_forbids_are_noticed(monkeypatch: pytest.MonkeyPatc
     assert asked == [96, 96, 32, 32]
 
 
+def test_runs_are_legal_where_each_of_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No burst of a store crosses a page of 1 KiB, so runs at the same place of different pages are alike."""
+    seen: list[tuple[int, int]] = []
+
+    def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
+        seen.append((address, size))
+        return (BurstGroup(1, (BurstRun(1, size),)),)
+
+    monkeypatch.setattr(module, "split", cut)
+    assert_legal(LUNA, "store", 5 * 1024 + 1000, 3 * 26, runs=3, pitch=2048)
+    assert seen == [(1000, 26)]
+    seen.clear()
+    assert_legal(LUNA, "store", 1001, 3 * 26, runs=3, pitch=100)
+    assert seen == [(1001, 26), (77, 26), (177, 26)]
+    seen.clear()
+    # A million runs 256 bytes apart lie at four places of a page.
+    assert_legal(LUNA, "store", 3, 10**6 * 26, runs=10**6, pitch=256)
+    assert seen == [(3, 26), (259, 26), (515, 26), (771, 26)]
+    with pytest.raises(AssertionError, match="CE# low for 1688 of 1680 clocks"):
+        assert_legal(LUNA, "store", 0, 2 * 3340, runs=2, pitch=4096)
+
+
 @given(chips, directions, st.integers(1, 1 << 22))
 def test_no_transfer_is_below_its_line(chip: Chip, direction: Direction, size: int) -> None:
     """What the lower bound of a program relies on."""

@@ -124,7 +124,9 @@ def _tiny_banks(random: Random) -> Banks | None:
 def _tiny_channels(random: Random) -> Channels:
     count = random.choice((1, 1, 2, 3))
     arbitration: Literal["in order", "round robin"] = random.choice(("in order", "round robin"))
-    return Channels(count, arbitration, random.random() < 0.7)
+    ahead = Random()  # the same draws as next, which so stay what they are without this one
+    ahead.setstate(random.getstate())
+    return Channels(count, arbitration, ahead.random() < 0.7)
 
 
 def _tiny_cpu(random: Random) -> Cpu:

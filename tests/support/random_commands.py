@@ -71,10 +71,17 @@ class RandomCommands:
         at = Located(part, self.random.randint(0, self.memory - size), size)
         direction: Direction = "store" if self.random.random() < 0.33 else "load"
         psram = self.random.randint(0, 2000)
-        runs = self.random.randint(2, min(size, 40)) if size > 1 and self.random.random() < 0.4 else 1
-        pitch = self.random.choice((size, 100, 1024)) if runs > 1 else 0
+        runs, pitch = self.runs(size)
         home = Interval(psram, psram + (runs - 1) * pitch + size)
         return DmaStart(f"t{self.serial}", direction, size, at, "op", psram, home, runs, pitch)
+
+    def runs(self, size: int) -> tuple[int, int]:
+        """A number of runs of bytes in Psram, and their pitch; draws ahead, so that other draws stay."""
+        ahead = Random()
+        ahead.setstate(self.random.getstate())
+        if size == 1 or ahead.random() < 0.6:
+            return 1, 0
+        return ahead.randint(2, min(size, 40)), ahead.choice((size, 100, 1024))
 
     def compute(self) -> Compute:
         kinds = self.random.sample(KINDS, self.random.randint(0, 4))

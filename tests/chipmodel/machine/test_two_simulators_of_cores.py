@@ -112,7 +112,7 @@ def test_traces_are_equal_event_for_event(batch: int) -> None:
             )
     assert seen["done"] > BATCH // 2
     assert seen["deadlock"]
-    assert seen["bank"] > 30
+    assert seen["bank"] > 100
     assert seen["bank on another core"]
     assert seen["core"] > 100
 

@@ -246,8 +246,9 @@ class _Kind(NamedTuple):
     keys: tuple[str, ...]
 
 
+_OF_START = "direction", "bytes", "op", "at", "psram", "home", "runs", "pitch", "advance", "ahead"
 _COMMANDS: Mapping[str, _Kind] = {
-    "dma_start": _Kind(_dma_start, ("direction", "bytes", "op", "at", "psram", "home", "advance", "ahead")),
+    "dma_start": _Kind(_dma_start, _OF_START),
     "dma_wait": _Kind(_dma_wait, ("op",)),
     "release": _Kind(_release, ("op",)),
     "acquire": _Kind(_acquire, ("core", "op")),

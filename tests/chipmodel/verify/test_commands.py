@@ -189,9 +189,13 @@ def test_parts_with_some_channels_lie_as_a_run_in_each_row() -> None:
 @pytest.mark.parametrize(
     ("runs", "pitch", "words"),
     [
-        (2, 64, "is 4 runs of bytes at"),
-        (1, 0, "moves one run of bytes at"),
-        (4, 32, "32 apart, but 'b'"),
+        (
+            2,
+            64,
+            "as 2 runs of bytes, 64 apart, at 2016 of Psram, expected 4 runs of bytes, 64 apart, at 2016",
+        ),
+        (1, 0, "as one run of bytes at 2016 of Psram, expected 4 runs of bytes, 64 apart, at 2016"),
+        (4, 32, "as 4 runs of bytes, 32 apart, at 2016 of Psram, expected 4 runs of bytes, 64 apart"),
         (4, 512, "of Psram, beyond"),
     ],
 )
@@ -215,4 +219,4 @@ def test_a_part_at_the_address_of_another_is_reported() -> None:
 
     strided = [i for i, c in enumerate(c for c in commands if isinstance(c, DmaStart)) if c.runs > 1]
     (fault,) = verify(program, rewritten(commands, once(DmaStart, moved, strided[-1])), chip)
-    assert "is 4 runs of bytes at" in fault
+    assert "64 apart, at 1984 of Psram, expected 4 runs of bytes, 64 apart, at 2016" in fault

@@ -1,7 +1,8 @@
-"""A plan with cascades: sets of cascades that promise something, and the best of their plans.
+"""A plan with cascades: the sets of cascades that promise most, and the best of their plans.
 
-Candidates are compared by the forecast of one quick streamer; the best of them is planned in full, and so is
-the program without cascades unless its forecast is far behind. Nothing is cascaded where everything fits.
+Sets are compared by quick forecasts (``chipmodel.pipeline.cascade_screening``); the best of them are planned
+in full, and so is the program without cascades, unless its forecast is far behind. Nothing is cascaded where
+everything fits.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from dataclasses import dataclass
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascades import with_cascades
+from chipmodel.pipeline.cascade_screening import CascadeScreening, moves_tensors
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
-from dma.cascades.choose import cascade_candidates
 from dma.cascades.named import cascades_of
+from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.stream import stream
+from dma.stream import streamer_named
 
-SCREENING_STREAMER = "weight-pipeline"
-"""The streamer by whose forecast candidates are compared: a fifth of a second for MobileNetV2 (measured)."""
 FAR_BEHIND = 1.4
 """How many times the cycles of a plan with cascades make a forecast not worth a full plan. Chosen: other
 streamers are up to a fifth faster than that of the screening (measured)."""
 FULL_PLANS = 3
-"""Sets of cascades that are planned in full where no plan fits before. Chosen."""
+"""Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
+SEARCHED_PLANS = 12
+"""The same for a streamer that searches, which goes on behind the first that fits. Chosen."""
+CLOSE_BEHIND = 1.1
+"""How many times the cycles of its best plan a forecast may be for such a streamer to go on. Chosen."""
 
 
 def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
@@ -44,14 +47,6 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Screened:
-    """A program with cascades, and its forecast."""
-
-    cycles: float
-    program: Program
-
-
-@dataclass(frozen=True, slots=True)
 class _CascadeSearch:
     request: PlanRequest
     path: Mapping[str, str] | None
@@ -62,75 +57,54 @@ class _CascadeSearch:
 
     def best(self) -> Planned:
         """The best plan, with cascades or without."""
-        refusal: DoesNotFit | None = None
+        screening = CascadeScreening(self.request)
+        without = screening.without
         plain: Planned | None = None
-        forecast = self.forecast(self.request.program)
-        if forecast is not None and not forecast.moves:
+        if without is not None and not without.moves:
             plain = self.plan(self.request.program)
-            if self.satisfied(plain):
+            if self.fits(plain) and not moves_tensors(plain.schedule):
                 return plain
-        cascaded = self.cascaded()
-        behind = cascaded is not None and forecast is not None and self.far_behind(cascaded, forecast.cycles)
-        if plain is None and not behind:
-            try:
-                plain = self.plan(self.request.program)
-            except DoesNotFit as error:
-                refusal = error
-        plans = [each for each in (plain, cascaded) if each is not None]
-        if not plans:
-            assert refusal is not None
-            raise refusal
-        return min(plans, key=self.rank)
+        cascaded = self.cascaded(screening)
+        if cascaded is None:
+            return plain or self.plan(self.request.program)
+        behind = without is not None and without.cycles > FAR_BEHIND * self.cycles(cascaded)
+        if plain is None and not (behind and self.fits(cascaded)):
+            plain = self.planned(self.request.program)
+        return cascaded if plain is None else min(plain, cascaded, key=self.rank)
 
-    def satisfied(self, planned: Planned) -> bool:
-        """Whether a plan fits and moves nothing that cascades could keep."""
-        return self.fits(planned) and not moved(planned.schedule)
+    def planned(self, program: Program) -> Planned | None:
+        try:
+            return self.plan(program)
+        except DoesNotFit:
+            return None
+
+    def cascaded(self, screening: CascadeScreening) -> Planned | None:
+        """The best plan with cascades, in the order of the forecasts; None for none."""
+        best: Planned | None = None
+        searches = streamer_named(self.request.streamer).searches_offsets
+        for candidate in screening.ranked()[: SEARCHED_PLANS if searches else FULL_PLANS]:
+            if best is not None and self.is_enough(best, candidate.cycles, searches):
+                break
+            tried = self.planned(candidate.program)
+            if tried is not None and (best is None or self.rank(tried) < self.rank(best)):
+                best = tried
+        return best
+
+    def is_enough(self, best: Planned, forecast: float, searches: bool) -> bool:
+        """Whether a set of cascades with that forecast need not be planned any more."""
+        if self.fits(best) and not searches:
+            return True
+        if self.fits(best) and (self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)):
+            return True
+        return self.request.deadline.ends("further sets of cascades")
+
+    def proven(self, planned: Planned) -> bool:
+        """Whether the plan is as near to the bound as the streamer is to come."""
+        gap = self.request.stop.gap if self.request.stop else DEFAULT_GAP
+        return self.bound is not None and self.cycles(planned) <= self.bound.cycles * (1 + gap)
 
     def fits(self, planned: Planned) -> bool:
         return planned.solved.peak <= self.request.chip.shared_memory.bytes
-
-    def cascaded(self) -> Planned | None:
-        """The best plan with cascades, the first that fits in the order of the forecasts; None for none."""
-        best: Planned | None = None
-        for candidate in self.screened()[:FULL_PLANS]:
-            if best is not None and self.request.deadline.ends("further sets of cascades"):
-                break
-            try:
-                tried = self.plan(candidate.program)
-            except DoesNotFit:
-                continue
-            if best is None or self.rank(tried) < self.rank(best):
-                best = tried
-            if self.fits(best):
-                break
-        return best
-
-    def screened(self) -> list[_Screened]:
-        """Programs with cascades that have a schedule, the fastest forecast first."""
-        request = self.request
-        capacity = request.chip.shared_memory.bytes
-        found: list[_Screened] = []
-        for choices in cascade_candidates(request.program, request.chip, capacity):
-            program = with_cascades(request.program, choices)
-            forecast = self.forecast(program)
-            if forecast is not None:
-                found.append(_Screened(forecast.cycles, program))
-        return sorted(found, key=lambda each: each.cycles)
-
-    def forecast(self, program: Program) -> _Forecast | None:
-        request = self.request
-        try:
-            schedule = stream(
-                program, request.chip, SCREENING_STREAMER, request.chip.shared_memory.bytes, request.spill
-            )
-        except DoesNotFit:
-            return None
-        cycles = ScheduleForecast(program, request.chip).cycles(schedule)
-        return _Forecast(cycles, moved(schedule))
-
-    def far_behind(self, planned: Planned, forecast: float) -> bool:
-        """Whether a schedule with that forecast cannot be expected to beat the plan."""
-        return self.fits(planned) and forecast > FAR_BEHIND * self.cycles(planned)
 
     def cycles(self, planned: Planned) -> float:
         if planned.trace is not None:
@@ -139,20 +113,8 @@ class _CascadeSearch:
 
     def rank(self, planned: Planned) -> tuple[bool, bool, float]:
         """Smaller is better: fits SharedMemory, then Psram, then cycles; the peak where it does not fit."""
-        fit = planned.fit(self.request.program, self.request.chip)
-        fits = self.fits(planned)
+        fits, fit = self.fits(planned), planned.fit(self.request.program, self.request.chip)
         return not fits, not fit.psram.fits, self.cycles(planned) if fits else planned.solved.peak
-
-
-@dataclass(frozen=True, slots=True)
-class _Forecast:
-    cycles: float
-    moves: bool
-
-
-def moved(schedule: Schedule) -> bool:
-    """Whether tensors go to Psram for want of SharedMemory."""
-    return bool(schedule.spilled or schedule.striped)
 
 
 def _named(request: PlanRequest) -> Program:
@@ -165,8 +127,7 @@ def _named(request: PlanRequest) -> Program:
                 f"--cascade names {name!r}, which is no op", hint=suggest(name, known, "its ops are")
             )
     try:
-        choices = cascades_of(request.program, request.chip, names)
-        return with_cascades(request.program, choices)
+        return with_cascades(request.program, cascades_of(request.program, request.chip, names))
     except ValueError as error:
         hint = "name neighbouring ops, each of which makes what a later one reads"
         raise BadInput(f"--cascade {request.cascade}: {error}", hint=hint) from None

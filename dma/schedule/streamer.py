@@ -141,6 +141,8 @@ class StreamerPortfolio:
     """Further candidates, always tried, for programs with loops."""
     chooses_by_cycles: bool = False
     """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
+    screening: tuple[Streamer, ...] = ()
+    """Quick streamers by whose fastest forecast sets of cascades are compared; empty: one for all."""
     searches_offsets: bool = False
     """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
 

@@ -37,7 +37,7 @@ from dma.schedule.streamer import (
     StreamerPortfolio,
     WeightSlices,
 )
-from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
+from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack, weight_pipeline
 from dma.streamers.early_loads import EarlyLoads
 from dma.streamers.merged_steps import merge_steps
 from dma.streamers.ping_pong import TensorIssuer, stripes
@@ -104,6 +104,7 @@ def _portfolio(name: str, states: int) -> StreamerPortfolio:
         always_tried=len(heuristics),
         in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
         searches_offsets=True,
+        screening=(weight_pipeline.STREAMER, _streamer(_Variant("joint", 8, 4, 0))),
     )
 
 

@@ -23,6 +23,7 @@ from tests.fuzz.fuzzer import Check, Fuzzer
 
 NAMES = (
     "broken-merges",
+    "cascade-chains",
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",

@@ -1,0 +1,123 @@
+"""Sets of cascades in the order of quick forecasts, and a search for better sets next to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import Schedule, steps
+from chipmodel.passes.cascades import with_cascades
+from chipmodel.pipeline.request import PlanRequest
+from dma.cascades.choose import cascade_candidates
+from dma.cascades.neighbours import CascadeSet, Neighbourhood, every_set
+from dma.schedule.build import StreamRequest
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.streamer import Streamer, StreamerPortfolio
+from dma.stream import streamer_named
+from dma.streamers import weight_pipeline
+from dma.streamers.race import StreamerRace
+
+MOST_SETS = 200
+"""Sets of cascades up to which a streamer that searches has all of them compared. Chosen."""
+SEARCHED_STEPS = 40_000
+"""Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
+
+
+_Key = tuple[CascadeSet, tuple[Streamer, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenedSet:
+    """A program with cascades, ``moves`` where tensors still go to Psram for want of SharedMemory."""
+
+    cascades: CascadeSet
+    program: Program
+    cycles: float
+    moves: bool
+
+
+@dataclass(slots=True)
+class CascadeScreening:
+    """The sets of cascades for one request, by the forecasts of quick streamers."""
+
+    request: PlanRequest
+    portfolio: StreamerPortfolio = field(init=False)
+    built: int = 0
+    """Steps of all schedules so far."""
+    known: dict[_Key, ScreenedSet | None] = field(default_factory=dict[_Key, ScreenedSet | None])
+
+    def __post_init__(self) -> None:
+        self.portfolio = streamer_named(self.request.streamer)
+
+    @property
+    def without(self) -> ScreenedSet | None:
+        """The program without cascades; None where it has no schedule."""
+        return self.screened((), self._quick())
+
+    def ranked(self) -> list[ScreenedSet]:
+        """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
+        request, quick = self.request, self._quick()
+        capacity, rolls = request.chip.shared_memory.bytes, request.chip.npu.rolling_buffers
+        candidates: Iterable[CascadeSet] = cascade_candidates(request.program, request.chip, capacity)
+        if self.portfolio.searches_offsets:
+            every = every_set(request.program, rolls, MOST_SETS)
+            candidates = self._improved(candidates) if every is None else every
+        found = [self.screened(each, quick) for each in candidates if each]
+        return sorted((each for each in found if each is not None), key=lambda each: each.cycles)
+
+    def _quick(self) -> tuple[Streamer, ...]:
+        return self.portfolio.screening or (weight_pipeline.STREAMER,)
+
+    def _improved(self, candidates: Iterable[CascadeSet]) -> list[CascadeSet]:
+        """The candidates, and the sets that a walk from the best of them to ever faster forecasts passes."""
+        quick = (weight_pipeline.STREAMER,)
+        neighbourhood = Neighbourhood(self.request.program)
+        path = sorted(candidates, key=lambda each: self._cycles(each, quick))[:3]
+        improved = bool(path)
+        while improved:
+            improved = False
+            for other in neighbourhood.of(path[0]):
+                if self.built > SEARCHED_STEPS or self.request.deadline.ends("further sets of cascades"):
+                    return path
+                if other and self._cycles(other, quick) < self._cycles(path[0], quick):
+                    path.insert(0, other)
+                    improved = True
+                    break
+        return path
+
+    def _cycles(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> float:
+        screened = self.screened(cascades, streamers)
+        return inf if screened is None else screened.cycles
+
+    def screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
+        """A set with its forecast; None where it is impossible or has no schedule."""
+        key = (cascades, streamers)
+        if key not in self.known:
+            self.known[key] = self._screened(cascades, streamers)
+        return self.known[key]
+
+    def _screened(self, cascades: CascadeSet, streamers: tuple[Streamer, ...]) -> ScreenedSet | None:
+        request = self.request
+        try:
+            program = with_cascades(request.program, cascades)
+            schedule = self._schedule(program, streamers)
+        except (ValueError, DoesNotFit):
+            return None
+        self.built += sum(1 for _ in steps(schedule.body))
+        cycles = ScheduleForecast(program, request.chip).cycles(schedule)
+        return ScreenedSet(cascades, program, cycles, moves_tensors(schedule))
+
+    def _schedule(self, program: Program, streamers: tuple[Streamer, ...]) -> Schedule:
+        request = self.request
+        asked = StreamRequest(program, request.chip, request.chip.shared_memory.bytes, request.spill)
+        ranked = StreamerRace(asked, StreamerPortfolio("screening", streamers)).next()
+        assert ranked is not None, "a race without a schedule raises DoesNotFit"
+        return ranked.schedule
+
+
+def moves_tensors(schedule: Schedule) -> bool:
+    """Whether tensors go to Psram for want of SharedMemory."""
+    return bool(schedule.spilled or schedule.striped)

@@ -1,0 +1,96 @@
+"""Small random chains whose only costs are transfers, and every set of cascades of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.model.program import Op, Program, with_ops
+from chipmodel.passes.cascades import CascadeChoice, cascade_shape, with_cascades
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
+from dma.schedule.expected_forecast import ScheduleForecast
+from tests.support.chips import with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
+
+
+def random_chain(random: Random) -> Program:
+    """Two convolutions or element-wise ops on images of at most five rows, or three or four of fewer rows.
+    They take no cycles."""
+    builder = ProgramBuilder("chain")
+    count = random.choice((2, 2, 3, 3, 4))
+    rows = random.randint(2, {2: 5, 3: 3, 4: 2}[count])
+    value = builder.input("x", (1, random.randint(2, 16), rows, random.randint(2, 16)))
+    for index in range(count):
+        value = _layer(builder, random, f"op{index}", value)
+    builder.output(value)
+    program = builder.build()
+    return replace(program, body=with_ops(program.body, lambda op: replace(op, cycles=0)))
+
+
+def _layer(builder: ProgramBuilder, random: Random, name: str, value: Value) -> Value:
+    kind = random.randrange(4)
+    if kind == 0:
+        return builder.elementwise("relu", name, [value])
+    if kind == 1:
+        channels = value.shape[1]
+        return builder.conv(name, value, channels, (3, 3), pad=1, groups=channels)
+    kernel = random.choice((1, 3))
+    return builder.conv(name, value, random.randint(2, 16), (kernel, kernel), pad=kernel // 2)
+
+
+def small_memory(program: Program, chip: Chip, random: Random) -> Chip:
+    """``chip`` with less SharedMemory than the program's largest op needs with all that it touches."""
+    sizes = [
+        sum(program.tensors[n].bytes for n in (*op.inputs, *op.outputs)) + program.block_bytes(op)
+        for op in program.ops()
+    ]
+    return with_memory(chip, max(64, int(max(sizes) * random.uniform(0.4, 1.1))), alignment=1)
+
+
+def every_set_of_cascades(program: Program) -> Iterator[tuple[CascadeChoice, ...]]:
+    """Each way to cut a chain into single ops and cascades, with each height of each op's steps."""
+    run = list(program.ops())
+    for borders in product((False, True), repeat=len(run) - 1):
+        yield from product(*(list(_choices(program, ops)) for ops in _segments(run, borders)))
+
+
+def _segments(run: Sequence[Op], borders: Sequence[bool]) -> list[list[Op]]:
+    found = [[run[0]]]
+    for op, border in zip(run[1:], borders, strict=True):
+        if border:
+            found.append([op])
+        else:
+            found[-1].append(op)
+    return [ops for ops in found if len(ops) > 1]
+
+
+def _choices(program: Program, ops: Sequence[Op]) -> Iterator[CascadeChoice]:
+    shape = cascade_shape(program, ops)
+    heights = product(*(range(1, shape.op_rows(index) + 1) for index in range(len(ops))))
+    names = tuple(op.name for op in ops)
+    yield from (CascadeChoice(names, each) for each in heights)
+
+
+def least_forecast(request: PlanRequest) -> float | None:
+    """The fastest plan of all sets of cascades, each planned in full; None where none fits."""
+    bound = search_bound(request)
+    best: float | None = None
+    for choices in every_set_of_cascades(request.program):
+        program = with_cascades(request.program, choices)
+        try:
+            planned = plan_in_rounds(request, None, bound, program)
+        except DoesNotFit:
+            continue
+        if planned.solved.peak > request.chip.shared_memory.bytes:
+            continue
+        cycles = ScheduleForecast(request.program, request.chip).cycles(planned.schedule)
+        best = cycles if best is None else min(best, cycles)
+        if bound is not None and best <= bound.cycles:
+            break
+    return best

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import accumulate
 
 from chipmodel.model.interval import Interval, hull
@@ -76,6 +77,27 @@ def cascade_op(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> Op
     """The op that stands for the cascade ``choice`` of ``ops``. Raises ValueError where it is impossible."""
     if tuple(op.name for op in ops) != choice.ops or len(ops) < 2:
         raise ValueError(f"not neighbours in one body: {', '.join(choice.ops)}")
+    return _known_cascade(_CascadeKey(program, tuple(ops), choice))
+
+
+class _CascadeKey:
+    """The arguments of ``cascade_op`` as a key; programs are compared by identity."""
+
+    def __init__(self, program: Program, ops: tuple[Op, ...], choice: CascadeChoice) -> None:
+        self.program, self.ops, self.choice = program, ops, choice
+        self.key = (id(program), choice)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _CascadeKey) and self.key == other.key
+
+
+@lru_cache(maxsize=1024)
+def _known_cascade(key: _CascadeKey) -> Op:
+    """Cached, as many sets of cascades have one in common."""
+    program, ops, choice = key.program, key.ops, key.choice
     shape = cascade_shape(program, ops)
     walk = _rolling if choice.rolls else _recomputing
     groups, held = walk(program, shape, choice.heights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 
 from chipmodel.errors import DoesNotFit
@@ -22,6 +23,9 @@ from dma.streamers.race import StreamerRace
 
 MOST_SETS = 200
 """Sets of cascades up to which a streamer that searches has all of them compared. Chosen."""
+FORECAST_SETS = 4
+"""Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
+Chosen."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
@@ -65,6 +69,8 @@ class CascadeScreening:
         if self.portfolio.searches_offsets:
             every = every_set(request.program, rolls, MOST_SETS)
             candidates = self._improved(candidates) if every is None else every
+        else:
+            candidates = islice(candidates, FORECAST_SETS)
         found = [self.screened(each, quick) for each in candidates if each]
         return sorted((each for each in found if each is not None), key=lambda each: each.cycles)
 

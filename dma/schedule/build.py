@@ -34,7 +34,6 @@ from dma.residency.tiling import (
     transfer_bytes,
     whole_tiling,
 )
-from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import Emission, TransferNeed, emit
@@ -110,7 +109,8 @@ class BuildCache:
 
 
 def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
-    """The schedule that ``streamer`` makes for ``request``.
+    """The schedule that ``streamer`` makes for ``request``, its buffers with short names
+    (``dma.schedule.buffer_names``).
 
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
     have to leave SharedMemory.
@@ -118,7 +118,6 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
     schedule = _with_best_floor(request, streamer, cache)
     cascades = {cascade.name for cascade in schedule.cascades}
     schedule = replace(schedule, striped=tuple(name for name in schedule.striped if name not in cascades))
-    schedule = with_readable_names(request.program, schedule)
     return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
 
 
@@ -321,14 +320,17 @@ def _rename(
     """``body`` with its buffers ``renamed``, and each step of a cascade named after its own op."""
 
     def operands(values: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        if all(renamed.get(v.buffer, v.buffer) == v.buffer for v in values):
+            return values
         return tuple(replace(v, buffer=renamed.get(v.buffer, v.buffer)) for v in values)
 
     result: list[StepNode] = []
     for node in body:
         match node:
             case Step():
-                op = inner_op.get(node.position, node.op)
-                result.append(replace(node, op=op, reads=operands(node.reads)))
+                op, reads = inner_op.get(node.position, node.op), operands(node.reads)
+                same = op == node.op and reads is node.reads
+                result.append(node if same else replace(node, op=op, reads=reads))
             case StepIf():
                 arms = tuple(StepArm(a.name, _rename(a.body, renamed, inner_op)) for a in node.arms)
                 result.append(replace(node, arms=arms))

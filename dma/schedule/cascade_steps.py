@@ -93,6 +93,10 @@ class _CascadeEmission:
     weights_at: list[int] = field(init=False)
     """By op, where its weights begin in the block of all."""
     seen: Counter[int] = field(default_factory=Counter[int])
+    block: list[Operand] = field(default_factory=list[Operand])
+    """The weights of all ops."""
+    own: dict[int, list[Operand]] = field(default_factory=dict[int, list[Operand]])
+    """Those of one op."""
     costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = field(
         default_factory=dict[tuple[int, int], tuple[int, tuple[Phase, ...]]]
     )
@@ -103,6 +107,8 @@ class _CascadeEmission:
         sizes = [program.block_bytes(inner) for inner in self.op.cascade]
         self.weights_at = list(accumulate(sizes, initial=0))
         self.total = Counter(step.op for step in work.steps)
+        self.first = self.maker.next_step
+        self.last = self.first + self.total.total() - 1
         for held in work.held:
             self.maker.buffer(self.rows_buffer(held.tensor), held.bytes, "rows")
 
@@ -193,9 +199,14 @@ class _CascadeEmission:
 
     def weights(self, index: int, inner: Op) -> list[Operand]:
         """The op's own weights in the block of the whole cascade, which stays for all of its steps."""
-        block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)
-        size = self.maker.program.block_bytes(inner)
-        if not block or not size:
-            return []
-        own = Part(inner.name, weights=True)
-        return [replace(block[0], part=own, touched=Interval(0, size), at=self.weights_at[index], bytes=size)]
+        here = self.maker.next_step
+        if here in (self.first, self.last):
+            self.block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)
+        if index not in self.own:
+            size = self.maker.program.block_bytes(inner)
+            part, at = Part(inner.name, weights=True), self.weights_at[index]
+            moved = Interval(0, size)
+            self.own[index] = [
+                replace(block, part=part, touched=moved, at=at, bytes=size) for block in self.block if size
+            ]
+        return self.own[index]

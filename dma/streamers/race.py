@@ -19,6 +19,7 @@ from time import perf_counter
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.schedule import Schedule
 from dma.residency.tiling import Tiling
+from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -42,6 +43,8 @@ class RankedSchedule:
     """Those of a ``MemoryProbe``, which begin once the packer has a plan for this schedule."""
     fallbacks: tuple[Streamer, ...] | None = None
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
+    named: bool = False
+    """Whether the buffers have readable names."""
 
 
 class StreamerRace:
@@ -78,7 +81,14 @@ class StreamerRace:
         there was none at all."""
         if not self.entered and self.refusal:
             raise self.refusal
-        return heappop(self.waiting)[-1] if self.waiting else None
+        if not self.waiting:
+            return None
+        ranked = heappop(self.waiting)[-1]
+        if ranked.named:
+            return ranked
+        # Names take long for a cascade's hundreds of steps, and most candidates are never packed.
+        schedule = with_readable_names(self.request.program, ranked.schedule)
+        return replace(ranked, schedule=schedule, named=True)
 
     def fits(self, ranked: RankedSchedule) -> bool:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers

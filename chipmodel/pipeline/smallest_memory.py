@@ -19,7 +19,7 @@ from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan,
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.passes.cascades import with_cascades
-from chipmodel.pipeline.cascades import moved
+from chipmodel.pipeline.cascade_screening import moves_tensors
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -94,7 +94,7 @@ class _MemorySearch:
             planned = plan_in_rounds(asked, {}, cascaded=program)
         except DoesNotFit:
             return None
-        return None if planned.solved.peak > size or moved(planned.schedule) else planned
+        return None if planned.solved.peak > size or moves_tensors(planned.schedule) else planned
 
     def fastest(self, program: Program, probed: Planned, size: int) -> MemoryPlan:
         """The plan in ``size`` bytes by the streamer that is asked for, or that of ``probe`` if it is the
@@ -140,7 +140,12 @@ class _MemorySearch:
         schedule, chip = planned.schedule, _with_memory(self.request.chip, size)
         trace = planned.trace or simulate(planned.commands, chip, {})
         return MemoryPlan(
-            size, trace.cycles, planned.solved.peak, moved(schedule), schedule.streamer, _cascades(schedule)
+            size,
+            trace.cycles,
+            planned.solved.peak,
+            moves_tensors(schedule),
+            schedule.streamer,
+            _cascades(schedule),
         )
 
     def aligned(self, size: int) -> int:

@@ -188,6 +188,16 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
+class CascadeOps:
+    """Which ops a cascade has, in the order of the program, and whether it computes each row once: whether
+    the tensors inside lie in rolling buffers."""
+
+    name: str
+    ops: tuple[str, ...]
+    rolls: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CascadePlan:
     """Ops whose steps take turns, at the positions ``steps``. Their weights are loaded as one block, named
     after the cascade, in which those of each op follow one another."""
@@ -201,6 +211,11 @@ class CascadePlan:
     """By op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
+
+    @property
+    def members(self) -> CascadeOps:
+        """What its commands have to be read with."""
+        return CascadeOps(self.name, self.ops, self.rolls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,13 +294,15 @@ class _Pull:
         self.done[index] = rows.stop
         for name in op.outputs:
             if name in self.most:
-                self.most[name] = max(self.most[name], rows.stop - self._oldest(name))
+                # Rows that nobody needs are written, too, and must not lie on each other.
+                oldest = min(rows.start, self._oldest(name))
+                self.most[name] = max(self.most[name], rows.stop - oldest)
 
     def _oldest(self, name: str) -> int:
         """The first row of a tensor inside that a later step still reads."""
         shape = self.shape
         oldest = shape.rows[name]
-        for index, operand in shape.readers[name]:
+        for index, operand in shape.readers.get(name, ()):
             start = self.done[index]
             if start < shape.op_rows(index):
                 oldest = min(oldest, shape.read(index, operand, Interval(start, start + 1)).start)
@@ -316,10 +318,12 @@ def _recomputing(
         raise ValueError("a tensor inside is needed elsewhere, and its rows are computed more than once")
     total, height = shape.op_rows(last), max(1, heights[last])
     most = dict.fromkeys(shape.inside, 0)
+    done = [0] * len(shape.ops)
     groups: list[tuple[CascadeStep, ...]] = []
     for start in range(0, total, height):
         stripe = Interval(start, min(total, start + height))
-        needed = _needed(shape, stripe, stripe.stop == total)
+        needed = _needed(shape, stripe, done)
+        done = [max(before, rows.stop) for before, rows in zip(done, needed, strict=True)]
         for name in most:
             most[name] = max(most[name], len(needed[shape.maker[name]]))
         steps = (CascadeStep(i, shape.in_work(i, rows)) for i, rows in enumerate(needed) if len(rows))
@@ -331,15 +335,19 @@ def _recomputing(
     return tuple(groups), held
 
 
-def _needed(shape: CascadeShape, stripe: Interval, ends: bool) -> list[Interval]:
-    """By op, the rows that a stripe of the last one needs; where it ``ends``, all that are left."""
+def _needed(shape: CascadeShape, stripe: Interval, done: Sequence[int]) -> list[Interval]:
+    """By op, the rows that a stripe of the last one needs, and those after the ``done`` ones that no stripe
+    before needed; at the end all that are left."""
     last = len(shape.ops) - 1
     needed = [Interval(0, 0)] * last + [stripe]
+    ends = stripe.stop == shape.op_rows(last)
     for index in range(last, -1, -1):
+        if ends:
+            needed[index] = hull((needed[index], Interval(done[index], shape.op_rows(index))))
         if not len(needed[index]):
             continue
-        if ends:
-            needed[index] = Interval(needed[index].start, shape.op_rows(index))
+        start = min(needed[index].start, done[index])
+        needed[index] = Interval(start, needed[index].stop)
         for operand, name in enumerate(shape.ops[index].inputs):
             if name in shape.maker:
                 maker = shape.maker[name]

@@ -9,7 +9,7 @@ SharedMemory or Psram; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import (
@@ -24,13 +24,15 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import WHOLE
-from chipmodel.verify.coverage import areas_overlap
+from chipmodel.verify.cascades import CascadeTable, covers_rows
+from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap
+from chipmodel.verify.rolling import RollingRows
 from chipmodel.verify.sequence import order_fault, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import transfer_faults
@@ -42,12 +44,19 @@ MAX_LOOP_ITERATIONS = 8
 its second iteration; a loop whose state never does is reported."""
 
 
-def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple[str, ...]:
-    """Describe the first ``MAX_VIOLATIONS`` violations of a plan's commands; empty for a correct plan."""
-    verifier = _CommandVerifier(program, chip, commands)
-    for fault in (*sequence_faults(commands), *transfer_faults(commands)):
+def verify(
+    program: Program, commands: tuple[Command, ...], chip: Chip, cascades: Sequence[CascadeOps] = ()
+) -> tuple[str, ...]:
+    """Describe the first ``MAX_VIOLATIONS`` violations of a plan's commands; empty for a correct plan.
+
+    ``program`` is the one that the plan is for, each op on its own; ``cascades`` says which of them the plan
+    runs as one."""
+    table = CascadeTable(program, cascades)
+    verifier = _CommandVerifier(program, chip, commands, table)
+    for fault in (*table.faults(), *sequence_faults(commands), *transfer_faults(commands, table.name_of)):
         verifier.report(fault)
-    state = verifier.block(program.body, commands, MemoryState(frozenset(program.inputs)))
+    before = MemoryState(frozenset(program.inputs), blocks=table.weights_at)
+    state = verifier.block(program.body, commands, before)
     for name in program.outputs:
         if name in verifier.defined and not state.in_psram(name):
             verifier.report(f"output {name!r} is not completely in Psram at the end")
@@ -59,9 +68,12 @@ def verify(program: Program, commands: tuple[Command, ...], chip: Chip) -> tuple
 
 
 class _CommandVerifier:
-    def __init__(self, program: Program, chip: Chip, commands: tuple[Command, ...]) -> None:
+    def __init__(
+        self, program: Program, chip: Chip, commands: tuple[Command, ...], cascades: CascadeTable
+    ) -> None:
         self.program = program
-        self.psram = PsramMap(program, commands)
+        self.cascades = cascades
+        self.psram = PsramMap(program, commands, cascades.blocks)
         self.chip = chip
         self.capacity = chip.shared_memory.bytes
         self.ops = {op.name: op for op in ops(program.body)}
@@ -86,6 +98,7 @@ class _CommandVerifier:
                     for fault in state.wait(command.name):
                         self.report(fault)
                 case Compute():
+                    self.begin_cascade(command, covered, state)
                     self.compute(command, state)
                     covered.setdefault(command.op, []).append(command)
                 case Branch():
@@ -97,10 +110,22 @@ class _CommandVerifier:
                 case Release() | Acquire():
                     pass  # verify_cores checks these
         self._coverage(body, covered, entered)
-        out_of_order = order_fault(body, commands)
+        out_of_order = order_fault(body, commands, self.cascades.first_of)
         if out_of_order:
             self.report(out_of_order)
+        for fault in self.cascades.interrupted(commands):
+            self.report(fault)
         return state
+
+    def begin_cascade(self, step: Compute, covered: Mapping[str, list[Compute]], state: MemoryState) -> None:
+        """Before the first step of a cascade nothing that its ops make exists: each of them could read the
+        rows of the iteration before."""
+        cascade = self.cascades.of_op.get(step.op)
+        if cascade is None or any(op in covered for op in cascade.ops):
+            return
+        made = [name for op in cascade.ops if op in self.ops for name in self.ops[op].outputs]
+        for fault in state.begin(made, f"step {step.label!r}"):
+            self.report(fault)
 
     def branch(self, node: Node | None, branch: Branch, state: MemoryState) -> MemoryState:
         if not isinstance(node, If):
@@ -155,6 +180,10 @@ class _CommandVerifier:
                     self.report(f"{node.name!r} runs {entered.count(node.name)} times in its block")
                 continue
             tiles = covered.pop(node.name, [])
+            if self.cascades.computes_again(node.name):
+                if not covers_rows(tiles, node):
+                    self.report(f"the steps of op {node.name!r} do not compute all of its rows")
+                continue
             area = sum(len(t.rows) * len(t.channels) for t in tiles)
             if area != node.work.rows * node.work.channels or _tiles_overlap(tiles):
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
@@ -166,9 +195,11 @@ class _CommandVerifier:
     def start(self, start: DmaStart, state: MemoryState) -> None:
         part, subject = start.at.part, f"transfer {start.name!r}"
         self._inside(start.at, subject)
+        if start.at.rolls:
+            self.report(f"{subject} moves rows of a rolling buffer")
         for fault in self.psram.range_faults(start):
             self.report(fault)
-        size = part_bytes(self.program, self.ops, part)
+        size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
         if size is None:
             self.report(f"{subject} moves {part.name!r}, which the program does not have")
         elif size != start.bytes:
@@ -199,10 +230,10 @@ class _CommandVerifier:
         subject = f"step {step.label!r}"
         for fault in (
             *cost_faults(self.program, self.chip, op, step),
-            *operand_faults(self.program, op, step),
+            *operand_faults(self.program, op, step, self.cascades),
         ):
             self.report(fault)
-        for read in step.reads:
+        for read in self.cascades.needed(op, step):
             self._holds(read, read.part, subject, state)
         if op.allocates:
             for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
@@ -224,11 +255,13 @@ class _CommandVerifier:
                 self.report(
                     f"{subject} writes {part_label(write.part)} over its own operand {part_label(read.part)}"
                 )
-        accumulates = write.in_tensor or write.part.share == WHOLE
+        total = self.program.tensors[write.part.name].bytes
+        accumulates = write.rolls or write.in_tensor or write.part.share == WHOLE
         if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
             faults = state.update(write, subject, accumulates, passes=not op.collects)
         else:
-            faults = state.write(write, subject, accumulates)
+            nothing = RollingRows(total, write.bytes) if write.rolls else EMPTY
+            faults = state.write(write, subject, accumulates, nothing)
         for fault in faults:
             self.report(fault)
 

@@ -57,6 +57,12 @@ def disjoint(share: Share, others: Iterable[Share]) -> bool:
     return not any(share == other or _any_overlap((share, other)) for other in others)
 
 
+def covers(outer: Share, inner: Share) -> bool:
+    """Whether all of ``inner`` is in ``outer``."""
+    pairs = zip(_area(outer), _area(inner), strict=True)
+    return all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
+
+
 def areas_overlap(areas: Iterable[Area]) -> bool:
     """Whether any two areas overlap. Where the rows form disjoint bands, only areas of one band are
     compared."""

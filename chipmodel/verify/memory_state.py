@@ -8,9 +8,12 @@ from typing import TypeVar
 
 from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.commands import DmaStart, Located
+from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share
+from chipmodel.verify.cascades import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, disjoint
+from chipmodel.verify.rolling import RollingRows
 
 ContentsKey = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
@@ -23,7 +26,7 @@ class BufferContents:
     """The shares of one tensor or weight block in the buffer at ``addresses`` of SharedMemory."""
 
     addresses: AddressRuns
-    coverage: Coverage
+    coverage: Coverage | RollingRows
 
 
 @dataclass
@@ -53,6 +56,8 @@ class MemoryState:
     every such path still has the data, the transfer counts as not waited for."""
     waited_for: frozenset[str] = frozenset()
     """Transfers that every path to here has waited for, by name; of each name the latest."""
+    blocks: Blocks = field(default_factory=dict[str, tuple[tuple[str, Interval], ...]])
+    """Weight blocks of cascades, which hold those of several ops."""
 
     def copy(self) -> MemoryState:
         """An independent copy; the values themselves are frozen."""
@@ -78,6 +83,7 @@ class MemoryState:
             self.in_flight | other.in_flight,
             self.lost | other.lost | self._lost_from(other) | other._lost_from(self),
             self.waited_for & other.waited_for,
+            self.blocks,
         )
 
     def _lost_from(self, other: MemoryState) -> frozenset[str]:
@@ -86,8 +92,19 @@ class MemoryState:
         return frozenset(
             start.name
             for start in ended
-            if start.direction == "store" or self.contents.get(_key(start.at)) != _loaded(start)
+            if start.direction == "store"
+            or any(self.contents.get(key) != found for key, found in self._loaded(start).items())
         )
+
+    def _loaded(self, start: DmaStart) -> dict[ContentsKey, BufferContents]:
+        """What a load leaves in SharedMemory: of the weights of a cascade those of each op."""
+        at, whole = start.at, EMPTY.add(WHOLE)
+        if not at.part.weights or at.part.name not in self.blocks:
+            return {_key(at): BufferContents(at.addresses, EMPTY.add(at.part.share))}
+        places = [
+            (op, AddressRuns(at.offset + place.start, len(place))) for op, place in self.blocks[at.part.name]
+        ]
+        return {(op, True, runs.start): BufferContents(runs, whole) for op, runs in places}
 
     def same_transfers(self, other: MemoryState) -> bool:
         """Whether each transfer in flight in one state is so in the other, or has been waited for there."""
@@ -143,7 +160,9 @@ class MemoryState:
                 return f"{part.name!r} at {place.offset} takes {here.length} bytes, not {there.length}"
             how = f"{there.count} runs, {there.pitch} bytes apart"
             return f"{part.name!r} at {place.offset} does not lie in {how}"
-        if part.share in found.coverage:
+        if isinstance(found.coverage, RollingRows) != place.rolls:
+            return f"{part.name!r} at {place.offset} is {'not ' * place.rolls}in a rolling buffer"
+        if found.coverage.holds(part.share):
             return None
         return f"{part.name!r} at {place.offset} is not complete"
 
@@ -174,7 +193,7 @@ class MemoryState:
             return []
         part = start.at.part
         if start.direction == "load":
-            self.contents[_key(start.at)] = _loaded(start)
+            self.contents |= self._loaded(start)
         elif part.name in self.unstored:
             self._end_store_of_update(part)
         else:
@@ -184,9 +203,16 @@ class MemoryState:
                 self.psram |= {part.name}
         return []
 
-    def write(self, place: Located, subject: str, accumulates: bool) -> list[str]:
+    def write(
+        self,
+        place: Located,
+        subject: str,
+        accumulates: bool,
+        nothing: Coverage | RollingRows = EMPTY,
+    ) -> list[str]:
         """Let the step ``subject`` write ``place.part``, and return the faults. ``accumulates`` where the
-        buffer holds the whole tensor, so that parts add up; a smaller buffer holds the latest part alone."""
+        buffer holds the whole tensor, or rolls, so that parts add up; a smaller buffer holds the latest part
+        alone. ``nothing`` is what a buffer holds before."""
         part = place.part
         faults = self._transfer_conflicts(place, subject, reads=False)
         written = self.written.get(part.name, EMPTY)
@@ -196,9 +222,19 @@ class MemoryState:
         self.written[part.name] = written.add(part.share)
         key = (part.name, False, place.offset)
         before = self.contents.get(key) if accumulates else None
+        known = before.coverage if before and before.addresses == place.addresses else nothing
+        if isinstance(known, RollingRows) != place.rolls:
+            known = nothing
         self._invalidate(place)
-        coverage = (before.coverage if before else EMPTY).add(part.share)
-        self.contents[key] = BufferContents(place.addresses, coverage)
+        self.contents[key] = BufferContents(place.addresses, known.add(part.share))
+        return faults
+
+    def begin(self, names: Collection[str], subject: str) -> list[str]:
+        """Begin new definitions of ``names``, as their first rows may be read before the last ones of
+        another tensor are written; return the faults."""
+        faults = [fault for name in names for fault in self._discard_copies(name, subject)]
+        for name in names:
+            self.written.pop(name, None)
         return faults
 
     def allocate(self, name: str, subject: str) -> list[str]:
@@ -303,8 +339,3 @@ def _key(place: Located) -> ContentsKey:
 def _of_any_iteration(start: DmaStart) -> DmaStart:
     """``start`` without the slice that it moves: the transfer before a loop and those in it are the same."""
     return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
-
-
-def _loaded(start: DmaStart) -> BufferContents:
-    """What a load leaves in SharedMemory."""
-    return BufferContents(start.at.addresses, EMPTY.add(start.at.part.share))

@@ -11,7 +11,9 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
+from chipmodel.verify.cascades import CascadeTable
 from chipmodel.verify.parts import part_label, same_thing
+from chipmodel.verify.rolling import share_bytes, touched_in_ring
 from chipmodel.verify.step_cost import inputs_in_place
 
 NOTHING = Interval(0, 0)
@@ -27,11 +29,12 @@ class _ExpectedOperand:
     """Whether the place must hold all of the tensor or weight block, of which the step needs ``part``."""
 
 
-def operand_faults(program: Program, op: Op, step: Compute) -> Iterator[str]:
+def operand_faults(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> Iterator[str]:
     """What ``step`` does not read or write as ``op`` demands, or does without need."""
     subject = f"step {step.label!r}"
-    yield from _faults(subject, "read", step.reads, tuple(_reads(program, op, step)))
+    yield from _faults(subject, "read", step.reads, tuple(_reads(program, op, step, cascades)))
     yield from _faults(subject, "write", step.writes, tuple(_writes(program, op, step)))
+    yield from cascades.rolling_faults(step)
 
 
 def _faults(
@@ -54,8 +57,9 @@ def _fills(part: Part, operand: _ExpectedOperand) -> bool:
     return part.share == WHOLE if operand.whole else part == operand.part
 
 
-def _reads(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperand]:
-    """An operand for each input, then the weights. A tensor in SharedMemory is named as a whole."""
+def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> Iterator[_ExpectedOperand]:
+    """An operand for each input, then the weights. A tensor in SharedMemory is named as a whole; in a cascade
+    a buffer may hold more rows than one step needs."""
     in_place = inputs_in_place(program, op, step)
     found = iter(step.reads)
     for index, name in enumerate(op.inputs):
@@ -68,6 +72,12 @@ def _reads(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperand
             yield _ExpectedOperand(Part(name), NOTHING, True)
         elif place is not None and place.part == Part(name) and share != WHOLE:
             yield _ExpectedOperand(Part(name, share), _rows(size, share), True)
+        elif place is not None and place.rolls:
+            yield _ExpectedOperand(Part(name, share), touched_in_ring(share, size, place.bytes))
+        elif place is not None and cascades.wider(op.name, place.part, Part(name, share)):
+            within = share_bytes(share, size)
+            first = share_bytes(place.part.share, size).start
+            yield _ExpectedOperand(place.part, Interval(within.start - first, within.stop - first))
         else:
             yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)))
     block = program.block_bytes(op)
@@ -83,9 +93,12 @@ def _writes(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperan
     in_place = inputs_in_place(program, op, step)
     for name in op.outputs:
         size, share = program.tensors[name].bytes, op.writes(name, step.rows, step.channels)
+        place = next((p for p in step.writes if p.part.name == name), None)
         if in_place:
             touches = _left_in_concat(program, op, in_place)
-        elif share != WHOLE and _holds_whole(program, step.writes, name):
+        elif place is not None and place.rolls:
+            touches = touched_in_ring(share, size, place.bytes)
+        elif place is not None and place.in_tensor:
             touches = _rows(size, share)
         else:
             touches = Interval(0, share.bytes(size))

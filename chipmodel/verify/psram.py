@@ -6,14 +6,15 @@ store of one ends what it knows of all others whose bytes it touches. Weights ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
+from types import MappingProxyType
 
 from chipmodel.model.commands import Command, DmaStart, walk
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.verify.parts import part_label
@@ -45,12 +46,18 @@ class PsramPlace:
         return f"{self.runs} runs of bytes, {self.pitch} apart, at {self.start} of Psram"
 
 
+NO_BLOCKS: Mapping[str, Op] = MappingProxyType({})
+
+
 class PsramMap:
     """The homes in Psram of all that the commands of a plan move."""
 
-    def __init__(self, program: Program, commands: tuple[Command, ...]) -> None:
+    def __init__(
+        self, program: Program, commands: tuple[Command, ...], blocks: Mapping[str, Op] = NO_BLOCKS
+    ) -> None:
+        """``blocks``: further weights that are moved as one, by name."""
         self.program = program
-        self.ops = {op.name: op for op in ops(program.body)}
+        self.ops = {op.name: op for op in ops(program.body)} | dict(blocks)
         self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
         self.tenants: dict[Interval, set[_Tenant]] = {}
         for command in walk(commands):

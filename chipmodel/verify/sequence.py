@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chipmodel.model.commands import Branch, Command, Compute, Repeat, walk
 from chipmodel.model.program import Node
@@ -26,9 +26,13 @@ def sequence_faults(commands: tuple[Command, ...]) -> Iterator[str]:
             yield f"step {step.position} is called {step.label!r}, expected {label!r}"
 
 
-def order_fault(body: tuple[Node, ...], commands: tuple[Command, ...]) -> str | None:
-    """Say which node begins out of the order of ``body``; None where none does."""
-    begun = list(dict.fromkeys(name for command in commands for name in _begins(command)))
+def order_fault(
+    body: tuple[Node, ...], commands: tuple[Command, ...], first_of: Mapping[str, str]
+) -> str | None:
+    """Say which node begins out of the order of ``body``; None where none does. ``first_of``: the first op of
+    each cascade, by op; the ops of a cascade begin with that one."""
+    names = (name for command in commands for name in _begins(command))
+    begun = list(dict.fromkeys(first_of.get(name, name) for name in names))
     known = [node.name for node in body if node.name in begun]
     for name, expected in zip((n for n in begun if n in known), known, strict=True):
         if name != expected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.model.commands import (
     Acquire,
@@ -18,8 +18,9 @@ from chipmodel.model.commands import (
 from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
 
 
-def transfer_faults(commands: tuple[Command, ...]) -> Iterator[str]:
-    """What is wrong with names and ops of transfers, waits, releases and acquires."""
+def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with names and ops of transfers, waits, releases and acquires. ``cascade_of``: the name
+    of the cascade of an op, which its transfers are named after."""
     placed = list(placed_commands(commands))
     starts: dict[str, DmaStart] = {}
     for each in placed:
@@ -27,7 +28,7 @@ def transfer_faults(commands: tuple[Command, ...]) -> Iterator[str]:
             first = starts.setdefault(each.command.name, each.command)
             if first != each.command:
                 yield f"two different transfers are called {first.name!r}"
-    yield from _title_faults(list(starts.values()))
+    yield from _title_faults(list(starts.values()), cascade_of)
     yield from _start_faults(placed)
     yield from _wait_faults(placed, starts)
     yield from _core_faults(placed)
@@ -36,7 +37,7 @@ def transfer_faults(commands: tuple[Command, ...]) -> Iterator[str]:
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _title_faults(starts: Sequence[DmaStart]) -> Iterator[str]:
+def _title_faults(starts: Sequence[DmaStart], cascade_of: Mapping[str, str]) -> Iterator[str]:
     """Names that do not say what is moved: ``load x``, ``store x from op``, ``load weights of op``, and
     where several are alike, which of them in the order of issue: ``load x for op [2/4]``."""
     alike: dict[str, list[DmaStart]] = {}
@@ -44,9 +45,10 @@ def _title_faults(starts: Sequence[DmaStart]) -> Iterator[str]:
         if start.at.part.weights and start.direction == "store":
             yield f"transfer {start.name!r} stores weights, which never change"
             continue
-        title = next((t for t in _titles(start) if _has_title(start.name, t)), None)
+        titles = _titles(start, cascade_of.get(start.op, start.op))
+        title = next((t for t in titles if _has_title(start.name, t)), None)
         if title is None:
-            yield f"transfer {start.name!r} is a {_titles(start)[-1]!r}, which its name does not say"
+            yield f"transfer {start.name!r} is a {titles[-1]!r}, which its name does not say"
         else:
             alike.setdefault(title, []).append(start)
     for title, group in alike.items():
@@ -56,12 +58,12 @@ def _title_faults(starts: Sequence[DmaStart]) -> Iterator[str]:
                 yield f"transfer {start.name!r} is number {number} of {len(group)}: expected {expected!r}"
 
 
-def _titles(start: DmaStart) -> tuple[str, ...]:
+def _titles(start: DmaStart, op: str) -> tuple[str, ...]:
     """What a transfer may be called without its number, the longest first."""
     if start.at.part.weights:
         return (f"load weights of {start.at.part.name}",)
     title = f"{start.direction} {start.at.part.name}"
-    return f"{title} {'for' if start.direction == 'load' else 'from'} {start.op}", title
+    return f"{title} {'for' if start.direction == 'load' else 'from'} {op}", title
 
 
 def _has_title(name: str, title: str) -> bool:

@@ -160,7 +160,8 @@ class _CascadeEmission:
             raise DoesNotFit(f"{name!r} is read again inside of {self.op.name!r}, and would be in Psram")
         index = self.op.inputs.index(name)
         part = Part(name, self.op.reads(index, groups, Interval(0, 1)))
-        return self.maker.stripe(self.op, "load", part, self.lanes.reads[index])
+        stripe = self.maker.stripe(self.op, "load", part, self.lanes.reads[index])
+        return replace(stripe, touched=self.rows_within(name, share, part.share))
 
     def write(self, inner: Op, name: str, rows: Interval) -> Operand:
         share = inner.writes(name, rows, Interval(0, inner.work.channels))
@@ -182,7 +183,15 @@ class _CascadeEmission:
         inner = self.op.cascade[index]
         made = next(step.rows for step in group if step.op == index)
         made_share = inner.writes(name, made, Interval(0, inner.work.channels))
-        return Operand(Part(name, made_share), self.rows_buffer(name), self.length(name, made_share))
+        touched = self.rows_within(name, share, made_share)
+        return Operand(Part(name, made_share), self.rows_buffer(name), touched)
+
+    def rows_within(self, name: str, share: Share, held: Share) -> Interval:
+        """The bytes of the rows of ``share`` in a buffer that begins with those of ``held``."""
+        size = self.maker.program.tensors[name].bytes
+        first = size * held.rows.start // held.of_rows
+        start = size * share.rows.start // share.of_rows
+        return Interval(start - first, -(-size * share.rows.stop // share.of_rows) - first)
 
     def length(self, name: str, share: Share) -> Interval:
         return Interval(0, share.bytes(self.maker.program.tensors[name].bytes))
@@ -191,7 +200,7 @@ class _CascadeEmission:
         """The bytes of ``share`` where they lie in the rolling buffer: all of it where they pass its end."""
         size, turn = self.maker.program.tensors[name].bytes, self.held[name].bytes
         start = size * share.rows.start // share.of_rows
-        stop = size * share.rows.stop // share.of_rows
+        stop = -(-size * share.rows.stop // share.of_rows)
         touched = Interval(0, turn)
         if stop - start <= turn - start % turn:
             touched = Interval(start % turn, start % turn + stop - start)

@@ -24,6 +24,7 @@ from tests.fuzz.fuzzer import Check, Fuzzer
 NAMES = (
     "broken-merges",
     "cascade-chains",
+    "cascades",
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",

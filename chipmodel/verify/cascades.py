@@ -1,0 +1,155 @@
+"""Cascades in a plan: ops whose steps take turns, and whose weights are loaded as one block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby
+
+from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
+from chipmodel.model.interval import Interval, merged
+from chipmodel.model.program import Op, Program, bodies, nodes
+from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.work import WHOLE, Share, Vector
+from chipmodel.verify.coverage import covers
+
+
+class CascadeTable:
+    """The cascades of a plan, by name and by op."""
+
+    def __init__(self, program: Program, cascades: Sequence[CascadeOps] = ()) -> None:
+        self.program = program
+        self.cascades = tuple(cascades)
+        self.ops = {op.name: op for op in program.ops()}
+        self.of_op = {op: cascade for cascade in self.cascades for op in cascade.ops}
+        self.blocks = {c.name: self._block(c) for c in self.cascades}
+        """For each cascade an op that has the weights of all of its ops, and computes nothing."""
+        self.weights_at = {c.name: tuple(self._weights_at(c)) for c in self.cascades}
+        """By cascade, each op that has weights and the bytes of them in the block."""
+
+    def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
+        sizes = [self.program.block_bytes(self.ops[name]) if name in self.ops else 0 for name in cascade.ops]
+        for name, start, size in zip(cascade.ops, accumulate(sizes, initial=0), sizes, strict=False):
+            if size:
+                yield name, Interval(start, start + size)
+
+    def _block(self, cascade: CascadeOps) -> Op:
+        weights = tuple(w for name in cascade.ops if name in self.ops for w in self.ops[name].weights)
+        return Op(cascade.name, "cascade", Vector(0, 0, 0), (), (), weights)
+
+    def computes_again(self, op: str) -> bool:
+        """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, and a
+        later op of it needs them."""
+        cascade = self.of_op.get(op)
+        return cascade is not None and not cascade.rolls and op != cascade.ops[-1]
+
+    @property
+    def name_of(self) -> dict[str, str]:
+        """By op, the name of its cascade."""
+        return {op: cascade.name for op, cascade in self.of_op.items()}
+
+    @property
+    def first_of(self) -> dict[str, str]:
+        """By op, the first op of its cascade."""
+        return {op: cascade.ops[0] for op, cascade in self.of_op.items()}
+
+    def maker(self, op: str, tensor: str) -> Op | None:
+        """The op of the same cascade that makes ``tensor``, so that ``op`` may read it before it is
+        complete."""
+        cascade = self.of_op.get(op)
+        makers = () if cascade is None else (self.ops[name] for name in cascade.ops if name in self.ops)
+        return next((maker for maker in makers if tensor in maker.outputs), None)
+
+    def faults(self) -> Iterator[str]:
+        """Cascades that the program cannot have."""
+        for cascade in self.cascades:
+            yield from self._faults(cascade)
+        if len(self.of_op) < sum(len(c.ops) for c in self.cascades):
+            yield "an op is in two cascades"
+        if len({c.name for c in self.cascades} - set(self.ops)) < len(self.cascades):
+            yield "a cascade has the name of another one or of an op"
+
+    def _faults(self, cascade: CascadeOps) -> Iterator[str]:
+        subject = f"cascade {cascade.name!r}"
+        if len(cascade.ops) < 2 or not _neighbours(self.program, cascade.ops):
+            yield f"{subject} is not of several neighbouring ops of one body"
+            return
+        seen: set[str] = set()
+        for op in (self.ops[name] for name in cascade.ops):
+            if op.gathers or op.allocates or op.sliced is not None:
+                yield f"{subject} has {op.name!r}, which cannot take turns with others"
+            seen |= set(op.inputs)
+            again = [name for name in op.outputs if name in seen]
+            if again:
+                yield f"{subject} makes {again[0]!r} again"
+            seen |= set(op.outputs)
+
+    def rolling_faults(self, step: Compute) -> Iterator[str]:
+        """Operands that say that their buffer rolls, and must not."""
+        cascade = self.of_op.get(step.op)
+        for place in (*step.reads, *step.writes):
+            if place.rolls and (cascade is None or not cascade.rolls or place.part.weights):
+                yield f"step {step.label!r} has {place.part.name!r} in a rolling buffer, and no such cascade"
+
+    def wider(self, op: str, held: Part, needed: Part) -> bool:
+        """Whether a step of ``op``, in a cascade, finds the rows that it needs among those of a buffer."""
+        return op in self.of_op and held.name == needed.name and covers(held.share, needed.share)
+
+    def needed(self, op: Op, step: Compute) -> Iterator[Located]:
+        """What must be where ``step`` reads: of a tensor that the same cascade makes only the rows that the
+        step needs, as others may not be there yet."""
+        operands = list(enumerate(op.inputs))
+        for place in step.reads:
+            part = place.part
+            own = next((each for each in operands if each[1] == part.name), None)
+            maker = None if part.weights or place.rolls else self.maker(op.name, part.name)
+            if own is not None and not part.weights:
+                operands.remove(own)
+            if own is None or maker is None or part.share != WHOLE:
+                yield place
+            else:
+                share = op.reads(own[0], step.rows, step.channels)
+                yield replace(place, part=replace(part, share=_as_written(share, maker)))
+
+    def interrupted(self, commands: tuple[Command, ...]) -> Iterator[str]:
+        """Cascades of one body whose steps are not all one after another."""
+        runs = [name for name, _ in groupby(self._unit(c) for c in commands if isinstance(c, _ANCHORS))]
+        for name in dict.fromkeys(runs):
+            if runs.count(name) > 1 and any(c.name == name for c in self.cascades):
+                yield f"something else runs between the steps of cascade {name!r}"
+
+    def _unit(self, command: Compute | Branch | Repeat) -> str:
+        if not isinstance(command, Compute):
+            return f"{command.name} "  # a branch or loop may have the name of a cascade
+        cascade = self.of_op.get(command.op)
+        return cascade.name if cascade else f"{command.op} "
+
+
+def _as_written(share: Share, maker: Op) -> Share:
+    """All that ``maker`` writes of its outputs to make ``share`` of them."""
+    total, channels = maker.work.rows, maker.work.channels
+    start, stop = share.rows.start * total // share.of_rows, -(-share.rows.stop * total // share.of_rows)
+    return maker.writes(maker.outputs[0], Interval(start, stop), Interval(0, channels))
+
+
+_ANCHORS = (Compute, Branch, Repeat)
+
+
+def _neighbours(program: Program, names: Sequence[str]) -> bool:
+    """Whether the ops ``names`` follow one another in one body."""
+    for body in (program.body, *(inner for node in nodes(program.body) for inner in bodies(node))):
+        listed = [node.name if isinstance(node, Op) else "" for node in body]
+        if names[0] in listed:
+            start = listed.index(names[0])
+            return tuple(listed[start : start + len(names)]) == tuple(names)
+    return False
+
+
+def covers_rows(steps: Sequence[Compute], op: Op) -> bool:
+    """Whether ``steps`` compute every row of ``op`` at least once, each time in all channels."""
+    full = all(step.channels == Interval(0, op.work.channels) for step in steps)
+    return full and merged(step.rows for step in steps) == (Interval(0, op.work.rows),)
+
+
+Blocks = Mapping[str, tuple[tuple[str, Interval], ...]]
+"""By cascade, the ops that have weights, and where those lie in its block."""

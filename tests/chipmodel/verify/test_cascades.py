@@ -1,0 +1,224 @@
+"""The verifier on plans with cascades: right ones pass, and each wrong one is found for its own reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.model.commands import Command, Compute, DmaStart, Located, Repeat
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Program
+from chipmodel.model.schedule import CascadeOps
+from chipmodel.passes.cascades import CascadeChoice, with_cascades
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.commands import verify
+from tests.support.chips import LUNA_LIKE
+from workloads.build.builder import ProgramBuilder
+
+Commands = tuple[Command, ...]
+Change = Callable[[Compute], Compute]
+
+
+def three_convolutions() -> Program:
+    """Each with a halo of a row on both sides; rows of 16 bytes."""
+    builder = ProgramBuilder("three")
+    x = builder.input("x", (1, 2, 12, 8))
+    for name in ("a", "b", "c"):
+        x = builder.conv(name, x, 2, 3, pad=1)
+    builder.output(x)
+    return builder.build()
+
+
+PROGRAM = three_convolutions()
+
+
+def planned(rolls: bool, heights: tuple[int, int, int] = (2, 1, 2)) -> Planned:
+    choice = CascadeChoice(("a", "b", "c"), heights, rolls)
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def faults(commands: Commands, rolls: bool, ops: tuple[str, ...] = ("a", "b", "c")) -> str:
+    return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [CascadeOps("a..c", ops, rolls)]))
+
+
+def changed(commands: Commands, label: str, change: Change) -> Commands:
+    return tuple(change(c) if isinstance(c, Compute) and c.label == label else c for c in commands)
+
+
+def steps_of(commands: Commands, op: str) -> list[Compute]:
+    return [c for c in commands if isinstance(c, Compute) and c.op == op]
+
+
+@pytest.mark.parametrize("heights", [(1, 1, 1), (2, 1, 2), (3, 5, 2), (12, 12, 12)])
+@pytest.mark.parametrize("rolls", [True, False])
+def test_cascades_pass(rolls: bool, heights: tuple[int, int, int]) -> None:
+    plan = planned(rolls, heights)
+    members = [cascade.members for cascade in plan.schedule.cascades]
+    assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls)]
+    assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
+
+
+def test_a_cascade_must_be_named() -> None:
+    """Its block of weights is none of the program's otherwise."""
+    assert "which the program does not have" in "\n".join(verify(PROGRAM, planned(True).commands, LUNA_LIKE))
+
+
+def smaller(place: Located, by: int) -> Located:
+    """A rolling buffer that has fewer bytes, and what is touched of it then."""
+    size, share = place.bytes - by, place.part.share
+    start = 192 * share.rows.start // share.of_rows
+    length = 192 * len(share.rows) // share.of_rows
+    begins = start % size
+    whole = begins + length > size
+    return replace(
+        place, bytes=size, touched=Interval(0, size) if whole else Interval(begins, begins + length)
+    )
+
+
+def test_a_rolling_buffer_one_row_short_loses_a_row_that_is_needed() -> None:
+    def short(step: Compute) -> Compute:
+        def each(places: tuple[Located, ...]) -> tuple[Located, ...]:
+            return tuple(smaller(p, 16) if p.rolls and p.part.name == "a" else p for p in places)
+
+        return replace(step, reads=each(step.reads), writes=each(step.writes))
+
+    commands = tuple(short(c) if isinstance(c, Compute) else c for c in planned(True).commands)
+    assert "'a' at" in faults(commands, True)
+    assert "is not complete" in faults(commands, True)
+
+
+def test_a_step_that_runs_before_its_rows_are_there() -> None:
+    commands = list(planned(True).commands)
+    at = commands.index(steps_of(tuple(commands), "b")[0])
+    before = max(i for i in range(at) if isinstance(commands[i], Compute))
+    commands[at], commands[before] = commands[before], commands[at]
+    assert "'a' is not at" in faults(tuple(commands), True)
+
+
+def test_rows_computed_twice_in_a_rolling_cascade() -> None:
+    commands = planned(True).commands
+    last = steps_of(commands, "b")[-1]
+    at = commands.index(last)
+    assert "op 'b' do not cover its work exactly once" in faults((*commands[:at], last, *commands[at:]), True)
+
+
+def test_rows_left_out_where_they_may_be_computed_again() -> None:
+    commands = planned(False).commands
+    first = steps_of(commands, "b")[0]
+    short = replace(first, rows=Interval(first.rows.start, first.rows.stop - 1))
+    said = faults(changed(commands, first.label, lambda _: short), False)
+    assert "does not write 'b'" in said
+
+
+def test_a_halo_that_is_one_row_short() -> None:
+    commands = planned(False).commands
+    second = steps_of(commands, "b")[1]
+    share = second.reads[0].part.share
+
+    def less(place: Located) -> Located:
+        rows = Interval(share.rows.start, share.rows.stop - 1)
+        part = replace(place.part, share=replace(share, rows=rows))
+        return replace(place, part=part, touched=Interval(0, 16 * len(rows)))
+
+    maker = next(c for c in steps_of(commands, "a") if c.writes[0].part == second.reads[0].part)
+    narrow = replace(
+        maker, rows=Interval(maker.rows.start, maker.rows.stop - 1), writes=(less(maker.writes[0]),)
+    )
+    reader = replace(second, reads=(less(second.reads[0]), *second.reads[1:]))
+    wrong = changed(changed(commands, maker.label, lambda _: narrow), second.label, lambda _: reader)
+    assert f"step {second.label!r} does not read 'a'" in faults(wrong, False)
+
+
+def test_weights_beside_their_place_in_the_block() -> None:
+    commands = planned(True).commands
+
+    def shifted(step: Compute) -> Compute:
+        weights = tuple(replace(r, offset=r.offset + 1) if r.part.weights else r for r in step.reads)
+        return replace(step, reads=weights)
+
+    first = steps_of(commands, "b")[0]
+    assert "'b' is not at" in faults(changed(commands, first.label, shifted), True)
+
+
+def test_the_touched_bytes_of_a_rolling_buffer() -> None:
+    commands = planned(True).commands
+
+    def all_of_it(step: Compute) -> Compute:
+        return replace(step, writes=tuple(replace(w, touched=None) for w in step.writes))
+
+    first = steps_of(commands, "a")[0]
+    assert "touches bytes [0, 64) of 'a'" in faults(changed(commands, first.label, all_of_it), True)
+
+
+def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
+    commands = planned(True).commands
+    assert "and no such cascade" in faults(commands, False)
+
+    def fixed(step: Compute) -> Compute:
+        return replace(step, reads=tuple(replace(r, rolls=False) for r in step.reads))
+
+    first = steps_of(commands, "b")[0]
+    assert "is in a rolling buffer" in faults(changed(commands, first.label, fixed), True)
+
+
+def test_no_transfer_moves_rows_of_a_rolling_buffer() -> None:
+    def rolling(command: Command) -> Command:
+        return (
+            replace(command, at=replace(command.at, rolls=True)) if isinstance(command, DmaStart) else command
+        )
+
+    commands = tuple(rolling(c) for c in planned(True).commands)
+    assert "moves rows of a rolling buffer" in faults(commands, True)
+
+
+@pytest.mark.parametrize(
+    ("ops", "reason"),
+    [
+        (("a", "c"), "several neighbouring ops"),
+        (("a",), "several neighbouring ops"),
+        (("b", "a"), "several neighbouring ops"),
+        (("a", "b", "z"), "several neighbouring ops"),
+    ],
+)
+def test_cascades_that_the_program_cannot_have(ops: tuple[str, ...], reason: str) -> None:
+    assert reason in faults(planned(True).commands, True, ops)
+
+
+def test_an_op_is_in_one_cascade_and_names_are_unique() -> None:
+    twice = [CascadeOps("a..c", ("a", "b", "c"), True), CascadeOps("c", ("b", "c"), True)]
+    said = verify(PROGRAM, planned(True).commands, LUNA_LIKE, twice)
+    assert "an op is in two cascades" in said
+    assert "a cascade has the name of another one or of an op" in said
+
+
+def test_whole_rows_before_the_last_iteration_are_not_those_of_this_one() -> None:
+    """In a loop, a step must not find the rows that the iteration before has left."""
+    builder = ProgramBuilder("looped")
+    state = builder.elementwise("copy", "begin", [builder.input("x", (1, 1, 4, 4))], outputs=["state"])
+    with builder.block() as body:
+        one = builder.elementwise("relu", "one", [state])
+        two = builder.elementwise("relu", "two", [one])
+        builder.elementwise("copy", "end", [two], outputs=["state"])
+    builder.add_loop("loop", 3, body, ["state"])
+    builder.output(state)
+    program = builder.build()
+    choice = CascadeChoice(("one", "two"), (16, 16))
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    members = [CascadeOps("one..two", ("one", "two"), True)]
+    assert verify(program, plan.commands, LUNA_LIKE, members) == ()
+
+    def swapped(command: Command) -> Command:
+        if not isinstance(command, Repeat):
+            return command
+        inside = list(command.body)
+        first, second = (i for i, c in enumerate(inside) if isinstance(c, Compute) and c.op in ("one", "two"))
+        inside[first], inside[second] = inside[second], inside[first]
+        return replace(command, body=tuple(inside))
+
+    wrong = tuple(swapped(c) for c in plan.commands)
+    assert any("'one' is not at" in fault for fault in verify(program, wrong, LUNA_LIKE, members))

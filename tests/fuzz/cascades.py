@@ -1,0 +1,145 @@
+"""Random networks with cascades at random places, with random heights, on random small chips.
+
+For each seed the plan passes the independent verifier, the event-driven simulator's trace equals the
+stepper's event for event, and no run is faster than the lower bound for plans with cascades.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from random import Random
+
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.machine.simulate import simulate
+from chipmodel.machine.stepper import step_through
+from chipmodel.model.program import Body, Op, Program, bodies
+from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
+from chipmodel.passes.in_place import CHOICES, reuse
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.commands import verify
+from dma.stream import streamers
+from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.random_trees import random_paths
+from tests.support.chips import tiny_chip
+from tests.support.random_images import ImageShape, random_images
+
+COUNT = 5_000
+PACKERS = ("large-first", "naive", "short-first", "sequential")
+MERGES = ("exact", "exact", "union")
+PATHS = 2
+"""Paths simulated of each plan."""
+LONGEST_STEPPED = 30_000
+"""Cycles of the longest run that the stepper repeats cycle by cycle."""
+MEMORIES = (0.3, 0.6, 1.0, 1.5, 3.0, 8.0)
+"""SharedMemory, in multiples of what the largest op needs."""
+
+
+def random_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
+    """A network, cascades in it, and what to plan it on and with."""
+    random = Random(f"cascades {seed}")
+    program = random_images(seed, ImageShape(depth=seed % 3))
+    validate_program(program)
+    program = reuse(program, random.choice(CHOICES))
+    chip = _with_memory(tiny_chip(random), program, random.choice(MEMORIES))
+    choices = tuple(random_choices(program, random))
+    names = [name for name in streamers() if name != "exact"]
+    streamer = random.choice((*names, "exact:5"))
+    request = PlanRequest(
+        program, chip, random.choice(PACKERS), streamer, spill=random.random() < 0.85, cascade="auto"
+    )
+    return program, choices, request
+
+
+def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
+    most = max(
+        sum(program.tensors[n].bytes for n in {*op.inputs, *op.outputs}) + program.block_bytes(op)
+        for op in program.ops()
+    )
+    return replace(chip, shared_memory=replace(chip.shared_memory, bytes=max(64, int(most * times))))
+
+
+def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
+    """Cascades that the program can have: runs of two ops or more, none in two of them."""
+    for run in _runs(program.body):
+        start = 0
+        while start + 1 < len(run):
+            length = random.randint(2, 6)
+            ops = run[start : start + length]
+            heights = tuple(random.choice((1, 1, 2, 3, 5, 100)) for _ in ops)
+            choice = CascadeChoice(tuple(op.name for op in ops), heights, random.random() < 0.6)
+            if random.random() < 0.8 and possible(program, ops, choice):
+                yield choice
+                start += len(ops)
+            else:
+                start += 1
+
+
+def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool:
+    try:
+        cascade_op(program, ops, choice)
+    except ValueError:
+        return False
+    return True
+
+
+def _runs(body: Body) -> Iterator[list[Op]]:
+    for is_op, group in groupby(body, lambda node: isinstance(node, Op)):
+        listed = list(group)
+        if is_op:
+            yield [node for node in listed if isinstance(node, Op)]
+        else:
+            for inner in (inner for node in listed for inner in bodies(node)):
+                yield from _runs(inner)
+
+
+def planned_case(program: Program, choices: Sequence[CascadeChoice], request: PlanRequest) -> Planned | None:
+    """The plan with those cascades; None where none fits."""
+    try:
+        return plan_in_rounds(request, None, None, with_cascades(program, choices))
+    except DoesNotFit:
+        return None
+
+
+def check(seed: int) -> Counter[str]:
+    """Plan and run the network of that seed. Raises Fault where something does not hold."""
+    program, choices, request = random_case(seed)
+    where = f"seed {seed} ({request.packer}, {request.streamer}, {len(choices)} cascades)"
+    if not choices:
+        return Counter({"no cascade": 1})
+    planned = planned_case(program, choices, request)
+    if planned is None:
+        return Counter(refused=1)
+    chip, schedule = request.chip, planned.schedule
+    seen = Counter(planned=1, cascades=len(schedule.cascades))
+    seen["rolling"] += sum(each.rolls for each in schedule.cascades)
+    if planned.solved.peak > chip.shared_memory.bytes:
+        seen["too large"] += 1
+        return seen
+    seen.update(striped=bool(schedule.striped), spilled=bool(schedule.spilled), fits=1)
+    faults = verify(program, planned.commands, chip, [each.members for each in schedule.cascades])
+    if faults:
+        raise Fault(f"{where}: {faults[0]}")
+    for path in random_paths(program, planned, Random(seed))[:PATHS]:
+        trace = simulate(planned.commands, chip, path)
+        if trace.unaccounted():
+            raise Fault(f"{where}: cycles unaccounted for: {trace.unaccounted()}")
+        if trace.cycles < time_bound(program, chip, trace.path, True, cascades=True).cycles:
+            raise Fault(f"{where}: faster than the lower bound on {dict(trace.path)}")
+        if trace.cycles <= LONGEST_STEPPED:
+            seen["stepped"] += 1
+            if trace != step_through(planned.commands, chip, path):
+                raise Fault(f"{where}: the two simulators differ on {dict(trace.path)}")
+    return seen
+
+
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.parse_args(arguments)
+    return check

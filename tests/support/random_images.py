@@ -1,0 +1,165 @@
+"""Random networks on images from a seed, of ops that can run in stripes of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from chipmodel.errors import BadInput
+from chipmodel.model.program import Node, Program
+from workloads.build.builder import ProgramBuilder
+from workloads.build.shapes import Value
+
+DTYPES = ("int8", "int8", "int8", "int16", "float32")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageShape:
+    """Limits of a random network: ops in a body, nesting of control flow, pixels of a side, channels."""
+
+    ops: int = 7
+    depth: int = 1
+    side: int = 12
+    channels: int = 6
+
+
+def random_images(seed: int, shape: ImageShape = ImageShape()) -> Program:
+    """The same seed and shape give the same program."""
+    return _ImageGenerator(Random(f"images {seed}"), shape).program(seed)
+
+
+class _ImageGenerator:
+    def __init__(self, random: Random, shape: ImageShape) -> None:
+        self.random, self.shape, self.serial = random, shape, 0
+
+    def program(self, seed: int) -> Program:
+        random = self.random
+        builder = ProgramBuilder(f"images-{seed}", dtype=random.choice(DTYPES), source=f"from seed {seed}")
+        batch = random.choice((1, 1, 1, 2, 3))
+        height, width = random.randint(2, self.shape.side), random.randint(1, 6)
+        size = (batch, random.randint(1, self.shape.channels), height, width)
+        values = [builder.input(f"x{i}", size) for i in range(random.randint(1, 2))]
+        self.block(builder, values, self.shape.depth)
+        for value in random.sample(values, random.randint(0, min(2, len(values)))):
+            builder.output(value)
+        builder.output(values[-1])
+        return builder.build()
+
+    def block(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
+        """Append ops that read ``values``, and add their outputs to it."""
+        for _ in range(self.random.randint(2, self.shape.ops)):
+            kind = self.random.random()
+            if depth and kind < 0.08:
+                self.branch(builder, values, depth - 1)
+            elif depth and kind < 0.16:
+                self.loop(builder, values, depth - 1)
+            else:
+                try:
+                    values += self.op(builder, values)
+                except BadInput:  # a window that does not fit
+                    values.append(builder.elementwise("relu", self.name("relu"), [values[-1]]))
+
+    def op(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
+        """One op on one of the latest values, or two."""
+        random = self.random
+        x = values[-1] if random.random() < 0.7 else random.choice(values[-4:])
+        name = self.name("op")
+        if random.random() < 0.6:
+            return (self.usual(builder, name, x, values),)
+        return self.moving(builder, name, x, values)
+
+    def usual(self, builder: ProgramBuilder, name: str, x: Value, values: list[Value]) -> Value:
+        """A window over ``x``, or element-wise work."""
+        random, (_, channels, height, _) = self.random, x.shape
+        twins = [v for v in values if v.shape == x.shape and v.name != x.name]
+        match random.choice(("conv", "conv", "depthwise", "point", "pool", "global", "add", "add")):
+            case "conv":
+                return self.convolution(builder, name, x, random.randint(1, self.shape.channels), 1)
+            case "depthwise":
+                return self.convolution(builder, name, x, channels, channels)
+            case "point":
+                stride = random.choice((1, 1, 2))
+                return builder.conv(name, x, random.randint(1, 6), 1, stride=(stride, 1), bias=False)
+            case "pool":
+                kernel = (min(height, random.randint(1, 3)), 1)
+                return builder.pool(name, x, kernel, stride=(random.randint(1, 3), 1))
+            case "global":
+                return builder.pool(name, x, None)
+            case _ if twins:
+                return builder.elementwise("add", name, [x, random.choice(twins)])
+            case _:
+                return builder.elementwise("relu", name, [x])
+
+    def convolution(self, builder: ProgramBuilder, name: str, x: Value, out_c: int, groups: int) -> Value:
+        random, height = self.random, x.shape[2]
+        kernel, dilation = random.randint(1, 5), random.choice((1, 1, 2))
+        reach = dilation * (kernel - 1)
+        top = random.choice((reach // 2, (reach + 1) // 2, 0, reach))
+        if height + 2 * top <= reach:
+            top = reach
+        bottom = random.choice((top, 0)) if height + top > reach else top
+        stride = (random.choice((1, 1, 1, 2, 3)), 1)
+        pads = (top, 0, bottom, 0)
+        return builder.conv(
+            name, x, out_c, (kernel, 1), stride=stride, dilation=(dilation, 1), pad=pads, groups=groups
+        )
+
+    def moving(self, builder: ProgramBuilder, name: str, x: Value, values: list[Value]) -> tuple[Value, ...]:
+        """Work that joins, cuts or scales, or that needs all of its input."""
+        random, (n, channels, height, width) = self.random, x.shape
+        match random.choice(("concat", "split", "resize", "upconv", "whole", "scale")):
+            case "concat":
+                mates = [v for v in values if (v.shape[0], *v.shape[2:]) == (n, height, width)]
+                other = random.choice(mates)
+                shape = (n, channels + other.shape[1], height, width)
+                return (builder.vector("concat", name, [x, other], shape, rows=n * height),)
+            case "split" if channels > 1:
+                first = random.randint(1, channels - 1)
+                shapes = [(n, c, height, width) for c in (first, channels - first)]
+                names = [f"{name}a", f"{name}b"]
+                return builder.vectors("split", name, [x], shapes, rows=n * height, outputs=names)
+            case "resize" if height < 2 * self.shape.side:
+                times = random.choice((2, 3))
+                rows = n * height * random.choice((1, times))
+                return (builder.vector("resize", name, [x], (n, channels, height * times, width), rows=rows),)
+            case "upconv" if height < 2 * self.shape.side:
+                up = builder.conv(name, x, random.randint(1, 4), (2, 1), stride=(2, 1), transposed=True)
+                return (up,)
+            case "scale":
+                small = builder.pool(self.name("op"), x, None)
+                return (builder.elementwise("mul", name, [x, small]),)
+            case _:
+                return (builder.vector("softmax", name, [x], rows=1),)
+
+    def branch(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
+        """An ``if`` of two arms that define one tensor."""
+        name, joined = self.name("if"), self.name("joined")
+        like = self.random.choice(values)
+        condition = self.random.choice(values) if self.random.random() < 0.5 else None
+        arms: list[tuple[str, list[Node]]] = []
+        for index in range(2):
+            with builder.block() as body:
+                inside = list(values)
+                self.block(builder, inside, depth)
+                fitting = [v for v in inside if v.shape == like.shape]
+                builder.elementwise("relu", self.name("op"), [fitting[-1]], outputs=[joined])
+            arms.append((f"arm{index}", list(body)))
+        builder.add_if(name, arms, condition)
+        values.append(Value(joined, like.shape, like.dtype))
+
+    def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
+        """A loop that carries one tensor."""
+        name, state = self.name("loop"), self.name("state")
+        start = self.random.choice(values)
+        carried = builder.elementwise("copy", self.name("copy"), [start], outputs=[state])
+        with builder.block() as body:
+            inside = [*values, carried]
+            self.block(builder, inside, depth)
+            after = [v for v in inside if v.shape == carried.shape][-1]
+            builder.elementwise("relu", self.name("op"), [after], outputs=[state])
+        builder.add_loop(name, self.random.randint(1, 3), body, [state])
+        values.append(carried)
+
+    def name(self, prefix: str) -> str:
+        self.serial += 1
+        return f"{prefix}{self.serial}"

@@ -110,15 +110,14 @@ def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[Casca
 
 
 def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
-    seen: set[str] = set()
+    of_rows: dict[tuple[str, str], int] = {}
     for step in steps(schedule.body):
-        for operand in step.writes:
-            spec = schedule.buffers[operand.buffer]
-            name = operand.part.name
-            if spec.kind == "rows" and name not in seen:
-                seen.add(name)
-                whole = program.tensors[name].bytes
-                yield HeldTensor(name, spec.name, spec.bytes, whole, operand.part.share.of_rows)
+        for operand in (*step.writes, *step.reads):
+            key = operand.part.name, operand.buffer
+            if schedule.buffers[operand.buffer].kind == "rows":
+                of_rows[key] = max(of_rows.get(key, 1), operand.part.share.of_rows)
+    for (name, buffer), rows in of_rows.items():
+        yield HeldTensor(name, buffer, schedule.buffers[buffer].bytes, program.tensors[name].bytes, rows)
 
 
 def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.model.result import Result
 from reports.run.bandwidth import bandwidth, peak_rate
+from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
@@ -18,6 +19,11 @@ from reports.words import mhz, size, verdict
 MAP_HINT = (
     "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
     "The line is the sum of the sizes of all live buffers."
+)
+
+ROLLING_HINT = (
+    " A hatched box holds only some rows of a tensor inside a cascade: each solid piece in it is rows that "
+    "one step made, at their addresses for as long as a later step reads them. Zoom in to tell them apart."
 )
 
 
@@ -43,7 +49,8 @@ def over_time(result: Result, most: int) -> list[ChartSection]:
 
 
 def _timeline(result: Result, most: int) -> ChartSection:
-    rows = result.trace.cores + result.trace.channels
+    cascades = bool(result.schedule.cascades)
+    rows = result.trace.cores + result.trace.channels + cascades
     hint = (
         f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
         "Hatched bars are waits, in the colour of what is waited for. Point at a bar, or press the "
@@ -51,8 +58,10 @@ def _timeline(result: Result, most: int) -> ChartSection:
         "that depend on it. Drag to zoom in, double-click to zoom out; all charts over time move "
         "together."
     )
+    if cascades:
+        hint += " The top row has a bar for each cascade: ops whose steps take turns."
     label = f"Timeline of the NPU and the DMA: {verdict(result)}. The tables below hold the same numbers."
-    height = 130 + 46 * rows if result.cores else None
+    height = 130 + 46 * rows if result.cores or cascades else None
     return ChartSection("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)
 
 
@@ -73,7 +82,7 @@ def _memories(result: Result, most: int) -> list[ChartSection]:
             id=name,
             kind="memory",
             title=f"SharedMemory{of}",
-            hint=MAP_HINT,
+            hint=MAP_HINT + (ROLLING_HINT if seen.schedule.cascades else ""),
             label=f"Map of the SharedMemory{of} over time: peak {size(seen.solved.peak)} of "
             f"{size(seen.capacity)}.",
             chart=memory_map(seen, most),
@@ -103,12 +112,28 @@ def of_work(result: Result, sums: RunTotals) -> tuple[ChartSection, ChartSection
             kind="roofline",
             title="Roofline",
             hint="Each op by its MACs per byte of Psram traffic and the MACs that it got done per second, "
-            "waits included. Larger marks took longer. An op above the slope had its weights loaded "
-            "while earlier ops ran.",
+            "waits included. Larger marks took longer; a cascade is one mark. An op above the slope "
+            "had its weights loaded while earlier ops ran.",
             label="Roofline of the ops. The table of ops holds the same numbers.",
             chart=roof,
         ),
     )
+
+
+def of_cascades(result: Result) -> list[ChartSection]:
+    """The lanes of the cascades that take longest."""
+    return [
+        ChartSection(
+            id=f"cascade-{number}",
+            kind="lanes",
+            title=f"{band.name}{f' on core {band.core}' if result.cores else ''}",
+            hint="",
+            label=f"The steps of the {len(band.plan.ops)} ops of cascade {band.name} over time, a lane each.",
+            chart=chart,
+            height=96 + 26 * len(band.plan.ops),
+        )
+        for number, (band, chart) in enumerate(cascade_lanes(result), 1)
+    ]
 
 
 def of_merging(result: Result) -> tuple[str, list[ChartSection]]:

@@ -19,6 +19,7 @@ from chipmodel.model.trace import Event, Unit
 from reports.run.bandwidth import rates
 from reports.run.dependencies import needs
 from reports.run.lifetimes import alive_bytes, lifetimes
+from reports.run.rolling_rows import cascade_bands
 from reports.words import CAUSES, dma_name, npu_name
 
 PROCESS = 1
@@ -49,6 +50,7 @@ def chrome_trace(result: Result) -> dict[str, object]:
         "traceEvents": [
             *_names(result),
             *_units(result),
+            *_cascades(result),
             *_flows(result),
             *_memory(result),
             *_bandwidth(result),
@@ -63,6 +65,10 @@ def _names(result: Result) -> list[dict[str, object]]:
         *((npu_name(result, core), 1 + core) for core in range(trace.cores)),
         *((dma_name(result, c), 1 + trace.cores + c) for c in range(trace.channels)),
     ]
+    if cascade_bands(result):
+        cores = range(trace.cores)
+        names = ["cascades"] if trace.cores == 1 else [f"cascades of core {core}" for core in cores]
+        threads += zip(names, (_cascade_thread(result, core) for core in cores), strict=True)
     for name, thread in threads:
         named.append(_metadata("thread_name", thread, name=name))
         named.append(_metadata("thread_sort_index", thread, sort_index=thread))
@@ -95,6 +101,38 @@ def _complete(event: Event, mhz: Fraction, cores: int) -> dict[str, object]:
         "dur": _microseconds(stop - start),
         "args": _args(event) | ({"core": event.core} if cores > 1 else {}),
     }
+
+
+def _cascade_thread(result: Result, core: int) -> int:
+    """The thread of a core's cascades, after those of all units."""
+    return 1 + result.trace.cores + result.trace.channels + core
+
+
+def _cascades(result: Result) -> list[dict[str, object]]:
+    """An event for each run of each cascade, from its first step to its last."""
+    mhz = result.chip.core_mhz
+    found: list[dict[str, object]] = []
+    for band in cascade_bands(result):
+        start, stop = _nanoseconds(band.span.start, mhz), _nanoseconds(band.span.stop, mhz)
+        args = {
+            "ops": list(band.plan.ops),
+            "steps": len(band.plan.steps),
+            "start_cycle": band.span.start,
+            "cycles": len(band.span),
+        }
+        found.append(
+            {
+                "ph": "X",
+                "name": band.name,
+                "cat": "cascade",
+                "pid": PROCESS,
+                "tid": _cascade_thread(result, band.core),
+                "ts": _microseconds(start),
+                "dur": _microseconds(stop - start),
+                "args": args,
+            }
+        )
+    return found
 
 
 def _flows(result: Result) -> list[dict[str, object]]:

@@ -13,12 +13,18 @@ from chipmodel.model.result import Result
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.bars import MOST_BARS, Bar, bars
 from reports.run.dependencies import Needs, needs
-from reports.words import CAUSES, dma_name, duration, npu_name
+from reports.run.rolling_rows import CascadeBand, cascade_bands, cascade_op_names
+from reports.words import CAUSES, dma_name, duration, npu_name, shortened
 
 LABEL_SIZE = 11
 """Pixels of the names inside of bars and boxes."""
 LABELLED = 400
-"""With more bars or boxes than this, none has its name inside: few would be readable, and all cost time."""
+"""With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
+Steps of cascades do not count and have none."""
+BAND_ROW = "cascades"
+"""The row of the timeline that has a bar for each cascade."""
+MOST_NAMED = 8
+"""Ops of a cascade in a tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,9 @@ BUFFERS = (
     Category("tensor", "tensors", GREEN),
     Category("weights", "weights", ORANGE),
     Category("stripe", "stripes", SKY),
+    Category("rows", "rolling buffers", VERMILION, True),
 )
+CASCADE = Category("cascade", "cascades", VERMILION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +86,21 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
     shown = bars(result, most)
     legend = tuple(c for c in EVENTS if any(b.category == c.key for b in shown))
-    labelled = len(shown) <= LABELLED
+    bands, crowded = cascade_bands(result), cascade_op_names(result)
+    labelled = sum(b.op not in crowded for b in shown) <= LABELLED
     of_category = [[b for b in shown if b.category == c.key] for c in legend]
     needed = needs(result)
     traces = [
-        _event_trace(result, c, members, labelled, needed)
+        _event_trace(result, c, members, labelled, needed, crowded)
         for c, members in zip(legend, of_category, strict=True)
     ]
+    if bands:
+        traces.append(_band_trace(result, bands))
+        legend = (*legend, CASCADE)
     names = [
         *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
         *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
+        *([BAND_ROW] if bands else []),
     ]
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
@@ -120,8 +133,46 @@ def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int
     return tuple(tuple(of(bar) for bar in members) for members in of_category)
 
 
+def _band_trace(result: Result, bands: tuple[CascadeBand, ...]) -> dict[str, object]:
+    """A bar for each run of each cascade, above the NPUs, with the ops inside on hover."""
+    lines = [
+        "<b>%{customdata[0]}</b>",
+        "cascade%{customdata[1]}",
+        "%{customdata[2]:,} cycles, %{customdata[3]}",
+        "from %{base:,} to %{customdata[4]:,}%{customdata[5]}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": CASCADE.label,
+        "y": [BAND_ROW] * len(bands),
+        "x": [len(b.span) for b in bands],
+        "base": [b.span.start for b in bands],
+        "width": 0.5,
+        "marker": marker(CASCADE),
+        "customdata": [
+            [
+                escape(b.name),
+                f" of {len(b.plan.ops)} ops in {len(b.plan.steps):,} steps",
+                len(b.span),
+                duration(result.chip, len(b.span)),
+                b.span.stop,
+                f"<br>{escape(shortened(b.plan.ops, MOST_NAMED))}",
+            ]
+            for b in bands
+        ],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+        **labels(CASCADE, [b.name for b in bands]),
+    }
+
+
 def _event_trace(
-    result: Result, category: Category, shown: list[Bar], labelled: bool, needed: Needs
+    result: Result,
+    category: Category,
+    shown: list[Bar],
+    labelled: bool,
+    needed: Needs,
+    crowded: frozenset[str],
 ) -> dict[str, object]:
     lines = [
         "<b>%{customdata[0]}</b>",
@@ -150,7 +201,11 @@ def _event_trace(
             for b in shown
         ],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
-        **(labels(category, [b.name for b in shown]) if labelled and solid(category) else {}),
+        **(
+            labels(category, ["" if b.op in crowded else b.name for b in shown])
+            if labelled and solid(category)
+            else {}
+        ),
     }
 
 
@@ -220,8 +275,10 @@ def labels(category: Category, names: Sequence[str]) -> dict[str, object]:
     }
 
 
-def figure(traces: list[dict[str, object]], cycles: int, y_axis: dict[str, object]) -> dict[str, object]:
-    """A figure whose horizontal axis is the cycles of the run."""
+def figure(
+    traces: list[dict[str, object]], cycles: int, y_axis: dict[str, object], start: int = 0
+) -> dict[str, object]:
+    """A figure whose horizontal axis is the cycles of the run, from ``start`` on."""
     layout = {
         "barmode": "overlay",
         "bargap": 0,
@@ -229,7 +286,12 @@ def figure(traces: list[dict[str, object]], cycles: int, y_axis: dict[str, objec
         "hovermode": "closest",
         "dragmode": "zoom",
         "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
-        "xaxis": {"title": {"text": "cycles"}, "range": [0, cycles], "tickformat": "~s", "zeroline": False},
+        "xaxis": {
+            "title": {"text": "cycles"},
+            "range": [start, cycles],
+            "tickformat": "~s",
+            "zeroline": False,
+        },
         "yaxis": y_axis,
     }
     return {"data": traces, "layout": layout}

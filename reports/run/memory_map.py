@@ -9,10 +9,14 @@ from html import escape
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
 from chipmodel.model.result import Result
+from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
 from reports.run.figures import BUFFERS, LABELLED, Category, RunChart, figure, labels, marker
 from reports.run.lifetimes import alive_bytes, lifetimes
+from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
 from reports.words import KIB, percent, ratio, size
+
+ROWS = Category("held-rows", "rows in them", VERMILION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,10 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
     labelled = len(boxes) <= LABELLED
     traces = [_box_trace(c, [b for b in boxes if b.kind == c.key], labelled) for c in legend]
+    rows = rows_boxes(result, most)
+    if rows:
+        traces.append(_rows_trace(result, rows))
+        legend = (*legend, ROWS)
     profile = thinned(alive_bytes(result, spans), most)
     top = _top(result)
     lines = [Category("alive", "live bytes", "ink")]
@@ -97,6 +105,40 @@ def _box_trace(category: Category, boxes: list[BufferBox], labelled: bool) -> di
         "customdata": [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes],
         "hovertemplate": "<br>".join(lines) + "<extra></extra>",
         **(labels(category, [b.name for b in boxes]) if labelled else {}),
+    }
+
+
+def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
+    """The rows inside of rolling buffers, at their addresses for as long as they are needed."""
+    offsets = result.solved.plan.offsets
+    lines = [
+        "<b>rows %{customdata[0]} of %{customdata[1]:,}</b> of %{customdata[2]}",
+        "made by %{customdata[3]}; the buffer then holds rows %{customdata[4]}",
+        "%{customdata[5]:,} B at %{customdata[6]:,}, needed from cycle %{base:,} to %{customdata[7]:,}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": ROWS.label,
+        "y": [(offsets[b.buffer] + (b.at.start + b.at.stop) / 2) / KIB for b in rows],
+        "width": [len(b.at) / KIB for b in rows],
+        "x": [len(b.span) for b in rows],
+        "base": [b.span.start for b in rows],
+        "marker": marker(ROWS),
+        "customdata": [
+            [
+                row_words(b.rows),
+                b.of_rows,
+                escape(b.tensor),
+                escape(b.step),
+                row_words(b.held),
+                len(b.at),
+                offsets[b.buffer] + b.at.start,
+                b.span.stop,
+            ]
+            for b in rows
+        ],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
     }
 
 

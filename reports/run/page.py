@@ -9,7 +9,8 @@ from chipmodel.model.result import Result
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile, plotly_script, script_json
 from reports.run.bars import MOST_BARS
-from reports.run.charts import charts_data, of_merging, of_work, over_time
+from reports.run.cascades import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
+from reports.run.charts import charts_data, of_cascades, of_merging, of_work, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, speed_up_factor
 from reports.run.figures import EVENTS, Category
 from reports.run.lateness import late_ops
@@ -72,6 +73,7 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
     rows = [_row(index, op, sums, on[op.name]) for index, op in enumerate(sums.ops, 1)]
     timed, work = over_time(result, most_bars), of_work(result, sums)
     saved, merged = of_merging(result)
+    lanes, cascades = of_cascades(result), cascade_totals(result)
     return {
         "result": result,
         "verdict": verdict(result),
@@ -84,6 +86,9 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "roofline": work[1],
         "merged": merged,
         "saved": saved,
+        "lanes": lanes,
+        "cascades": [_cascade_row(each, sums) for each in cascades],
+        "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
         "columns": columns,
         "rows": rows[:MOST_ROWS],
@@ -104,7 +109,7 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
                     "numeric": [column.numeric for column in columns],
                     "rows": [[row[column.key] for column in columns] for row in rows[MOST_ROWS:]],
                     "idle": [row["index"] for row in rows[MOST_ROWS:] if not row["runs"]],
-                    **charts_data((*timed, *work, *merged)),
+                    **charts_data((*timed, *work, *merged, *lanes)),
                 }
             )
         ),
@@ -112,6 +117,24 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "script": Markup("".join(static(name) for name in SCRIPTS)),
         "plotly": Markup(plotly_script()),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeRow:
+    """A row of the table of cascades: ``cycles`` of its ops over the run, computing and waiting."""
+
+    cascade: CascadeTotals
+    heights: str
+    ops: str
+    compute_cycles: int
+    stall_cycles: int
+
+
+def _cascade_row(cascade: CascadeTotals, sums: RunTotals) -> CascadeRow:
+    inside = [op for op in sums.ops if op.name in cascade.plan.ops]
+    compute = sum(op.compute_cycles for op in inside)
+    stall = sum(op.stall_cycles for op in inside)
+    return CascadeRow(cascade, heights_words(cascade), ops_words(cascade, len(inside)), compute, stall)
 
 
 def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:

@@ -4,12 +4,14 @@ below the two ceilings of the chip: the MAC array, and the Psram's bus (Williams
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log10
 
 from chipmodel.model.result import Result
+from chipmodel.passes.cascades import KIND
 from reports.colours import BLUE, GREEN, ORANGE
 from reports.run.bandwidth import peak_rate
 from reports.run.figures import Category, RunChart
@@ -93,16 +95,46 @@ def _ceilings(result: Result) -> _Ceilings:
 
 
 def points(result: Result, sums: RunTotals) -> tuple[RooflinePoint, ...]:
-    """A point for every op that ran and has MACs, in linear order."""
+    """A point for every op that ran and has MACs, in linear order; one for all ops of a cascade, which share
+    their traffic."""
     ceilings, mhz = _ceilings(result), float(result.chip.core_mhz)
     found: list[RooflinePoint] = []
-    for op in sums.ops:
+    for op in _with_cascades(result, sums):
         macs, cycles = op.macs * op.runs, op.compute_cycles + op.stall_cycles
         moved = op.loaded_bytes + op.stored_bytes
         if macs and cycles:
             intensity = macs / moved if moved else None
             found.append(RooflinePoint(op, intensity, macs / cycles * mhz / 1000, ceilings.at(intensity)))
     return tuple(found)
+
+
+def _with_cascades(result: Result, sums: RunTotals) -> Iterator[OpTotals]:
+    """The totals of each op, and for the first op of a cascade those of all its ops, named after it."""
+    plan_of = {name: plan for plan in result.schedule.cascades for name in plan.ops}
+    by_name = {op.name: op for op in sums.ops}
+    for op in sums.ops:
+        plan = plan_of.get(op.name)
+        if plan is None:
+            yield op
+        elif op.name == plan.ops[0]:
+            yield _sum(plan.name, [by_name[name] for name in plan.ops])
+
+
+def _sum(name: str, inside: Sequence[OpTotals]) -> OpTotals:
+    stalls: Counter[str] = Counter()
+    for op in inside:
+        stalls.update(op.stalls)
+    return OpTotals(
+        name=name,
+        kind=KIND,
+        macs=sum(op.macs for op in inside),
+        runs=inside[0].runs,
+        steps=sum(op.steps for op in inside),
+        compute_cycles=sum(op.compute_cycles for op in inside),
+        stalls=dict(stalls),
+        loaded_bytes=sum(op.loaded_bytes for op in inside),
+        stored_bytes=sum(op.stored_bytes for op in inside),
+    )
 
 
 def roofline(result: Result, sums: RunTotals) -> RunChart:

@@ -1,0 +1,99 @@
+"""The steps of a cascade, a lane for each of its ops: how they take turns, and which rows each one makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
+from chipmodel.model.trace import Event
+from reports.run.figures import EVENTS, Category, RunChart, figure, marker
+from reports.run.rolling_rows import CascadeBand, cascade_bands, row_words
+from reports.words import duration
+
+MOST_CHARTS = 6
+"""Cascades with a chart of their own: those that take longest."""
+MOST_EVENTS = 4_000
+"""Bars of one chart."""
+
+
+def cascade_lanes(result: Result) -> tuple[tuple[CascadeBand, RunChart], ...]:
+    """The first run of each of the cascades that take longest, in order of time."""
+    first: dict[tuple[int, str], CascadeBand] = {}
+    for band in cascade_bands(result):
+        first.setdefault((band.core, band.name), band)
+    longest = sorted(first.values(), key=lambda band: -len(band.span))[:MOST_CHARTS]
+    shown = sorted(longest, key=lambda band: band.span.start)
+    return tuple(
+        (band, _chart(result.on_core(band.core) if result.cores else result, band)) for band in shown
+    )
+
+
+def _chart(result: Result, band: CascadeBand) -> RunChart:
+    plan = band.plan
+    inside = {s.position: s for s in steps(result.schedule.body) if s.position in plan.steps}
+    events = [
+        e
+        for e in result.trace.of("npu")
+        if e.position in inside and e.start >= band.span.start and e.stop <= band.span.stop
+    ][:MOST_EVENTS]
+    legend = tuple(c for c in EVENTS if any((e.cause or e.kind) == c.key for e in events))
+    traces = [
+        _trace(result, c, [e for e in events if (e.cause or e.kind) == c.key], inside, plan) for c in legend
+    ]
+    names = [escape(name) for name in reversed(plan.ops)]
+    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
+    rows["range"] = [-0.6, len(names) - 0.4]
+    start = min((e.start for e in events), default=band.span.start)
+    return RunChart(figure(traces, band.span.stop, rows, start), legend, len(events))
+
+
+def _trace(
+    result: Result, category: Category, shown: list[Event], inside: dict[int, Step], plan: CascadePlan
+) -> dict[str, object]:
+    lines = [
+        "<b>%{customdata[0]}</b>",
+        f"{category.label}%{{customdata[1]}}",
+        "%{customdata[2]:,} cycles, %{customdata[3]}",
+        "from %{base:,} to %{customdata[4]:,}",
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": category.label,
+        "y": [escape(inside[e.position].op) for e in shown],
+        "x": [e.cycles for e in shown],
+        "base": [e.start for e in shown],
+        "width": 0.8,
+        "marker": marker(category),
+        "customdata": [
+            [
+                escape(inside[e.position].label),
+                "".join(_rows(inside[e.position], plan)) if not e.cause else f" for {escape(e.name)}",
+                e.cycles,
+                duration(result.chip, e.cycles),
+                e.stop,
+            ]
+            for e in shown
+        ],
+        "hovertemplate": "<br>".join(lines) + "<extra></extra>",
+    }
+
+
+def _rows(step: Step, plan: CascadePlan) -> Iterator[str]:
+    """Lines of a tooltip: the rows of tensors that a step makes and reads."""
+    for operand in step.writes:
+        yield f"<br>makes {_of(operand)}"
+    for operand in step.reads:
+        if not operand.part.weights and operand.part.name in plan.inside:
+            yield f"<br>reads {_of(operand)}"
+
+
+def _of(operand: Operand) -> str:
+    share = operand.part.share
+    if share.whole:
+        return f"all of {escape(operand.part.name)}"
+    rows = Interval(share.rows.start, share.rows.stop)
+    return f"rows {row_words(rows)} of {share.of_rows:,} of {escape(operand.part.name)}"

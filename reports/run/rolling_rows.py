@@ -1,0 +1,201 @@
+"""Which rows of a tensor inside a cascade are in SharedMemory when, and where in their buffer."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+from chipmodel.model.interval import Interval
+from chipmodel.model.result import Result
+from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
+from reports.run.lifetimes import StepPass, passes
+
+
+@dataclass(frozen=True, slots=True)
+class RowsBox:
+    """Rows that one step made, while a later step still reads them, in one piece of their buffer."""
+
+    tensor: str
+    rows: Interval
+    of_rows: int
+    step: str
+    """The label of the step that made them."""
+    held: Interval
+    """All rows in the buffer once that step had ended."""
+    at: Interval
+    """The bytes that they take, from the start of the buffer."""
+    buffer: str
+    span: Interval
+    """Cycles."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeBand:
+    """One run of a cascade on a ``core``, from its first step to its last, in cycles."""
+
+    plan: CascadePlan
+    span: Interval
+    core: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+
+def cascade_bands(result: Result) -> tuple[CascadeBand, ...]:
+    """Each run of each cascade in order of time."""
+    views = [(plan.core, result.on_core(plan.core)) for plan in result.cores] or [(0, result)]
+    found = [
+        CascadeBand(plan, walk.alive(plan.steps), core)
+        for core, seen in views
+        if seen.schedule.cascades
+        for walk in passes(seen.trace)
+        for plan in seen.schedule.cascades
+    ]
+    return tuple(sorted((each for each in found if len(each.span)), key=lambda b: (b.span.start, b.core)))
+
+
+def cascade_op_names(result: Result) -> frozenset[str]:
+    """The ops of all cascades."""
+    return frozenset(name for plan in result.schedule.cascades for name in plan.ops)
+
+
+def rows_boxes(result: Result, most: int) -> tuple[RowsBox, ...]:
+    """The rows in the buffers of all cascades, at most ``most`` boxes: those of the first runs of loops.
+    ``result`` is of one core."""
+    if not result.schedule.cascades:
+        return ()
+    listed = tuple(steps(result.schedule.body))
+    made = tuple(_made(result, plan, listed) for plan in result.schedule.cascades)
+    every = (box for walk in passes(result.trace) for each in made for box in _in_pass(walk, each))
+    return tuple(islice(every, most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """As ``RowsBox``, with positions of steps: the one that makes the rows, and the last that reads them."""
+
+    tensor: str
+    rows: Interval
+    of_rows: int
+    step: str
+    held: Interval
+    places: tuple[Interval, ...]
+    buffer: str
+    steps: Interval
+
+
+def _in_pass(walk: StepPass, made: tuple[_Made, ...]) -> Iterator[RowsBox]:
+    for each in made:
+        span = walk.alive(each.steps)
+        if len(span):
+            for at in each.places:
+                yield RowsBox(
+                    each.tensor, each.rows, each.of_rows, each.step, each.held, at, each.buffer, span
+                )
+
+
+def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> tuple[_Made, ...]:
+    inside = [step for step in listed if step.position in plan.steps]
+    return tuple(made for tensor in plan.inside for made in _of_tensor(result, tensor, inside))
+
+
+def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[_Made]:
+    uses = _tensor_uses(result, tensor, inside)
+    if not uses.writes:
+        return
+    turn = result.schedule.buffers[uses.buffer].bytes
+    later = uses.last_reads()
+    for number, (step, rows) in enumerate(uses.writes):
+        held = Interval(uses.oldest_after(step.position, rows), rows.stop)
+        for piece, last in _runs(rows, later[number]):
+            first = piece.start if uses.rolls else piece.start - rows.start
+            taken = Interval(first * uses.row_bytes, (first + len(piece)) * uses.row_bytes)
+            where = places(taken, turn)
+            lives = Interval(step.position, last + 1)
+            yield _Made(tensor, piece, uses.of_rows, step.label, held, where, uses.buffer, lives)
+
+
+@dataclass(frozen=True, slots=True)
+class _TensorUses:
+    """The rows of a tensor inside a cascade that each step writes and reads, in order of position."""
+
+    writes: list[tuple[Step, Interval]]
+    reads: list[tuple[Step, Interval]]
+    of_rows: int
+    row_bytes: int
+    rolls: bool
+    buffer: str
+
+    def last_reads(self) -> list[list[int]]:
+        """For each write and row of it the position of the last step that reads what it wrote, else its
+        own."""
+        last = [[step.position] * len(rows) for step, rows in self.writes]
+        starts = [rows.start for _, rows in self.writes]
+        positions = [step.position for step, _ in self.writes]
+        for step, read in self.reads:
+            before = bisect_left(positions, step.position)
+            first = bisect_right(starts, read.start) - 1 if self.rolls else before - 1
+            for number in range(max(0, first), before):
+                rows = self.writes[number][1]
+                for row in range(max(rows.start, read.start), min(rows.stop, read.stop)):
+                    last[number][row - rows.start] = max(last[number][row - rows.start], step.position)
+        return last
+
+    def oldest_after(self, position: int, rows: Interval) -> int:
+        """The first row in the buffer after a step that made ``rows``: the first that any later one reads."""
+        if not self.rolls:
+            return rows.start
+        later = islice(self.reads, bisect_right(self.reads, position, key=lambda r: r[0].position), None)
+        return min((read.start for _, read in islice(later, LOOK_AHEAD)), default=rows.start)
+
+
+LOOK_AHEAD = 64
+"""Reads after a step that are looked at for its oldest row: those of one group of steps and more."""
+
+
+def _tensor_uses(result: Result, tensor: str, inside: list[Step]) -> _TensorUses:
+    writes = [(s, o) for s in inside for o in s.writes if o.part.name == tensor]
+    reads = [(s, o) for s in inside for o in s.reads if o.part.name == tensor and not o.part.weights]
+    of_rows = max((o.part.share.of_rows for _, o in (*writes, *reads)), default=1)
+    return _TensorUses(
+        writes=[(step, _rows(operand, of_rows)) for step, operand in writes],
+        reads=[(step, _rows(operand, of_rows)) for step, operand in reads],
+        of_rows=of_rows,
+        row_bytes=result.program.tensors[tensor].bytes // of_rows,
+        rolls=any(operand.rolls for _, operand in writes),
+        buffer=writes[0][1].buffer if writes else "",
+    )
+
+
+def _rows(operand: Operand, of_rows: int) -> Interval:
+    """The rows of an operand, of ``of_rows``."""
+    share = operand.part.share
+    return Interval(
+        share.rows.start * of_rows // share.of_rows, -(-share.rows.stop * of_rows // share.of_rows)
+    )
+
+
+def _runs(rows: Interval, last: list[int]) -> Iterator[tuple[Interval, int]]:
+    """``rows`` cut where their last reads differ, and the last read of each piece."""
+    start = rows.start
+    for position, group in groupby(last):
+        length = len(list(group))
+        yield Interval(start, start + length), position
+        start += length
+
+
+def places(moved: Interval, turn: int) -> tuple[Interval, ...]:
+    """Where bytes of a tensor lie in a rolling buffer of ``turn`` bytes: in two pieces where they pass its
+    end."""
+    start = moved.start % turn
+    if start + len(moved) <= turn:
+        return (Interval(start, start + len(moved)),)
+    return (Interval(start, turn), Interval(0, start + len(moved) - turn))
+
+
+def row_words(rows: Interval) -> str:
+    """``4`` or ``4 to 7``: the first and the last row."""
+    return f"{rows.start:,}" if len(rows) == 1 else f"{rows.start:,} to {rows.stop - 1:,}"

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chipmodel.model.interval import Interval
+from reports.run.rolling_rows import cascade_bands, places, row_words, rows_boxes
+from tests.reports.cascade_sample import NAME, cascaded
+from tests.reports.sample import sample
+
+
+def test_the_first_rows_of_a_rolling_buffer() -> None:
+    # By hand: second's first step reads rows 0 to 4 of first, its second one 3 to 8, its third 7 to 12.
+    found = [box for box in rows_boxes(cascaded(), 100) if box.tensor == "first"][:4]
+    assert [(b.rows, b.held, b.at) for b in found] == [
+        (Interval(0, 3), Interval(0, 4), Interval(0, 3 * 512)),
+        (Interval(3, 4), Interval(0, 4), Interval(3 * 512, 4 * 512)),
+        (Interval(4, 7), Interval(0, 8), Interval(4 * 512, 7 * 512)),
+        (Interval(7, 8), Interval(0, 8), Interval(7 * 512, 8 * 512)),
+    ]
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+@pytest.mark.parametrize("iterations", [0, 3])
+def test_no_two_rows_are_at_one_address_at_one_time(rolls: bool, iterations: int) -> None:
+    result = cascaded(iterations, rolls)
+    boxes = rows_boxes(result, 10_000)
+    assert {box.buffer for box in boxes} == {"first rows", "second rows"}
+    for box in boxes:
+        assert box.at.stop <= result.schedule.buffers[box.buffer].bytes
+        assert box.rows.stop <= box.held.stop <= box.of_rows
+    for index, a in enumerate(boxes):
+        for b in boxes[index + 1 :]:
+            if rolls and a.buffer == b.buffer and a.span.overlaps(b.span):
+                assert not a.at.overlaps(b.at), (a, b)
+
+
+def test_all_rows_of_every_run_are_shown() -> None:
+    for iterations, runs in ((0, 1), (3, 3)):
+        boxes = rows_boxes(cascaded(iterations), 10_000)
+        rows = [
+            row for box in boxes for row in range(box.rows.start, box.rows.stop) if box.tensor == "second"
+        ]
+        assert len(rows) >= runs * 32
+        assert set(rows) == set(range(32))
+    assert len(rows_boxes(cascaded(3), 7)) == 7
+
+
+def test_a_cascade_has_a_band_for_each_run() -> None:
+    bands = cascade_bands(cascaded(3))
+    assert [band.name for band in bands] == [NAME] * 3
+    assert all(a.span.stop <= b.span.start for a, b in itertools.pairwise(bands))
+    assert cascade_bands(sample()) == ()
+
+
+@given(st.integers(0, 500), st.integers(1, 60), st.integers(1, 100))
+def test_bytes_lie_at_their_number_modulo_the_buffer(start: int, length: int, turn: int) -> None:
+    moved = Interval(start, start + min(length, turn))
+    taken = [byte for piece in places(moved, turn) for byte in range(piece.start, piece.stop)]
+    assert taken == [byte % turn for byte in range(moved.start, moved.stop)]
+
+
+def test_rows_in_words() -> None:
+    assert (row_words(Interval(4, 5)), row_words(Interval(4, 8))) == ("4", "4 to 7")

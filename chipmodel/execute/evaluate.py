@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.concat import joined
 from chipmodel.execute.mixer import mix
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
@@ -35,6 +36,9 @@ def evaluate(
     channels = Interval(0, op.work.channels) if channels is None else channels
     if op.allocates:
         return tuple(np.zeros(program.tensors[name].bytes, np.uint8) for name in op.outputs)
+    whole = joined(op, program, inputs)
+    if whole is not None:
+        return (whole,)
     number = iteration % op.slices
     given = [
         _slice(op, array, number) if name == op.sliced else array

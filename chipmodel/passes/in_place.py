@@ -68,7 +68,7 @@ def places_in_concat(program: Program, op: Op) -> Mapping[str, PlaceInTensor]:
         return {}
     sizes = [program.tensors[name].bytes for name in op.inputs]
     total = program.tensors[op.outputs[0]].bytes
-    runs = _runs_of_concat(program, op)
+    runs = runs_of_concat(program, op)
     if sum(sizes) != total or runs is None or any(size % runs for size in sizes):
         return {}
     starts = [sum(sizes[:index]) // runs for index in range(len(sizes))]
@@ -81,7 +81,7 @@ def places_in_concat(program: Program, op: Op) -> Mapping[str, PlaceInTensor]:
     }
 
 
-def _runs_of_concat(program: Program, op: Op) -> int | None:
+def runs_of_concat(program: Program, op: Op) -> int | None:
     """The runs in which each input of a concat lies in its output: as many as the axes make that are slower
     in memory than the one along which it joins; None where the shapes do not tell."""
     whole = program.tensors[op.outputs[0]].shape

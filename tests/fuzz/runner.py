@@ -28,6 +28,7 @@ NAMES = (
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",
+    "execution",
     "hostile-inputs",
     "random-programs",
     "random-trees",

@@ -1,0 +1,204 @@
+"""Run a plan on the machine and compare what it makes with the plain run of its network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.evaluate import evaluate
+from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun, execute
+from chipmodel.execute.psram_image import Streams
+from chipmodel.execute.reference import Reference, defined_bytes, reference
+from chipmodel.execute.steps import Evaluate
+from chipmodel.execute.weights import random_inputs, random_weights
+from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
+from chipmodel.model.interval import Interval
+from chipmodel.model.layout import grid, usual_layout
+from chipmodel.model.program import Program
+from chipmodel.passes.steady_state import LOOP
+
+Flags: TypeAlias = NDArray[np.bool_]
+"""One for each byte of a tensor."""
+CORE_ORDERS: tuple[CoreOrder, ...] = ("in turn", "lowest first", "highest first")
+"""Every rule by which cores take turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRun:
+    """A plan to run: the commands of each core, and the bytes of each core's SharedMemory."""
+
+    program: Program
+    streams: Streams
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathVerdict:
+    """What a run along ``path`` did, and where it went wrong; no ``faults`` for a right plan."""
+
+    path: Mapping[str, str]
+    steps: int
+    transfers: int
+    moved_bytes: int
+    outputs: int
+    compared_bytes: int
+    faults: tuple[str, ...]
+
+
+def check_paths(
+    plan: PlanRun, choices: Mapping[str, str], seed: int = 0, evaluate: Evaluate = evaluate
+) -> tuple[PathVerdict, ...]:
+    """Run ``plan`` along the path that ``choices`` name or, without any, along paths that take every arm of
+    every branch and some iterations of every loop. Raises BadInput for unknown choices."""
+    paths = [resolve_path(_all(plan), choices)] if choices else list(covering_paths(plan))
+    return tuple(check_path(plan, path, seed, evaluate) for path in paths)
+
+
+def covering_paths(plan: PlanRun) -> Iterator[dict[str, str]]:
+    """The default path, then as many more as it takes for every arm to be on one; and where there are loops
+    all of them with a single iteration."""
+    commands = _all(plan)
+    arms = {c.name: [arm.name for arm in c.arms] for c in walk(commands) if isinstance(c, Branch)}
+    loops = {c.name: c.iterations for c in walk(commands) if isinstance(c, Repeat)}
+    most = max(map(len, arms.values()), default=1)
+    for number in range(most):
+        yield resolve_path(commands, {name: each[number % len(each)] for name, each in arms.items()})
+    if any(iterations > 1 for iterations in loops.values()):
+        once = {name: str(min(1, iterations)) for name, iterations in loops.items()}
+        yield resolve_path(commands, once)
+
+
+def check_path(
+    plan: PlanRun, path: Mapping[str, str], seed: int = 0, evaluate: Evaluate = evaluate
+) -> PathVerdict:
+    """Run ``plan`` along one path, with every order of the cores if there are several."""
+    program = plan.program
+    inputs, weights = random_inputs(program, seed), random_weights(program, seed)
+    wanted = reference(program, inputs, weights, path, evaluate)
+    allocates = any(op.allocates for op in program.ops())
+    other = reference(program, inputs, weights, path, evaluate, 255) if allocates else wanted
+    compare = _Comparison(program, path, wanted, other)
+    found, faults = Execution(), list[str]()
+    for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
+        options = RunOptions(seed, order, evaluate)
+        found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
+        faults = [*found.faults, *compare.faults(found)]
+        if faults:
+            break
+    compared = sum(int(compare.sound(name).sum()) for name in program.outputs if name in wanted.tensors)
+    return PathVerdict(
+        path,
+        len(found.runs),
+        found.transfers,
+        found.moved_bytes,
+        len(program.outputs),
+        compared,
+        tuple(dict.fromkeys(faults)),
+    )
+
+
+def _all(plan: PlanRun) -> tuple[Command, ...]:
+    return tuple(command for commands in plan.streams for command in commands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    program: Program
+    path: Mapping[str, str]
+    wanted: Reference
+    other: Reference
+
+    def sound(self, name: str) -> Flags:
+        """The bytes of an output that a run defines: not those of inferences that it does not make."""
+        sound = defined_bytes(self.wanted, self.other, name)
+        if self.program.inferences > 1:
+            made = int(self.path[LOOP])
+            sound[len(sound) // self.program.inferences * made :] = False
+        return sound
+
+    def faults(self, found: Execution) -> Iterator[str]:
+        """Outputs and conditions that differ, and the first step that computes something else."""
+        wrong = [*self._conditions(found), *self._outputs(found)]
+        if wrong:
+            yield from self._first_wrong_step(found)
+        yield from wrong
+
+    def _outputs(self, found: Execution) -> Iterator[str]:
+        for name in self.program.outputs:
+            if name not in self.wanted.tensors:
+                continue
+            sound, right = self.sound(name), self.wanted.tensors[name]
+            if name not in found.outputs:
+                if sound.any():
+                    yield f"output {name!r} is not in Psram at the end"
+                continue
+            got = found.outputs[name]
+            size = min(len(got), len(right))
+            differ = (got[:size] != right[:size]) & sound[:size]
+            if differ.any() or sound[size:].any():
+                yield self._difference(name, differ, len(right), found)
+
+    def _difference(self, name: str, differ: Flags, size: int, found: Execution) -> str:
+        first = int(differ.argmax())
+        writer = found.writers[name][first] if name in found.writers else -1
+        made = f"made by step {found.runs[writer].step.label!r}" if writer >= 0 else "made by no step"
+        count = f"{int(differ.sum()):,} of {size:,} bytes differ"
+        return f"output {name!r}: {count}, the first is {self._byte(name, first)}, {made}"
+
+    def _byte(self, name: str, byte: int) -> str:
+        """The number of a byte of a tensor, with its row and channel."""
+        tensor = self.program.tensors[name]
+        rows, channels, _ = grid(tensor.shape, usual_layout(tensor.shape))
+        line = byte * rows * channels // max(1, tensor.bytes)
+        return f"byte {byte:,} (row {line // channels}, channel {line % channels})"
+
+    def _conditions(self, found: Execution) -> Iterator[str]:
+        seen: Counter[str] = Counter()
+        for decision in found.decisions:
+            right = self.wanted.decided[decision.branch][seen[decision.branch]]
+            seen[decision.branch] += 1
+            if not _same(decision.content, right):
+                yield f"if {decision.branch!r} finds other bytes than those of {decision.tensor!r}"
+
+    def _first_wrong_step(self, found: Execution) -> Iterator[str]:
+        runs: Counter[str] = Counter()
+        for run in found.runs:
+            number = runs[f"{run.core} {run.step.label}"]
+            runs[f"{run.core} {run.step.label}"] += 1
+            made = self.wanted.made.get(run.step.op, [])
+            if number >= len(made):
+                yield f"step {run.step.label!r} runs more often than the network does"
+                return
+            fault = self._step_fault(run, made[number])
+            if fault:
+                yield fault
+                return
+
+    def _step_fault(self, run: StepRun, made: Mapping[str, Bytes]) -> str | None:
+        for each in run.written:
+            right = made[each.tensor]
+            differ = each.content != right[each.numbers]
+            if differ.any():
+                byte = int(each.numbers[int(differ.argmax())])
+                count = f"{int(differ.sum()):,} of {len(differ):,} bytes"
+                where = f"rows {_span(run.step.rows)}, channels {_span(run.step.channels)}"
+                when = f" in iteration {run.iteration}" if run.iteration else ""
+                step = f"step {run.step.label!r} ({where}){when}"
+                return (
+                    f"{step} writes {count} of {each.tensor!r} wrong, first {self._byte(each.tensor, byte)}"
+                )
+        return None
+
+
+def _span(interval: Interval) -> str:
+    return f"[{interval.start}, {interval.stop})"
+
+
+def _same(a: Bytes, b: Bytes) -> bool:
+    return len(a) == len(b) and bool((a == b).all())

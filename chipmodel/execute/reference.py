@@ -1,0 +1,84 @@
+"""The plain run of a network, op by op without a chip, with all that a plan's run is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.steps import Evaluate
+from chipmodel.execute.weights import weight_block
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Body, If, Loop, Op, Program
+
+
+@dataclass
+class Reference:
+    """What a run makes. ``made`` are the outputs of each run of each op, ``decided`` the contents of the
+    conditions of each branch, both in the order of the runs."""
+
+    tensors: dict[str, Bytes]
+    made: dict[str, list[dict[str, Bytes]]] = field(default_factory=dict[str, list[dict[str, Bytes]]])
+    decided: dict[str, list[Bytes]] = field(default_factory=dict[str, list[Bytes]])
+
+
+def reference(
+    program: Program,
+    inputs: Mapping[str, Bytes],
+    weights: Mapping[str, Bytes],
+    path: Mapping[str, str],
+    evaluate: Evaluate,
+    unwritten: int = 0,
+) -> Reference:
+    """Run ``program`` along ``path``, which names every branch and loop. Bytes that are allocated and not yet
+    written are ``unwritten``."""
+    run = _PlainRun(program, weights, path, evaluate, unwritten, Reference(dict(inputs)))
+    run.body(program.body, 0)
+    return run.found
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainRun:
+    program: Program
+    weights: Mapping[str, Bytes]
+    path: Mapping[str, str]
+    evaluate: Evaluate
+    unwritten: int
+    found: Reference
+
+    def body(self, body: Body, iteration: int) -> None:
+        """Run nodes; ``iteration`` is that of the innermost loop."""
+        for node in body:
+            match node:
+                case Op():
+                    self.op(node, iteration)
+                case If():
+                    if node.condition is not None:
+                        content = self.found.tensors[node.condition]
+                        self.found.decided.setdefault(node.name, []).append(content)
+                    self.body(next(a.body for a in node.arms if a.name == self.path[node.name]), iteration)
+                case Loop():
+                    for number in range(int(self.path[node.name])):
+                        self.body(node.body, number)
+
+    def op(self, op: Op, iteration: int) -> None:
+        rows, channels = Interval(0, op.work.rows), Interval(0, op.work.channels)
+        if op.allocates:
+            sizes = {name: self.program.tensors[name].bytes for name in op.outputs}
+            made = {name: np.full(size, self.unwritten, np.uint8) for name, size in sizes.items()}
+        else:
+            given = [self.found.tensors[name] for name in op.inputs]
+            block = weight_block(self.program, op, self.weights)
+            contents = self.evaluate(op, self.program, given, block, rows, channels, iteration)
+            made = dict(zip(op.outputs, contents, strict=True))
+        self.found.tensors.update(made)
+        self.found.made.setdefault(op.name, []).append(made)
+
+
+def defined_bytes(a: Reference, b: Reference, name: str) -> NDArray[np.bool_]:
+    """The bytes of a tensor that are the same in two runs, of which each fills what is allocated and not
+    written with something else."""
+    return np.equal(a.tensors[name], b.tensors[name])

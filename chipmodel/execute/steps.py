@@ -1,0 +1,149 @@
+"""A step: gather what it reads from SharedMemory, evaluate its op, write its part of the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.memory import ByteMemory, Garbage
+from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_addresses
+from chipmodel.model.commands import Compute, Located
+from chipmodel.model.interval import Interval
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import WHOLE
+from chipmodel.passes.in_place import places_in_concat
+
+Evaluate: TypeAlias = Callable[
+    [Op, Program, Sequence[Bytes], Bytes, Interval, Interval, int], Sequence[Bytes]
+]
+"""``chipmodel.execute.evaluate.evaluate``, or a stand-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a step wrote of a tensor: the bytes with these numbers."""
+
+    tensor: str
+    numbers: Numbers
+    content: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StepRunner:
+    """Runs the steps of ``program``. Bytes of operands that a step does not read are garbage."""
+
+    program: Program
+    evaluate: Evaluate
+    garbage: Garbage
+    blocks: Mapping[str, Bytes]
+    """The weight blocks by op; of an op that looks up rows the whole table."""
+
+    def run(
+        self, op: Op, step: Compute, iteration: int, shared: ByteMemory, writer: int
+    ) -> Iterator[Written]:
+        """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
+        given = self._inputs(op, step, iteration, shared)
+        block = self._table(op, step, shared) if op.gathers else self._block(op, step, shared)
+        made = self.evaluate(op, self.program, given, block, step.rows, step.channels, iteration)
+        for place in step.writes:
+            name = place.part.name
+            if op.allocates or name not in op.outputs:
+                continue
+            total = self.program.tensors[name].bytes
+            own = numbers(place.part.share, total)
+            addresses = part_addresses(place, total, iteration)
+            moved = self._moved(op, step, total)[own]
+            own, addresses = own[moved], addresses[moved]
+            first = self._first_of_slice(op, name, iteration)
+            there = (own + first) % max(1, total)
+            content = self._part(op, step, name, made, first)[there]
+            shared.write(addresses, content, writer)
+            yield Written(name, there, content)
+
+    def _part(self, op: Op, step: Compute, name: str, made: Sequence[Bytes], first: int) -> Bytes:
+        """All bytes of an output, of which only those of the part that the step computes are right."""
+        result = made[op.outputs.index(name)]
+        whole = self.garbage.take(len(result))
+        own = numbers(op.writes(name, step.rows, step.channels), len(result)) + first
+        own = own[own < len(result)]
+        whole[own] = result[own]
+        return whole
+
+    def _inputs(self, op: Op, step: Compute, iteration: int, shared: ByteMemory) -> list[Bytes]:
+        found: list[Bytes] = []
+        for index, (name, place) in enumerate(zip(op.inputs, _operands(op, step), strict=True)):
+            total = self.program.tensors[name].bytes
+            array = self.garbage.take(total)
+            if place is not None:
+                own, addresses = touched_addresses(_of_channels(op, index, step, place), total, iteration)
+                there = (own + self._first_of_slice(op, name, iteration)) % max(1, total)
+                array[there] = shared.read(addresses)
+            found.append(array)
+        return found
+
+    def _first_of_slice(self, op: Op, name: str, iteration: int) -> int:
+        """The first byte of the slice of a tensor that ``iteration`` moves; 0 where it is not sliced."""
+        if name != op.sliced:
+            return 0
+        return iteration % op.slices * (self.program.tensors[name].bytes // op.slices)
+
+    def _block(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
+        block = self.garbage.take(len(self.blocks[op.name]))
+        for place in _weights(step):
+            own = numbers(place.part.share, len(block))
+            block[own] = shared.read(place.offset + np.arange(len(own), dtype=np.int64))
+        return block
+
+    def _table(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
+        """The table that ``op`` looks rows up in, if the buffer for them is untouched; otherwise garbage."""
+        table = self.blocks[op.name]
+        size = min(len(table), self.program.block_bytes(op))
+        for place in _weights(step):
+            found = shared.read(place.offset + np.arange(size, dtype=np.int64))
+            if np.array_equal(found, table[:size]):
+                return table
+        return self.garbage.take(len(table))
+
+    def _moved(self, op: Op, step: Compute, total: int) -> NDArray[np.bool_]:
+        """The bytes of an output that the op writes: all but those of inputs of a concat that lie there
+        already."""
+        moved = np.ones(total, np.bool_)
+        if not op.absorbs:
+            return moved
+        places = places_in_concat(self.program, op)
+        for read in step.reads:
+            name = read.part.name
+            if name in op.absorbs and name in places and read.touched is not None and not len(read.touched):
+                size = self.program.tensors[name].bytes
+                here = np.arange(size, dtype=np.int64)
+                run = max(1, size // places[name].runs)
+                moved[places[name].offset + here // run * places[name].pitch + here % run] = False
+        return moved
+
+
+def _operands(op: Op, step: Compute) -> Iterator[Located | None]:
+    """Where each input of ``op`` is read; None for one that is not."""
+    places = [place for place in step.reads if not place.part.weights]
+    for name in op.inputs:
+        if places and places[0].part.name == name:
+            yield places.pop(0)
+        else:
+            yield None
+
+
+def _of_channels(op: Op, index: int, step: Compute, place: Located) -> Located:
+    """``place``, with the part that ``step`` reads of a whole tensor where that is some of its channels: what
+    it touches then says how many bytes they are, and not which."""
+    share = op.reads(index, step.rows, step.channels)
+    if place.part.share != WHOLE or not place.touched or len(share.channels) == share.of_channels:
+        return place
+    return replace(place, part=replace(place.part, share=share), touched=None, in_tensor=True)
+
+
+def _weights(step: Compute) -> Iterator[Located]:
+    return (place for place in step.reads if place.part.weights and place.part.name == step.op)

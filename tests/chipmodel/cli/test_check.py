@@ -1,0 +1,79 @@
+"""``check --execute``: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import call
+
+GATED = "workloads/gated_vision.yaml"
+TINY = "workloads/tiny_cnn.yaml"
+
+
+def made_plan(capsys: pytest.CaptureFixture[str], file: Path, workload: str) -> None:
+    code, _, _ = call(capsys, "plan", workload, "--set", "shared_memory.bytes=24KiB", "-o", file)
+    assert code == 0
+
+
+def test_a_right_plan_computes_the_network_along_every_arm(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made_plan(capsys, tmp_path / "p.json", GATED)
+    code, out, _ = call(capsys, "check", tmp_path / "p.json", GATED, "--execute")
+    assert code == 0
+    first, second, last = out.splitlines()
+    assert first.startswith("equal: executed ")
+    assert " along gate=face; 129 B of 2 outputs as the network computes them" in first
+    assert " along gate=nothing; " in second
+    assert last.startswith("correct: ")
+    code, out, _ = call(capsys, "check", tmp_path / "p.json", GATED, "--execute", "--path", "gate=nothing")
+    assert (code, out.count("equal: ")) == (0, 1)
+
+
+def test_stripes_that_all_come_from_the_start_of_their_tensor_make_other_bytes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "p.json"
+    small = "shared_memory.bytes=2KiB"
+    code, _, _ = call(capsys, "plan", TINY, "--set", small, "--streamer", "sync", "-o", file)
+    assert code == 0
+    document = json.loads(file.read_text())
+    moved = 0
+    for command in document["commands"]:
+        part = command.get("at", {})
+        if "dma_start" in command and "tensor" in part and command["psram"] != command["home"][0]:
+            command["psram"] = command["home"][0]
+            moved += 1
+    assert moved
+    file.write_text(json.dumps(document))
+    code, out, _ = call(capsys, "check", file, TINY, "--execute")
+    assert code == 1
+    assert "wrong: executed " in out
+    assert re.search(r"^wrong: output .* bytes differ, the first is byte .* made by step ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--path", "gate=face"], "--path chooses what --execute runs"),
+        (["--execute", "--path", "gate=none"], "no such arm"),
+    ],
+)
+def test_paths_without_a_run_or_an_arm_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    made_plan(capsys, tmp_path / "p.json", GATED)
+    code, _, err = call(capsys, "check", tmp_path / "p.json", GATED, *arguments)
+    assert code == 2
+    assert words in err
+
+
+def test_a_packing_has_nothing_to_execute(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    code, _, err = call(capsys, "check", tmp_path / "a.json", "workloads/packing-example.csv", "--execute")
+    assert code == 2
+    assert "no commands to execute" in err

@@ -1,0 +1,132 @@
+"""Random programs whose plans run on real bytes and must compute what the network computes.
+
+The programs have branches, loops, slices of tensors, concats in place and many inferences; the chips are
+small, so that tensors are spilled and ops run in stripes, and some have several cores. For each seed the plan
+runs along paths through every arm, and its outputs equal the plain run's.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.execute.check import PlanRun, check_path, covering_paths
+from chipmodel.model.commands import walk
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.skipped_results import refuse_skipped_results
+from chipmodel.passes.steady_state import steady
+from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.multicore import plan_cores
+from chipmodel.pipeline.partition import balanced
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.random_programs import PACKERS, STREAMERS
+from tests.support.chips import tiny_chip, with_memory
+from tests.support.random_commands import random_path
+from tests.workloads.build.test_loop_tensors import Writer
+from workloads.build.builder import ProgramBuilder
+from workloads.build.random_programs import TreeShape, random_program
+
+COUNT = 2_000
+MEMORIES = (96, 160, 240, 400, 800, 3200)
+
+
+def random_concats(seed: int) -> Program:
+    """A network whose convolutions are joined by channels or rows, also several times over."""
+    random = Random(seed)
+    net = ProgramBuilder(f"concats-{seed}")
+    side = random.choice((2, 3, 4))
+    values = [net.input("x", (1, random.randint(1, 4), side, side))]
+    for number in range(random.randint(2, 5)):
+        pair = [random.choice(values), net.conv(f"c{number}", values[-1], random.randint(1, 4), 3, pad=1)]
+        if random.random() < 0.3:
+            pair.append(net.elementwise("relu", f"r{number}", [random.choice(values)]))
+        values += pair[1:]
+        if random.random() < 0.8:
+            channels = sum(value.shape[1] for value in pair)
+            values.append(net.vector("concat", f"j{number}", pair, (1, channels, side, side), rows=side))
+    net.output(net.conv("last", values[-1], 2, 1))
+    return net.build()
+
+
+def _tree(seed: int, random: Random) -> Program:
+    return random_program(seed, TreeShape(ops=4, depth=seed % 3, side=5, channels=6))
+
+
+def _many(seed: int, random: Random) -> Program:
+    return steady(random_program(seed, TreeShape(ops=3, depth=seed % 2, side=4)), random.randint(2, 5))
+
+
+def _slices(seed: int, random: Random) -> Program:
+    return Writer(seed).program()
+
+
+def _concats(seed: int, random: Random) -> Program:
+    return random_concats(seed)
+
+
+PROGRAMS: tuple[Callable[[int, Random], Program], ...] = (_tree, _many, _slices, _concats, _tree)
+"""Kinds of programs, in turn; every second one of the last kind has several cores."""
+
+
+def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
+    """A program, a chip, a packer and a streamer; and the source of further choices."""
+    random = Random(seed)
+    kind = seed % len(PROGRAMS)
+    chip = with_memory(tiny_chip(random), random.choice(MEMORIES))
+    if kind == len(PROGRAMS) - 1:
+        chip = replace(chip, cores=random.choice((2, 3)))
+    streamer = random.choice(STREAMERS)
+    streamer = "exact:10" if streamer == "exact" else streamer
+    program = reuse(PROGRAMS[kind](seed, random), random.choice(("all", "all", "none")))
+    validate_program(program)
+    return program, chip, random.choice(PACKERS), streamer, random
+
+
+def planned(program: Program, chip: Chip, packer: str, streamer: str) -> PlanRun | None:
+    """A plan for one core or several; None for one that does not fit."""
+    request = PlanRequest(program, chip, packer, streamer)
+    if chip.cores == 1:
+        made = plan(request)
+        fits = made.solved.peak <= chip.shared_memory.bytes
+        return PlanRun(program, (made.commands,), chip.shared_memory.bytes) if fits else None
+    cores = plan_cores(request, balanced(program, chip))
+    if any(core.solved.peak > chip.shared_memory.bytes for core in cores):
+        return None
+    return PlanRun(program, tuple(core.commands for core in cores), chip.shared_memory.bytes)
+
+
+def check(seed: int) -> Counter[str]:
+    """Plan and run the program of that seed. Raises Fault where it computes something else."""
+    program, chip, packer, streamer, random = random_case(seed)
+    try:
+        run = planned(program, chip, packer, streamer)
+    except DoesNotFit:
+        run = None
+    if run is None:
+        return Counter(refused=1)
+    seen = Counter(planned=1)
+    paths = [*covering_paths(run), random_path(tuple(c for s in run.streams for c in walk(s)), random)]
+    for path in paths:
+        try:
+            refuse_skipped_results(program, path)
+        except BadInput:
+            continue
+        verdict = check_path(run, path, seed)
+        if verdict.faults:
+            raise Fault(f"seed {seed} ({packer}, {streamer}), {dict(path)}: {verdict.faults[0]}")
+        seen += Counter(paths=1, steps=verdict.steps, transfers=verdict.transfers)
+        seen += Counter(compared_bytes=verdict.compared_bytes)
+    return seen
+
+
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.parse_args(arguments)
+    return check

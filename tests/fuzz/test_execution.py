@@ -1,0 +1,43 @@
+"""The search ``execution`` on a few seeds, and that it reports plans that compute something else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from chipmodel.execute.check import PathVerdict, PlanRun
+from chipmodel.model.program import ops
+from tests.fuzz import execution
+from tests.fuzz.execution import PROGRAMS, check, random_case
+from tests.fuzz.fuzzer import Fault
+
+BATCHES = 4
+BATCH = 20
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_plans_compute_what_their_networks_do(batch: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        seen += check(seed)
+    assert seen["planned"] > seen["refused"]
+    assert seen["paths"] > seen["planned"]
+
+
+def test_every_kind_of_program_is_tried() -> None:
+    cases = [random_case(seed) for seed in range(4 * len(PROGRAMS))]
+    assert {chip.cores for _, chip, *_ in cases} == {1, 2, 3}
+    assert any(program.inferences > 1 for program, *_ in cases)
+    assert any(op.absorbs for program, *_ in cases for op in ops(program.body))
+    assert any(op.sliced for program, *_ in cases for op in ops(program.body))
+
+
+def test_a_difference_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(run: PlanRun, path: Mapping[str, str], seed: int) -> PathVerdict:
+        return PathVerdict(path, 0, 0, 0, 0, 0, ("something else",))
+
+    monkeypatch.setattr(execution, "check_path", wrong)
+    with pytest.raises(Fault, match=r"seed 0 .*something else"):
+        check(0)

@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
     "diff": ("diff", "Say what changed between two results, and why."),
     "export": ("export", "Write a plan or a result in the format of another tool."),
+    "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),
     "pack": ("pack", "Give every buffer of a CSV file an offset."),
     "plan": ("plan", "Plan a workload: offsets and commands, without a simulation."),
     "planners": ("lists", "List the packers, mergers and streamers."),

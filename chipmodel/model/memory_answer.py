@@ -45,8 +45,8 @@ class MemoryAnswer:
     alignment: int
     capacity: int
     """What the chip has, in bytes."""
-    layerwise: MemoryPlan | None
-    cascaded: MemoryPlan | None
+    layerwise: MemoryPlan
+    cascaded: MemoryPlan
     front: tuple[MemoryPoint, ...] = ()
     cut_short: tuple[str, ...] = ()
     """What a time limit left out."""

@@ -67,20 +67,22 @@ class _MemorySearch:
     def smallest(self, program: Program, below: int) -> MemoryPlan | None:
         """The plan of ``program``, perhaps with cascades, in the smallest memory that a bisection finds;
         None where it does not fit ``below`` bytes."""
-        best = self.probe(program, below)
-        if best is None:
+        found = self.probe(program, below)
+        if found is None:
             return None
-        low, high = 0, self.aligned(best.solved.peak)
+        best, low, high = found, 0, below
         while high - low > max(self.request.chip.shared_memory.alignment, high // PRECISION):
             if self.request.deadline.ends("the search for the smallest memory"):
                 break
             self.say(f"at most {high:,} B")
-            middle = self.aligned((low + high) // 2)
+            # A plan in exactly its peak is likely; where there is none, halving goes on.
+            peak = self.aligned(best.solved.peak)
+            middle = peak if low < peak < high else self.aligned((low + high) // 2)
             found = self.probe(program, middle)
             if found is None:
                 low = middle
             else:
-                best, high = found, self.aligned(found.solved.peak)
+                best, high = found, middle
         return self.fastest(program, best, high)
 
     def probe(self, program: Program, size: int) -> Planned | None:

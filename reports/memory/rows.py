@@ -1,0 +1,120 @@
+"""The smallest SharedMemory of a program in words, in tables, and as JSON values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan, MemoryPoint
+from reports.terminal_table import ruled_table
+from reports.words import count, percent, ratio, size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+FORMAT = "chipmodel-memory/1"
+"""Of the JSON document; a key that changes its meaning makes it another."""
+
+
+def document(answer: MemoryAnswer) -> dict[str, object]:
+    """``answer`` as JSON values: sizes in bytes, times in cycles of the core clock."""
+    return {
+        "format": FORMAT,
+        "workload": answer.program,
+        "chip": answer.chip,
+        "capacity_bytes": answer.capacity,
+        "layer_by_layer": _plan(answer.layerwise),
+        "with_cascades": _plan(answer.cascaded),
+        "front": [_point(point) for point in answer.front],
+        "cut_short": list(answer.cut_short),
+    }
+
+
+def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
+    if plan is None:
+        return None
+    return {
+        "shared_memory_bytes": plan.bytes,
+        "total_cycles": plan.cycles,
+        "peak_bytes": plan.peak,
+        "moves_tensors": plan.moves,
+        "streamer": plan.streamer,
+        "cascades": [{"ops": list(each.ops), "rows": list(each.heights)} for each in plan.cascades],
+    }
+
+
+def _point(point: MemoryPoint) -> dict[str, object]:
+    return {
+        "shared_memory_bytes": point.bytes,
+        "layer_by_layer": _plan(point.layerwise),
+        "with_cascades": _plan(point.cascaded),
+    }
+
+
+def headline(answer: MemoryAnswer) -> str:
+    """What the program needs, with cascades and without, in a sentence or two."""
+    alone, cascaded = answer.layerwise, answer.cascaded
+    if alone.bytes == cascaded.bytes:
+        return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help."
+    saved = percent(ratio(alone.bytes - cascaded.bytes, alone.bytes))
+    return (
+        f"It runs in {size(cascaded.bytes)} of SharedMemory with cascades, {saved} less than the "
+        f"{size(alone.bytes)} layer by layer."
+    )
+
+
+def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str, str]]:
+    """Both smallest plans: kind, bytes, size, cycles, streamer."""
+    kinds = (("layer by layer", answer.layerwise), ("with cascades", answer.cascaded))
+    return [(name, count(p.bytes), size(p.bytes), count(p.cycles), p.streamer) for name, p in kinds]
+
+
+def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
+    """The cascades of the smallest plan: first and last op, number of ops, most rows of a step of each."""
+    return [
+        (f"{each.ops[0]} .. {each.ops[-1]}", count(len(each.ops)), " ".join(map(str, each.heights)))
+        for each in answer.cascaded.cascades
+    ]
+
+
+def front_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str]]:
+    """By size: bytes, cycles layer by layer, cycles with cascades, and what cascades save."""
+    return [(count(p.bytes), _cycles(p.layerwise), _cycles(p.cascaded), _saved(p)) for p in answer.front]
+
+
+def _cycles(plan: MemoryPlan | None) -> str:
+    if plan is None:
+        return "does not fit"
+    return count(plan.cycles) + ("*" if plan.moves else "")
+
+
+def _saved(point: MemoryPoint) -> str:
+    if point.layerwise is None or point.cascaded is None:
+        return ""
+    return percent(ratio(point.layerwise.cycles - point.cascaded.cycles, point.layerwise.cycles))
+
+
+def print_memory(answer: MemoryAnswer, console: Console) -> None:
+    """Print the answer to ``console``, readable at 80 columns and without colour."""
+    from rich.text import Text
+
+    title = f"{answer.program} on {answer.chip}"
+    console.print(Text.assemble((title, "bold"), ": ", headline(answer)), highlight=False)
+    console.print(_smallest_table(answer))
+    if answer.cascaded.cascades:
+        console.print(ruled_table(("cascade", ">ops", "rows of a step"), cascade_rows(answer)))
+    if answer.front:
+        heads = (">SharedMemory B", ">cycles layer by layer", ">with cascades", ">saved")
+        console.print(ruled_table(heads, front_rows(answer)))
+        if moves(answer):
+            console.print(Text("* moves tensors to Psram and back, or in stripes"), highlight=False)
+
+
+def moves(answer: MemoryAnswer) -> bool:
+    """Whether any plan of the front moves tensors."""
+    plans = (plan for point in answer.front for plan in (point.layerwise, point.cascaded))
+    return any(plan.moves for plan in plans if plan is not None)
+
+
+def _smallest_table(answer: MemoryAnswer) -> Table:
+    return ruled_table(("smallest", ">SharedMemory B", ">size", ">cycles", "streamer"), smallest_rows(answer))

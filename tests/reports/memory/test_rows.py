@@ -1,0 +1,72 @@
+"""The smallest SharedMemory of a program: as JSON, on the terminal and as a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
+
+from chipmodel.files.json_text import json_text
+from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
+from reports.memory.page import render_memory
+from reports.memory.rows import document, headline, print_memory
+
+ALONE = MemoryPlan(8192, 900, 8000, False, "sync")
+SPILLED = MemoryPlan(4096, 2000, 4096, True, "sync")
+CASCADED = MemoryPlan(4096, 1000, 4096, False, "prefetch-greedy", (CascadedOps(("a", "b<i>"), (1, 2)),))
+ANSWER = MemoryAnswer(
+    "net",
+    "chip",
+    16,
+    16384,
+    ALONE,
+    CASCADED,
+    (MemoryPoint(4096, SPILLED, CASCADED), MemoryPoint(8192, ALONE, ALONE)),
+)
+
+
+def _printed(answer: MemoryAnswer) -> str:
+    stream = StringIO()
+    print_memory(answer, Console(file=stream, width=80, color_system=None))
+    return stream.getvalue()
+
+
+def test_the_document_has_every_plan() -> None:
+    value = json.loads(json_text(document(ANSWER)))
+    assert value["layer_by_layer"]["shared_memory_bytes"] == 8192
+    assert value["with_cascades"]["cascades"] == [{"ops": ["a", "b<i>"], "rows": [1, 2]}]
+    assert [point["layer_by_layer"]["moves_tensors"] for point in value["front"]] == [True, False]
+    assert [point["shared_memory_bytes"] for point in value["front"]] == [4096, 8192]
+
+
+def test_the_headline_compares_both_sizes() -> None:
+    assert headline(ANSWER) == (
+        "It runs in 4.0 KiB of SharedMemory with cascades, 50.0% less than the 8.0 KiB layer by layer."
+    )
+    alone = replace(ANSWER, cascaded=ALONE)
+    assert headline(alone) == "It runs in 8.0 KiB of SharedMemory, and cascades do not help."
+
+
+def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
+    text = _printed(ANSWER)
+    assert re.search(r"4,096 +2,000\* +1,000 +50\.0%", text)
+    assert re.search(r"a \.\. b<i> +2 +1 2", text)
+    assert "* moves tensors" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_size_without_a_plan_says_so() -> None:
+    point = MemoryPoint(4096, None, CASCADED)
+    assert "does not fit" in _printed(replace(ANSWER, front=(point,)))
+
+
+def test_the_page_has_a_mark_for_every_plan_and_escapes_names() -> None:
+    page = render_memory(ANSWER)
+    assert page.count("<circle") == 2 * 4  # Once for wide screens and once for narrow ones.
+    assert len(re.findall(r'circle class="alone hollow"', page)) == 2
+    assert "b&lt;i&gt;" in page
+    assert "<script" not in page
+    assert "<svg" not in render_memory(replace(ANSWER, front=()))

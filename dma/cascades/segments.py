@@ -59,11 +59,20 @@ class RunGeometry:
             for operand, name in enumerate(op.inputs):
                 if self.fits[index] and made.get(name, index) < index:
                     self.readers[made[name]].append((index, row_reach(op, operand, self.rows)))
+        self.streamed = [list(self._streamed(index)) for index in range(len(self.ops))]
+        """By op, the inputs of the program that only it reads, so that they may come in stripes."""
         self.op_rows = [self.rows[op.outputs[0]] if op.outputs else 1 for op in self.ops]
         self.row_bytes = [
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
         self.weights = [self.program.block_bytes(op) for op in self.ops]
+
+    def _streamed(self, index: int) -> Iterator[tuple[str, RowReach]]:
+        op, touches = self.ops[index], self.around.table.touches
+        for operand, name in enumerate(op.inputs if self.fits[index] else ()):
+            alone = {touch.position for touch in touches[name]} == {self.first + index}
+            if name in self.program.inputs and alone and op.inputs.count(name) == 1:
+                yield name, row_reach(op, operand, self.rows)
 
     def _may_cascade(self, op: Op) -> bool:
         if op.sliced is not None or op.gathers or op.allocates or not op.outputs or op.cascade:
@@ -131,7 +140,7 @@ class RunGeometry:
     ) -> Iterator[CascadeSegment]:
         last = stop - 1
         estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
-        held, cycles, weights = 0, estimate.cycles(last), self.weights[last]
+        held, saved, cycles, weights = 0, 0, estimate.cycles(last), self.weights[last]
         for start, around in outside[1:]:
             cycles += estimate.cycles(start)
             weights += self.weights[start]
@@ -141,9 +150,11 @@ class RunGeometry:
                 return
             else:
                 estimate.held(start)
-            yield CascadeSegment(
-                Interval(start, stop), tuple(heights[start:]), around + held + weights, cycles, weights
-            )
+            for name, reach in self.streamed[start]:
+                whole = self.program.tensors[name].bytes
+                saved += whole - min(whole, whole * estimate.read(start, reach) // reach.rows)
+            needed = around + held + weights - saved
+            yield CascadeSegment(Interval(start, stop), tuple(heights[start:]), needed, cycles, weights)
 
     def _leaves(self, index: int, stop: int) -> bool:
         """Whether anything but the ops up to ``stop`` needs what an op makes."""
@@ -183,6 +194,11 @@ class _Rolling:
             most = max(most, done[index] - oldest)
         return most
 
+    def read(self, index: int, reach: RowReach) -> int:
+        """Rows of an operand from outside that an op reads for one step of the last op."""
+        first, second = (done[index] for done in self.done)
+        return max(1, reach.stop(second) - reach.start(first))
+
 
 class _Recomputed:
     """Rows that each op computes for a stripe of the last one in the middle of its output."""
@@ -207,3 +223,8 @@ class _Recomputed:
             start = min(reach.start(rows.start) for rows, reach in reaches)
             self.needed[index] = Interval(start, max(reach.stop(rows.stop) for rows, reach in reaches))
         return len(self.needed[index])
+
+    def read(self, index: int, reach: RowReach) -> int:
+        """Rows of an operand from outside that an op reads for one stripe."""
+        rows = self.needed[index]
+        return max(1, reach.stop(rows.stop) - reach.start(rows.start))

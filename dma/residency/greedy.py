@@ -20,7 +20,7 @@ from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.passes.in_place import PlaceInTensor
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from dma.residency import storages
-from dma.residency.tiling import least_stripe
+from dma.residency.tiling import NONE_KEPT, least_stripe
 
 Reserve = Callable[[Op], int]
 """Bytes to keep free for weights while an op runs."""
@@ -84,17 +84,18 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
     """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
     everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
     table = ResidencyTable(program)
-    stripes = {op.name: least_stripe(program, op) for op in table.ops}
     decisions = table.initial_decisions()
     while True:
         residency = table.residency(decisions)
         needs = [
-            live + reserve(op) + (stripes[op.name] if op.name in decisions.striped else 0)
+            live + reserve(op) + (table.stripes(op, residency) if op.name in decisions.striped else 0)
             for op, live in zip(table.ops, residency.through, strict=True)
         ]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
             return residency
+        if table.stream_inputs(decisions, worst):
+            continue
         if not spill or not table.relieve(decisions, residency, worst):
             raise _refusal(program, table.ops[worst], table.alive(residency, worst), needs[worst], budget)
 
@@ -116,6 +117,7 @@ class ResidencyTable:
         self.known: dict[str, tuple[object, tuple[Segment, ...]]] = {}
         self.shared: tuple[object, storages.Storages] | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
+        self.least_stripes: dict[tuple[str, frozenset[str]], int] = {}
         self.conditions: dict[str, set[int]] = {}
         self.slicers: dict[str, set[str]] = {}
         for op in self.ops:
@@ -142,7 +144,24 @@ class ResidencyTable:
             through=tuple(self.through(segments)),
             spilled=tuple(sorted(set(decisions.holes) | (decisions.homed - self.program.stays_in_psram))),
             within=within,
+            kept=self._kept(decisions, storage),
         )
+
+    def _kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
+        """By striped cascade, its operands that stay whole in SharedMemory."""
+        cascades = (op for op in self.ops if op.cascade and op.name in decisions.striped)
+        kept = {
+            op.name: frozenset(n for n in (*op.inputs, *op.outputs) if storage[n] not in decisions.homed)
+            for op in cascades
+        }
+        return {name: names for name, names in kept.items() if names}
+
+    def stripes(self, op: Op, residency: Residency) -> int:
+        """Bytes of the smallest stripe buffers of a striped op."""
+        key = op.name, residency.kept.get(op.name, NONE_KEPT)
+        if key not in self.least_stripes:
+            self.least_stripes[key] = least_stripe(self.program, op, key[1])
+        return self.least_stripes[key]
 
     def _storages(self, decisions: _Decisions) -> storages.Storages:
         """Cached, as most rounds leave it as it is."""
@@ -316,7 +335,7 @@ class ResidencyTable:
         for root in self.alive(residency, position):
             if root not in operands and self._evict(decisions, residency, root, position):
                 return True
-        if op.name in decisions.striped:
+        if op.name in decisions.striped and op.name not in residency.kept:
             return False
         if any(self._dissolve(decisions, residency, root) for root in operands):
             return True
@@ -328,6 +347,25 @@ class ResidencyTable:
         decisions.striped.add(op.name)
         for name in (*op.inputs, *op.outputs):
             self._home(decisions, name)
+        return True
+
+    def stream_inputs(self, decisions: _Decisions, position: int) -> bool:
+        """Let a cascade read inputs of the program in stripes, straight from Psram, where nothing else reads
+        them; False where it has none or does so already. They are loaded once in any case."""
+        op = self.ops[position]
+        own = [
+            name
+            for name in dict.fromkeys(op.inputs)
+            if name in self.program.inputs
+            and name not in decisions.homed
+            and name not in decisions.overwrites.values()
+            and all(touch.position == position for touch in self.touches[name])
+        ]
+        if not op.cascade or not own:
+            return False
+        for name in own:
+            self._home(decisions, name)
+        decisions.striped.add(op.name)
         return True
 
     def _evict(self, decisions: _Decisions, residency: Residency, root: str, position: int) -> bool:

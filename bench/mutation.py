@@ -60,6 +60,10 @@ GUARDS = {
     "chipmodel/bounds/op_costs.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/bounds/residency.py": ("chipmodel/bounds/test_residency.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
+    "chipmodel/bounds/row_needs.py": ("chipmodel/bounds/test_cascades.py",),
+    "chipmodel/bounds/cascade_rows.py": ("chipmodel/bounds/test_cascades.py",),
+    "chipmodel/bounds/cascade_events.py": ("chipmodel/bounds/test_cascades.py",),
+    "chipmodel/bounds/cascades.py": ("chipmodel/bounds/test_cascades.py",),
 }
 """The tests next to each file, below ``tests``."""
 NOT_TRIED = re.compile(r"BitOr|Variable|RemoveDecorator|_Is(Not)?$")

@@ -22,6 +22,14 @@ class OperandLink:
     maker: int | None
     name: str
     rows: OperandRows
+    joins: bool = False
+    """Whether the reader is a concat whose inputs may lie in place in its output. Then some of its channels
+    may lie in a single input, and no step of its own is needed."""
+
+    @property
+    def by_channel(self) -> bool:
+        """Whether some channels of the reader may need only some of the maker's, or none."""
+        return self.joins or self.rows.channels_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +84,7 @@ class OpRuns:
                 rows = known[key]
                 if rows is None or not (name in made or name in inputs):
                     continue
-                link = OperandLink(index, made.get(name), name, rows)
-                if link.maker is not None and rows.channels_apart and self.ops[link.maker].absorbs:
-                    continue  # some channels of a concat may lie in a single one of its inputs
+                link = OperandLink(index, made.get(name), name, rows, bool(op.absorbs))
                 self.links[index].append(link)
                 if link.maker is not None:
                     self.readers[link.maker].append(link)
@@ -99,6 +105,8 @@ class OpRuns:
                 continue
             for link in self.links[reader]:
                 read = _read(link.rows, made[reader])
+                if link.joins:
+                    read = PartRows(read.full, read.full) if made[reader].full.count else NOTHING
                 if link.maker is None:
                     loaded[link.name] = either(loaded.get(link.name, NOTHING), read)
                 elif not read.empty:
@@ -114,6 +122,8 @@ class OpRuns:
                 continue
             for link in self.readers[maker]:
                 part = _dependent(link.rows, late[maker])
+                if link.joins:
+                    part = PartRows(part.some, NONE)
                 if not part.empty:
                     late[link.reader] = either(late.get(link.reader, NOTHING), part)
         del late[index]
@@ -134,7 +144,7 @@ class OpRuns:
                 if needed is None:
                     continue
                 some, full = found.get(link.reader, (None, None))
-                if not link.rows.channels_apart:
+                if not link.by_channel:
                     some = needed if some is None else min(some, needed)
                 full = needed if full is None else min(full, needed)
                 found[link.reader] = some, full
@@ -143,12 +153,16 @@ class OpRuns:
 
     def descendants(self, index: int) -> Iterator[int]:
         """Runs of which every part needs some of run ``index``, and itself."""
-        found = {index}
+        parts, rows = {index}, {index}
         yield index
         for reader in range(index + 1, len(self.ops)):
-            if any(link.maker in found for link in self.links[reader]):
-                found.add(reader)
+            links = self.links[reader]
+            # What complete rows need, every part of an op needs that reads all channels.
+            if any(link.maker in (parts if link.by_channel else rows) and not link.joins for link in links):
+                parts.add(reader)
                 yield reader
+            if reader in parts or any(link.maker in rows for link in links):
+                rows.add(reader)
 
     def completed(self, index: int) -> Iterator[int]:
         """Runs whose every row is needed by run ``index``, so that they end before it does, and itself."""

@@ -2,7 +2,8 @@
 
 For each seed one program, with or without in-place reuse, on one chip: any DMA and NPU model, one channel
 or more, memories from tight to large. Each streamer plans it with a packer, and it runs along random paths.
-No run may take fewer cycles than ``time_bound`` with residency gives for its path. With ``--zoo`` the seeds
+No run may take fewer cycles than ``time_bound`` with residency gives for its path. With ``--cascades`` it is
+the bound for plans with cascades, which plans without them may not beat either. With ``--zoo`` the seeds
 number networks of the zoo instead, each on three chips with all, 1/2 and 1/4 of the memory.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
+from chipmodel.bounds.cascades import cascade_time_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip, Cpu, Dma, Psram, Route
 from chipmodel.chip.chip_file import load_chip
@@ -54,7 +56,7 @@ class BoundedRun:
     cycles: int
     bound: int
     joint: bool
-    """Whether residency makes the bound higher."""
+    """Whether residency, or for plans with cascades moments, make the bound higher."""
 
     @property
     def beaten(self) -> bool:
@@ -106,7 +108,9 @@ def _balanced(random: Random, chip: Chip, program: Program) -> Chip:
     )
 
 
-def random_runs(seed: int, streamers: Sequence[str] = STREAMERS) -> Iterator[BoundedRun]:
+def random_runs(
+    seed: int, streamers: Sequence[str] = STREAMERS, cascades: bool = False
+) -> Iterator[BoundedRun]:
     """All streamers on one case."""
     program, chip = random_case(seed)
     random = Random(seed)
@@ -122,18 +126,22 @@ def random_runs(seed: int, streamers: Sequence[str] = STREAMERS) -> Iterator[Bou
             trace = simulate(planned.commands, chip, choices)
             key = tuple(sorted(trace.path.items()))
             if key not in bounds:
-                bounds[key] = _bounds(program, chip, trace.path)
+                bounds[key] = _bounds(program, chip, trace.path, cascades)
             yield BoundedRun(f"seed {seed}", streamer, trace.path, trace.cycles, *bounds[key])
             if not trace.path:
                 break
 
 
-def _bounds(program: Program, chip: Chip, path: Mapping[str, str]) -> tuple[int, bool]:
+def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:
+    if cascades:
+        bound = time_bound(program, chip, path, cascades=True).cycles
+        moments = cascade_time_bound(program, chip, path)
+        return bound, moments is not None and moments.cycles == bound
     bound = time_bound(program, chip, path, True).cycles
     return bound, bound > time_bound(program, chip, path).cycles
 
 
-def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
+def zoo_runs(network: str, streamer: str, cascades: bool = False) -> Iterator[BoundedRun]:
     """A network on all chips, with the least SharedMemory at which ping-pong spills nothing, a half and a
     quarter of it."""
     program = reuse(load(f"zoo:{network}"), "all")
@@ -144,17 +152,17 @@ def zoo_runs(network: str, streamer: str) -> Iterator[BoundedRun]:
         for part in PARTS:
             bytes_ = size // part // memory.alignment * memory.alignment
             small = replace(chip, shared_memory=replace(memory, bytes=bytes_))
-            yield from _zoo_run(f"{network} on {name}, {bytes_:,} B", program, small, streamer)
+            yield from _zoo_run(f"{network} on {name}, {bytes_:,} B", program, small, streamer, cascades)
 
 
-def _zoo_run(case: str, program: Program, chip: Chip, streamer: str) -> Iterator[BoundedRun]:
+def _zoo_run(case: str, program: Program, chip: Chip, streamer: str, cascades: bool) -> Iterator[BoundedRun]:
     try:
         planned = plan(PlanRequest(program, chip, "large-first", streamer))
     except DoesNotFit:
         return
     if planned.solved.peak <= chip.shared_memory.bytes:
         cycles = simulate(planned.commands, chip).cycles
-        yield BoundedRun(case, streamer, {}, cycles, *_bounds(program, chip, {}))
+        yield BoundedRun(case, streamer, {}, cycles, *_bounds(program, chip, {}, cascades))
 
 
 def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
@@ -172,8 +180,9 @@ def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.add_argument("--streamers", default=",".join(STREAMERS), help="NAME,... [six of them]")
     parser.add_argument("--zoo", action="store_true", help="networks instead, by the first of the streamers")
+    parser.add_argument("--cascades", action="store_true", help="the bound for plans with cascades")
     given = parser.parse_args(arguments)
     streamers = given.streamers.split(",")
     if given.zoo:
-        return lambda seed: tally(zoo_runs(ZOO[seed % len(ZOO)], streamers[0]))
-    return lambda seed: tally(random_runs(seed, streamers))
+        return lambda seed: tally(zoo_runs(ZOO[seed % len(ZOO)], streamers[0], given.cascades))
+    return lambda seed: tally(random_runs(seed, streamers, given.cascades))

@@ -31,6 +31,14 @@ def test_no_plan_beats_the_bound(first: int) -> None:
     assert seen["joint"]
 
 
+def test_no_plan_beats_the_bound_for_cascades() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(20):
+        seen += tally(random_runs(seed, ("prefetch-greedy",), cascades=True))
+    assert seen["runs"] > 10
+    assert seen["joint"]
+
+
 @pytest.mark.parametrize("seed", [0, 3, 7, 11, 19, COUNTED_TWICE])
 def test_no_exact_plan_beats_the_bound(seed: int) -> None:
     assert tally(random_runs(seed, ("exact:5",)))["runs"]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chipmodel.bounds.cascade_rows import OpRuns
+from chipmodel.bounds.cascade_rows import OpRuns, PartRows
 from chipmodel.bounds.cascades import cascade_time_bound, least_rows_cycles
-from chipmodel.bounds.row_needs import RowCount
+from chipmodel.bounds.row_needs import NONE, RowCount
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip, Dma, Route
 from chipmodel.chip.chip_file import load_chip
@@ -33,6 +33,7 @@ from tests.chipmodel.bounds.cascade_oracle import (
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.chipmodel.npu.test_parts import works
 from tests.support.chips import with_memory
+from workloads.build.builder import ProgramBuilder
 
 BYTE_A_CYCLE: Chip = replace(PLAIN, dma=Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)), port_bytes=1))
 """A MAC and a byte take a cycle each, without set-ups."""
@@ -113,6 +114,28 @@ def test_a_halo_is_computed_before_the_first_row_and_weights_are_loaded_first() 
     assert loaded["x"].full == RowCount(7, 9)
     assert {run: part.full.count for run, part in runs.after(0).items()} == {1: 1, 2: 1}
     assert runs.first_after(0) == {1: (RowCount(5, 5), RowCount(5, 5)), 2: (RowCount(3, 3), RowCount(3, 3))}
+
+
+def joined(absorbs: tuple[str, ...]) -> OpRuns:
+    """x -> a and b (1 x 1, one channel each) -> concat -> pool (2 x 2) -> c (1 x 1)."""
+    builder = ProgramBuilder("joined")
+    x = builder.input("x", (1, 1, 4, 4))
+    both = [builder.conv(name, x, 1, 1, bias=False) for name in "ab"]
+    cat = builder.vector("concat", "cat", both, (1, 2, 4, 4))
+    builder.output(builder.conv("c", builder.pool("pool", cat, 2), 1, 1, bias=False))
+    program = builder.build()
+    return OpRuns(program, [replace(op, absorbs=absorbs) if op.name == "cat" else op for op in program.ops()])
+
+
+def test_a_channel_of_a_concat_in_place_may_need_only_one_of_its_inputs() -> None:
+    """One of the pool's channels can be computed when only b is made; c needs both."""
+    copied, in_place = joined(()), joined(("a", "b"))
+    assert [*copied.descendants(0)] == [0, 2, 3, 4]
+    assert [*in_place.descendants(0)] == [0, 4]
+    assert set(in_place.before(3)[0]) == {2}
+    assert in_place.before(4)[0][0].full == RowCount(2, 4)
+    assert in_place.after(0)[3] == PartRows(RowCount(1, 2), NONE)
+    assert copied.after(0)[3].full == RowCount(1, 2)
 
 
 @settings(max_examples=200)

@@ -11,8 +11,9 @@ been computed once. In whatever order steps take turns,
   after global pooling.
 
 Between two moments the NPU computes what comes after the first and before the second, and the DMA engine
-loads the weights of that, but for what SharedMemory may hold at the first moment. Rows that are computed
-again only add to both. Data made on the chip do not count as loads, since they may be computed again.
+loads the weights of that, but for what SharedMemory may hold at the first moment. Set-ups of transfers do not
+count, as the weights of several ops may come in one. Rows that are computed again only add to both. Data made
+on the chip do not count as loads, since they may be computed again.
 """
 
 from __future__ import annotations
@@ -36,12 +37,11 @@ NEVER = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class LoadedItem:
-    """Weights or a program input that run ``run`` reads: bytes, and the least DMA cycles to load them."""
+    """Bytes of weights, or of a program input, that run ``run`` reads."""
 
     run: int
     key: Hashable
     bytes: int
-    cycles: float
     weights: bool = True
 
 
@@ -138,38 +138,30 @@ class Between:
 
 
 class Loads:
-    """The least DMA cycles to load sets of items, of which SharedMemory may hold some."""
+    """The least bytes to load of sets of items, of which SharedMemory may hold some."""
 
     def __init__(self, items: Sequence[LoadedItem], capacity: int) -> None:
-        self.items = sorted(items, key=lambda item: -item.cycles / item.bytes)
-        self.capacity = capacity
-        self.run = np.array([item.run for item in self.items], np.int64)
-        self.bytes = np.array([item.bytes for item in self.items], np.float64)
-        self.dear = np.array([item.cycles / item.bytes for item in self.items])
-        self.weights = np.array([item.weights for item in self.items], np.bool_)
-        self.same: dict[Hashable, list[int]] = {}
-        for number, item in enumerate(self.items):
-            self.same.setdefault(item.key, []).append(number)
-        self.shared = [each for each in self.same.values() if len(each) > 1]
+        self.items, self.capacity = items, capacity
+        self.run = np.array([item.run for item in items], np.int64)
+        self.bytes = np.array([item.bytes for item in items], np.float64)
+        self.weights = np.array([item.weights for item in items], np.bool_)
+        same: dict[Hashable, list[int]] = {}
+        for number, item in enumerate(items):
+            same.setdefault(item.key, []).append(number)
+        self.shared = [each for each in same.values() if len(each) > 1]
 
     def once(self, there: Flags) -> Flags:
-        """Of items with the same data, only the first run that is ``there``."""
+        """Of items with the same data, only the first one that is ``there``."""
         there = there.copy()
         for numbers in self.shared:
-            known = [number for number in numbers if there[number]]
-            first = min(known, key=lambda number: self.items[number].run, default=None)
-            there[[number for number in known if number != first]] = False
+            there[[number for number in numbers if there[number]][1:]] = False
         return there
 
     def least(self, runs: Flags, window: Flags, inputs: bool, held: bool = True) -> Floats:
-        """For each row of ``window`` (by target and run), the cycles to load what its runs read, of those in
-        ``runs`` only; with ``held``, but for the dearest bytes that SharedMemory holds."""
+        """For each row of ``window`` (by target and run), the bytes to load of what its runs read, of those
+        in ``runs`` only; with ``held``, but for what SharedMemory holds."""
         if not self.items:
             return np.zeros(len(window))
-        there = runs[self.run] & (self.weights | inputs)
-        size = window[:, self.run] * (self.bytes * self.once(there))
-        if held:
-            before = np.cumsum(size, axis=1) - size
-            size = size - np.clip(self.capacity - before, 0, size)
-        cycles: Floats = size @ self.dear
-        return cycles
+        there = self.once(runs[self.run] & (self.weights | inputs))
+        bytes_: Floats = window[:, self.run] @ (self.bytes * there)
+        return np.maximum(0.0, bytes_ - self.capacity) if held else bytes_

@@ -17,10 +17,10 @@ import numpy as np
 from chipmodel.bounds.cascade_events import Between, Flags, Floats, Indices, LoadedItem, Loads
 from chipmodel.bounds.cascade_rows import OpRuns
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
-from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.chip.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import WITH_CASCADES, Binding, TimeBound, Unit
+from dma.timing.transfer import least_cost
 
 MAX_OP_RUNS = 1000
 """Runs of ops on a path up to which there is such a bound (assumed: a second or two)."""
@@ -65,13 +65,18 @@ class _Runs:
 
     def __init__(self, program: Program, chip: Chip, ops: list[Op]) -> None:
         self.program, self.ops, self.npu = program, ops, chip.npu
-        self.costs = LeastTransferCosts(chip)
+        # One transfer may load the weights of all ops of a cascade, so set-ups do not count.
+        self.load_each, self.store_each = (float(least_cost(chip, way)[1]) for way in ("load", "store"))
         self.known: dict[tuple[str, int], int] = {}
         self.cycles = np.array([self.rows_cycles(i, op.work.rows) for i, op in enumerate(ops)], np.float64)
         self.items = list(self._items())
         self.loads = Loads(self.items, chip.shared_memory.bytes)
         self.between = Between(OpRuns(program, ops), self._moments(), self.rows_cycles)
         self.stored = self._stored()
+        early, late = self.between.early[0], self.between.late
+        self.early_cycles, self.late_cycles = self.between.cycles(early), self.between.cycles(late)
+        self.early_weights, self.late_weights = map(self.between.weights_needed, (early, late))
+        self.row_cycles = self.between.cycles(np.ones((1, len(ops)), np.int64))[0]
 
     def rows_cycles(self, run: int, rows: int) -> int:
         op = self.ops[run]
@@ -84,91 +89,94 @@ class _Runs:
         program, items = self.program, list[LoadedItem]()
         inputs, made = frozenset(program.inputs), set[str]()
         for run, op in enumerate(self.ops):
-            size = program.block_bytes(op)
-            if size:
-                items.append(LoadedItem(run, ("weights", op.weights), size, float(self.costs.load(size))))
+            if op.gathers:
+                items.append(LoadedItem(run, ("rows", op.weights), program.block_bytes(op)))
+            else:
+                items += [LoadedItem(run, ("weights", w), program.weights[w].bytes) for w in op.weights]
             for name in inputs.intersection(op.inputs) - made:
                 share = Fraction(0) if name == op.sliced else read_share(op, name, 1)
                 size = int(program.tensors[name].bytes * share)
-                if size:
-                    items.append(LoadedItem(run, ("input", name), size, float(self.costs.load(size)), False))
+                items.append(LoadedItem(run, ("input", name), size, weights=False))
             made.update(op.outputs)
-        return items
+        return [item for item in items if item.bytes]
 
     def _moments(self) -> list[int]:
         weight = self.cycles.copy()
         for item in self.items:
-            weight[item.run] += item.cycles
+            weight[item.run] += item.bytes * self.load_each
         places = [i for i, op in enumerate(self.ops) if not op.absorbs]
         return sorted(sorted(places, key=lambda i: -weight[i])[:MAX_MOMENTS])
 
     def _stored(self) -> Floats:
-        """DMA cycles to store the program's outputs that each run makes, once each."""
+        """DMA cycles to store the program's outputs that each run makes."""
         outputs = frozenset(self.program.outputs)
         last = {name: run for run, op in enumerate(self.ops) for name in op.outputs if name in outputs}
         stored = np.zeros(len(self.ops))
         for name, run in last.items():
             size = int(self.program.tensors[name].bytes * written_share(self.ops[run], name, 1))
-            stored[run] += float(self.costs.store(size))
+            stored[run] += size * self.store_each
         return stored
 
     def longest(self) -> _MomentPath:
         """The longest path through all moments."""
-        between, at = self.between, self.between.at
-        path = _MomentPath(at)
+        path = _MomentPath(self.between.at)
         self._from_begin(path)
-        early = between.early[0]
-        early_cycles, late_cycles = between.cycles(early), between.cycles(between.late)
-        early_weights, late_weights = (between.weights_needed(c) for c in (early, between.late))
-        one_row = between.cycles(np.ones((1, len(self.ops)), np.int64))[0]
-        for number in range(len(at)):
-            after, last = between.descends[number], between.late[number]
-            targets = np.arange(number, len(at))
-            follows = targets[after[list(at)][number:]]
-            path.extend((number, False), follows[1:], "npu", early_cycles[follows[1:]] @ after, False)
-            path.extend(
-                (number, False), follows[1:], "dma", self._least(after, early_weights[follows[1:]]), False
-            )
-            whole = between.completes[follows]
-            path.extend((number, False), follows, "npu", whole @ (after * self.cycles), True)
-            path.extend((number, False), follows, "dma", self._least(after, whole, True), True)
-            path.finish((number, False), "npu", float(after @ self.cycles))
-            everything = self._least(after, after[None, :], True)[0] + float(after @ self.stored)
-            path.finish((number, False), "dma", everything)
-            # From the end of the op.
-            late = late_cycles[number]
-            ends = targets[1:][between.completes[number + 1 :, at[number]]]
-            whole = between.completes[ends]
-            path.extend((number, True), ends, "npu", whole @ late, True)
-            path.extend((number, True), ends, "dma", self._least(late_weights[number], whole), True)
-            starts = targets[between.apart[number, number:]]
-            needed = early[starts] >= between.enough[number]
-            path.extend((number, True), starts, "npu", needed @ one_row, False)
-            path.extend((number, True), starts, "dma", self._least(between.by_row, needed), False)
-            path.finish((number, True), "npu", float(late.sum()))
-            share = last / between.rows
-            everything = self._least(late_weights[number], np.ones((1, len(self.ops)), np.bool_))[0]
-            path.finish((number, True), "dma", everything + float(share @ self.stored))
+        for number in range(len(self.between.at)):
+            self._from_start(path, number)
+            self._from_end(path, number)
         return path
 
+    def _from_start(self, path: _MomentPath, number: int) -> None:
+        """Extend the path from the start of an op, before which its descendants have computed nothing."""
+        between, start = self.between, (number, False)
+        after = between.descends[number]
+        ends = np.flatnonzero(after[list(between.at)])
+        starts = ends[ends != number]
+        path.extend(start, starts, "npu", self.early_cycles[starts] @ after, False)
+        path.extend(start, starts, "dma", self._least(after, self.early_weights[starts]), False)
+        whole = between.completes[ends]
+        path.extend(start, ends, "npu", whole @ (after * self.cycles), True)
+        path.extend(start, ends, "dma", self._least(after, whole, True), True)
+        path.finish(start, "npu", float(after @ self.cycles))
+        stored = float(after @ self.stored)
+        path.finish(start, "dma", float(self._least(after, after[None, :], True)[0]) + stored)
+
+    def _from_end(self, path: _MomentPath, number: int) -> None:
+        """Extend the path from the end of an op, after which what needs its last row is computed."""
+        between, end = self.between, (number, True)
+        cycles, weights = self.late_cycles[number], self.late_weights[number]
+        ends = np.flatnonzero(between.completes[:, between.at[number]])
+        ends = ends[ends != number]
+        whole = between.completes[ends]
+        path.extend(end, ends, "npu", whole @ cycles, True)
+        path.extend(end, ends, "dma", self._least(weights, whole), True)
+        starts = np.flatnonzero(between.apart[number])
+        needed = between.early[0][starts] >= between.enough[number]
+        path.extend(end, starts, "npu", needed @ self.row_cycles, False)
+        path.extend(end, starts, "dma", self._least(between.by_row, needed), False)
+        path.finish(end, "npu", float(cycles.sum()))
+        stored = float(between.late[number] / between.rows @ self.stored)
+        path.finish(end, "dma", float(self._least(weights, weights[None, :])[0]) + stored)
+
     def _least(self, runs: Flags, window: Flags, inputs: bool = False) -> Floats:
-        return self.loads.least(runs, window, inputs)
+        return self.loads.least(runs, window, inputs) * self.load_each
 
     def _from_begin(self, path: _MomentPath) -> None:
+        """Extend the path from the begin of the run, when SharedMemory is empty."""
         between, every = self.between, np.ones(len(self.ops), np.bool_)
         early, shares = between.early
         numbers = np.arange(len(between.at))
         path.extend(None, numbers, "npu", between.cycles(early).sum(axis=1), False)
-        loaded = np.array([sum(self._input_cycles(n, s) for n, s in each.items()) for each in shares])
-        needed = between.weights_needed(early)
-        path.extend(None, numbers, "dma", loaded + self.loads.least(every, needed, False, held=False), False)
+        loaded = np.array([float(sum(self._input_bytes(n, s) for n, s in each.items())) for each in shares])
+        loaded += self.loads.least(every, between.weights_needed(early), False, held=False)
+        path.extend(None, numbers, "dma", loaded * self.load_each, False)
         whole = between.completes
         path.extend(None, numbers, "npu", whole @ self.cycles, True)
-        path.extend(None, numbers, "dma", self.loads.least(every, whole, True, held=False), True)
+        loaded = self.loads.least(every, whole, True, held=False)
+        path.extend(None, numbers, "dma", loaded * self.load_each, True)
 
-    def _input_cycles(self, name: str, share: float) -> float:
-        """To load a share of a program input, without any set-up."""
-        return int(self.program.tensors[name].bytes * share) * float(self.costs.load_each)
+    def _input_bytes(self, name: str, share: float) -> int:
+        return int(self.program.tensors[name].bytes * share)
 
 
 Moment = tuple[int, bool]

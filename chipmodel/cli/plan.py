@@ -99,18 +99,20 @@ def plan(
     if output == STDOUT:
         emit(write_plan(document))
     write_files([(output, lambda: write_plan(document))])
-    remark(_words(chosen, chip, planned))
+    remark(_words(chosen, chip, planned, asked.cascades))
     note(f"the time limit cut short: {part}" for part in limit.cut_short)
     return verdict(planned.fit(chosen.program, chip), planned.solved, bool(limit.cut_short))
 
 
-def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned) -> str:
+def _words(chosen: ChosenOrder[Planned], chip: Chip, planned: Planned, cascades: bool) -> str:
     program = chosen.program
     cycles = ScheduleForecast(program, chip).cycles(planned.schedule)
-    bound = planned.bound or one_path_bound(program, chip, False)
+    bound = planned.bound or one_path_bound(program, chip, False, cascades=cascades)
     peak = f"peak {planned.solved.peak:,} B of {chip.shared_memory.bytes:,} B"
     times = f"forecast {cycles:,.0f} cycles"
     if bound:
         times += f", bound {bound.cycles:,}, gap {cycles / bound.cycles - 1:.1%} ({bound.space})"
     ordered = f"\norder of ops: {order_words(chosen.ordering)}" if chosen.ordering else ""
-    return f"{program.name} on {chip.name}: {peak}; {times}{ordered}"
+    named = ", ".join(cascade.name for cascade in planned.schedule.cascades)
+    in_turns = f"\ncascades: {named}" if named else ""
+    return f"{program.name} on {chip.name}: {peak}; {times}{ordered}{in_turns}"

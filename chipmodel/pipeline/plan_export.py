@@ -64,6 +64,7 @@ def plan_of_planned(
         psram=_homes([commands]),
         buffers=core.buffers,
         commands=commands,
+        cascades=core.cascades,
         order=order,
     )
 
@@ -78,7 +79,8 @@ def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chi
         for b in liveness(replace(schedule, buffers=needed), chip).buffers
         if b.live
     )
-    return PlannedCore(max((b.offset + b.bytes for b in buffers), default=0), buffers, commands)
+    peak = max((b.offset + b.bytes for b in buffers), default=0)
+    return PlannedCore(peak, buffers, commands, tuple(plan.members for plan in schedule.cascades))
 
 
 def _homes(streams: Sequence[tuple[Command, ...]]) -> tuple[PsramHome, ...]:

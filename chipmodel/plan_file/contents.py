@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chipmodel.model.commands import Command
 from chipmodel.model.interval import Interval
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import CascadeOps, Part
 
 FORMAT = "chipmodel-plan/3"
 FORMAT_OF_CORES = "chipmodel-plan/3-cores"
@@ -30,6 +30,8 @@ class PlannedCore:
     peak_bytes: int
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
+    cascades: tuple[CascadeOps, ...] = ()
+    """Ops whose steps take turns, in the order in which they run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ class PlanFile:
     buffers: tuple[PlannedBuffer, ...]
     commands: tuple[Command, ...]
     cores: tuple[PlannedCore, ...] = ()
-    """The plans of several cores, by number; ``buffers`` and ``commands`` are then empty."""
+    """The plans of several cores, by number; ``buffers``, ``commands`` and ``cascades`` are then empty."""
+    cascades: tuple[CascadeOps, ...] = ()
+    """Ops whose steps take turns, in the order in which they run."""
     order: tuple[str, ...] = ()
     """The names of all ops, branches and loops in order of execution (``op_order.names_in_order``); empty for
     the workload's own order."""

@@ -23,7 +23,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
-from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
+from chipmodel.model.schedule import CascadeOps, Direction, Part, Phase, PhaseKind
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.plan_file.contents import (
     FORMAT,
@@ -51,7 +51,7 @@ def read_plan(text: str, file: str) -> PlanFile:
 
 def _plan(root: JsonValue) -> PlanFile:
     many = _has_cores(root)
-    own = ("cores",) if many else ("buffers", "commands")
+    own = ("cores",) if many else ("cascades", "buffers", "commands")
     root.only(*_HEAD, "psram", *own)
     cores = root.at("cores").each(_planned_core) if many else ()
     if many and not cores:
@@ -67,6 +67,7 @@ def _plan(root: JsonValue) -> PlanFile:
         buffers=() if many else root.at("buffers").each(_buffer),
         commands=() if many else root.at("commands").each(_command),
         cores=cores,
+        cascades=() if many else _cascades(root),
         order=root.at("order").each(JsonValue.text) if root.has("order") else (),
     )
 
@@ -91,12 +92,30 @@ def _psram_home(node: JsonValue) -> PsramHome:
 
 
 def _planned_core(node: JsonValue) -> PlannedCore:
-    node.only("peak_bytes", "buffers", "commands")
+    node.only("peak_bytes", "cascades", "buffers", "commands")
     return PlannedCore(
         node.at("peak_bytes").integer(),
         node.at("buffers").each(_buffer),
         node.at("commands").each(_command),
+        _cascades(node),
     )
+
+
+def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
+    """The cascades of a core, which it names only where it has any. No op is in two of them."""
+    if not node.has("cascades"):
+        return ()
+    taken: set[str] = set()
+
+    def read(item: JsonValue) -> CascadeOps:
+        item.only("name", "ops", "rolls")
+        names = item.at("ops").each(JsonValue.text)
+        if len(names) < 2 or len(set(names)) < len(names) or taken & set(names):
+            item.at("ops").fail("a cascade has at least two ops, each of which is in no other cascade")
+        taken.update(names)
+        return CascadeOps(item.at("name").text(), names, item.at("rolls").flag())
+
+    return node.at("cascades").each(read)
 
 
 def _interval(node: JsonValue) -> Interval:
@@ -133,7 +152,7 @@ def _part(node: JsonValue) -> Part:
 def _located(node: JsonValue) -> Located:
     node.only(
         *("weights_of", "tensor", "rows", "channels", "buffer", "offset", "bytes", "touches"),
-        *("in_tensor", "runs", "pitch", "advance"),
+        *("rolls", "in_tensor", "runs", "pitch", "advance"),
     )
     touched = _interval(node.at("touches")) if node.has("touches") else None
     size, runs, pitch = node.at("bytes").integer(), _optional(node, "runs", 1), _optional(node, "pitch", 0)
@@ -144,6 +163,7 @@ def _located(node: JsonValue) -> Located:
         node.at("offset").integer(),
         size,
         touched,
+        rolls=node.has("rolls") and node.at("rolls").flag(),
         in_tensor=node.has("in_tensor") and node.at("in_tensor").flag(),
         runs=runs,
         pitch=pitch,

@@ -17,7 +17,7 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.interval import Interval
-from chipmodel.model.schedule import Part
+from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import WHOLE
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
 
@@ -39,21 +39,28 @@ def write_plan(plan: PlanFile) -> str:
     if plan.cores:
         lines.append(' "cores": [\n' + ",\n".join(map(_core_text, plan.cores)) + "\n ]")
     else:
-        lines += _lists(plan.buffers, plan.commands)
+        lines += _lists(plan.buffers, plan.commands, plan.cascades)
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _core_text(core: PlannedCore) -> str:
-    lines = [f' "peak_bytes": {core.peak_bytes}', *_lists(core.buffers, core.commands)]
+    lines = [f' "peak_bytes": {core.peak_bytes}', *_lists(core.buffers, core.commands, core.cascades)]
     return " {\n" + ",\n".join(lines) + "\n }"
 
 
-def _lists(buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...]) -> list[str]:
+def _lists(
+    buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...], cascades: tuple[CascadeOps, ...]
+) -> list[str]:
     placed = [
         {"name": b.name, "offset": b.offset, "bytes": b.bytes, "live": [_span(i) for i in b.live]}
         for b in buffers
     ]
-    return [_list("buffers", placed), _list("commands", [_encode(c) for c in commands])]
+    taking_turns = [{"name": c.name, "ops": list(c.ops), "rolls": c.rolls} for c in cascades]
+    return [
+        *([_list("cascades", taking_turns)] if cascades else []),
+        _list("buffers", placed),
+        _list("commands", [_encode(c) for c in commands]),
+    ]
 
 
 def _list(key: str, items: Sequence[Mapping[str, object]]) -> str:
@@ -80,6 +87,7 @@ def _part(part: Part) -> dict[str, object]:
 def _located(place: Located) -> dict[str, object]:
     touches = {} if place.touched is None else {"touches": _span(place.touched)}
     further = {
+        **({"rolls": True} if place.rolls else {}),
         **({"in_tensor": True} if place.in_tensor else {}),
         **({"runs": place.runs, "pitch": place.pitch} if place.runs != 1 else {}),
         **({"advance": place.advance} if place.advance else {}),

@@ -7,23 +7,30 @@ from collections.abc import Iterator, Sequence
 
 from chipmodel.chip.chip import SharedMemory
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
+from chipmodel.model.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import CascadeOps
 from chipmodel.passes.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.plan_file.contents import PlannedBuffer
+from chipmodel.verify.cascades import CascadeTable
 from chipmodel.verify.lifetimes import condition_faults, lifetime_faults
 from chipmodel.verify.offsets_sweep import check_fast
 from chipmodel.verify.parts import part_label
 
 
 def buffer_faults(
-    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...], memory: SharedMemory
+    program: Program,
+    buffers: Sequence[PlannedBuffer],
+    commands: tuple[Command, ...],
+    memory: SharedMemory,
+    cascades: Sequence[CascadeOps] = (),
 ) -> Iterator[str]:
-    """What is wrong with the buffers of one core of a plan for ``program``."""
+    """What is wrong with the buffers of one core of a plan for ``program`` with these ``cascades``."""
     for name, count in Counter(b.name for b in buffers).items():
         if count > 1:
             yield f"{count} buffers of the plan are called {name!r}"
-    yield from _place_faults(program, buffers, commands)
+    yield from _place_faults(program, buffers, commands, CascadeTable(program, cascades))
     placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
     yield from check_fast(Problem(placed, memory.bytes), Plan({b.name: b.offset for b in buffers}))
     yield from lifetime_faults({b.name: b.live for b in buffers}, commands)
@@ -31,18 +38,25 @@ def buffer_faults(
 
 
 def _place_faults(
-    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]
+    program: Program,
+    buffers: Sequence[PlannedBuffer],
+    commands: tuple[Command, ...],
+    cascades: CascadeTable,
 ) -> Iterator[str]:
     """Operands that do not lie where their buffer does. An input of a concat may lie at its place in the
-    buffer of the concat's output."""
+    buffer of the concat's output, the weights of an op of a cascade at theirs in the block of all."""
     known = {b.name: b for b in buffers}
     within = _places_within(program)
+    in_block = {op: at for places in cascades.weights_at.values() for op, at in places}
     for place in (place for command in walk(commands) for place in _places(command)):
         buffer, what = known.get(place.buffer), part_label(place.part)
         if buffer is None:
             yield f"{what} is in buffer {place.buffer!r}, which the plan does not have"
             continue
         if (place.offset, place.bytes, place.runs) == (buffer.offset, buffer.bytes, 1):
+            continue
+        start = place.offset - buffer.offset
+        if place.part.weights and in_block.get(place.part.name) == Interval(start, start + place.bytes):
             continue
         found = PlaceInTensor(place.offset - buffer.offset, place.runs, place.pitch), place.bytes
         if place.part.weights or found not in within.get(place.part.name, ()):

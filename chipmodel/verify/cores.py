@@ -17,14 +17,18 @@ from chipmodel.model.commands import Acquire, Branch, Command, Compute, DmaStart
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Node, Program, ops
+from chipmodel.model.schedule import CascadeOps
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
 CoreCommands = Sequence[tuple[Command, ...]]
 """The commands of each core."""
 
 
-def verify_cores(program: Program, streams: CoreCommands, chip: Chip) -> tuple[str, ...]:
-    """Describe the first ``MAX_VIOLATIONS`` violations of the commands of each core."""
+def verify_cores(
+    program: Program, streams: CoreCommands, chip: Chip, cascades: Sequence[Sequence[CascadeOps]] = ()
+) -> tuple[str, ...]:
+    """Describe the first ``MAX_VIOLATIONS`` violations of the commands of each core, which has its own
+    ``cascades``."""
     faults: list[str] = []
     runs = [set(_nodes_run(commands)) for commands in streams]
     core_of: dict[str, int] = {}
@@ -38,8 +42,9 @@ def verify_cores(program: Program, streams: CoreCommands, chip: Chip) -> tuple[s
     if faults:
         return tuple(faults)[:MAX_VIOLATIONS]
     parts = split(program, core_of, len(streams))
-    for part, commands in zip(parts, streams, strict=True):
-        alone = verify(part.program, commands, chip)
+    of_core = cascades or [()] * len(streams)
+    for part, commands, taking_turns in zip(parts, streams, of_core, strict=True):
+        alone = verify(part.program, commands, chip, taking_turns)
         faults += [f"core {part.core}: {fault}" for fault in (*alone, *_protocol(part, commands))]
     faults += _psram_faults(parts, streams)
     faults += _deadlocks(streams)

@@ -36,21 +36,21 @@ def _head_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
 
 
 def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    alone = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands)
+    alone = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands, plan.cascades)
     for number, core in enumerate(plan.cores or (alone,)):
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
     streams = [core.commands for core in plan.cores or (alone,)]
     yield from psram_table_faults(plan.psram, streams, chip.psram.bytes)
     if plan.cores:
-        yield from verify_cores(program, streams, chip)
+        yield from verify_cores(program, streams, chip, [core.cascades for core in plan.cores])
     else:
         yield from misplaced_ops(program, {})
-        yield from verify(program, plan.commands, chip)
+        yield from verify(program, plan.commands, chip, plan.cascades)
 
 
 def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[str]:
     peak = max((b.offset + b.bytes for b in core.buffers), default=0)
     if peak != core.peak_bytes:
         yield f"the plan states a peak of {core.peak_bytes} bytes, its buffers end at {peak}"
-    yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory)
+    yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory, core.cascades)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.export.c_names import LONGEST, LONGEST_PREFIX, commented, identifiers
-from reports.export.layout import Layout, PlannedTransfer, moves, step_count
+from reports.export.layout import Layout, PlannedTransfer, moves, planned_cascades, rings, step_count
 
 TABLE_NOTE = (
     "/* A load moves from Psram to SharedMemory and starts before the compute of its step; a store",
@@ -20,7 +20,11 @@ TABLE_NOTE = (
     " * row holds for every execution of its step. The bytes are consecutive in SharedMemory; in",
     " * Psram they are `runs` equal runs, `pitch` bytes from the start of one to the next. */",
 )
-LONGEST_INFIX = len("_OFFSET_")
+RING_NOTE = (
+    "/* Rolling buffers hold some rows of a tensor: ROW_x(row) is the offset of a row of it, whose bytes",
+    " * follow one another modulo BYTES_x. */",
+)
+LONGEST_INFIX = len("_ROW_BYTES_")
 """Characters between the prefix and the name of a buffer."""
 
 
@@ -36,6 +40,8 @@ class _CHeader:
         self.up = prefix.upper()
         self.moves = moves(layout)
         self.steps = step_count(layout)
+        self.rings = rings(layout)
+        self.cascades = planned_cascades(layout)
         longest = LONGEST - min(len(prefix), LONGEST_PREFIX) - LONGEST_INFIX
         self.names = identifiers((b.name for b in layout.buffers), longest)
         numbers = [layout.capacity, layout.peak, *(m.start.psram_end for m in self.moves)]
@@ -55,6 +61,7 @@ class _CHeader:
         yield from ("#ifdef __cplusplus", 'extern "C" {', "#endif", "")
         yield from self.totals()
         yield from self.buffers()
+        yield from self.rolling()
         yield from self.declarations()
         yield from self.tables()
         yield from ("#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */")
@@ -92,6 +99,30 @@ class _CHeader:
             yield f"#define {self.up}_OFFSET_{name} {self.number(buffer.offset)}"
             yield f"#define {self.up}_BYTES_{name} {self.number(buffer.bytes)}"
         yield ""
+
+    def rolling(self) -> Iterator[str]:
+        """Where rows lie in rolling buffers, and which steps belong to a cascade."""
+        up = self.up
+        if self.rings:
+            yield from RING_NOTE
+        for ring in self.rings:
+            name = self.names[ring.buffer]
+            yield f"/* {commented(ring.buffer)}: rows of {commented(ring.tensor)} */"
+            yield f"#define {up}_ROWS_{name} {self.number(ring.rows)}"
+            yield f"#define {up}_ROW_BYTES_{name} {self.number(ring.row_bytes)}"
+            yield (
+                f"#define {up}_ROW_{name}(row) ({up}_OFFSET_{name} + "
+                f"(row) * {up}_ROW_BYTES_{name} % {up}_BYTES_{name})"
+            )
+        yield from ("",) if self.rings else ()
+        if self.cascades:
+            yield "/* Ops of a cascade take turns: of each one, some rows in every step. */"
+            yield f"#define {up}_CASCADES {len(self.cascades)}u"
+        for number, cascade in enumerate(self.cascades):
+            yield f"/* {commented(', '.join(cascade.ops))} */"
+            yield f"#define {up}_CASCADE_{number}_FIRST_STEP {cascade.steps.start}u"
+            yield f"#define {up}_CASCADE_{number}_LAST_STEP {cascade.steps.stop - 1}u"
+        yield from ("",) if self.cascades else ()
 
     def declarations(self) -> Iterator[str]:
         low, up, integer = self.low, self.up, self.integer_type

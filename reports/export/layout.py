@@ -18,6 +18,8 @@ from chipmodel.model.commands import (
     Repeat,
     walk,
 )
+from chipmodel.model.interval import Interval
+from chipmodel.model.schedule import CascadeOps
 from chipmodel.model.work import WHOLE
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 
@@ -35,6 +37,32 @@ class Layout:
     commands: tuple[Command, ...]
     core: int | None = None
     """The core's number, on a chip with several."""
+    cascades: tuple[CascadeOps, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A rolling buffer: row ``r`` of ``tensor`` begins ``r * row_bytes`` modulo the buffer's bytes after its
+    start."""
+
+    buffer: str
+    tensor: str
+    bytes: int
+    row_bytes: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that it holds."""
+        return self.bytes // self.row_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCascade:
+    """A cascade and the steps of its ops, which are its alone."""
+
+    name: str
+    ops: tuple[str, ...]
+    steps: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +84,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     """The layout of ``plan``, or of one core of it. Raises BadInput where a core must be named or does not
     exist, and where sizes or offsets contradict each other."""
     buffers, commands, peak = plan.buffers, plan.commands, plan.peak_bytes
+    cascades = plan.cascades
     if plan.cores:
         if core is None or not 0 <= core < len(plan.cores):
             problem = "each has its own memory" if core is None else f"there is no core {core}"
@@ -65,6 +94,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
             )
         part = plan.cores[core]
         buffers, commands, peak = part.buffers, part.commands, part.peak_bytes
+        cascades = part.cascades
     elif core not in (None, 0):
         raise BadInput(
             f"the plan is for one core: there is no core {core}", where=Place(file), hint="--core 0"
@@ -72,7 +102,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     _check(buffers, commands, peak, plan, file)
     number = core if plan.cores else None
     named = plan.workload, plan.chip, plan.capacity_bytes, peak
-    return Layout(*named, plan.alignment, buffers, commands, number)
+    return Layout(*named, plan.alignment, buffers, commands, number, cascades)
 
 
 def _check(
@@ -112,6 +142,33 @@ def must_fit(layout: Layout, file: str) -> None:
             where=Place(file),
             hint="plan it again with another --packer or more memory; --as minimalloc exports it anyway",
         )
+
+
+def rings(layout: Layout) -> tuple[Ring, ...]:
+    """Every rolling buffer, in the order of first use."""
+    found: dict[str, Ring] = {}
+    for command in walk(layout.commands):
+        for place in command.writes if isinstance(command, Compute) else ():
+            rows = place.part.share.rows
+            if place.rolls and rows.start == 0 and place.buffer not in found:
+                taken = place.bytes if place.touched is None else len(place.touched)
+                each = max(1, taken // max(1, len(rows)))
+                found[place.buffer] = Ring(place.buffer, place.part.name, place.bytes, each)
+    return tuple(found.values())
+
+
+def planned_cascades(layout: Layout) -> tuple[PlannedCascade, ...]:
+    """Every cascade with the steps of its ops."""
+    of_op: dict[str, list[int]] = {}
+    for command in walk(layout.commands):
+        if isinstance(command, Compute):
+            of_op.setdefault(command.op, []).append(command.position)
+    found: list[PlannedCascade] = []
+    for cascade in layout.cascades:
+        positions = [position for op in cascade.ops for position in of_op.get(op, ())]
+        steps = Interval(min(positions, default=0), max(positions, default=-1) + 1)
+        found.append(PlannedCascade(cascade.name, cascade.ops, steps))
+    return tuple(found)
 
 
 def step_count(layout: Layout) -> int:
@@ -170,7 +227,7 @@ def tensor_places(layout: Layout) -> dict[str, Located | None]:
         if part.weights:
             continue
         known = found.setdefault(part.name, place)
-        if known is None or known.offset != place.offset or part.share != WHOLE:
+        if known is None or known.offset != place.offset or part.share != WHOLE or place.rolls:
             found[part.name] = None
     return found
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from chipmodel.model.commands import DmaStart
+from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.plan_file.contents import PlanFile
 from reports.export.c_header import c_header
 from reports.export.c_names import identifiers
 from reports.export.layout import Layout, layout_of, moves
+from tests.reports.cascade_sample import cascaded
 from tests.reports.plan_files import BUFFERS, plan, plan_of_cores
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -131,3 +133,27 @@ def test_the_header_of_a_core_names_the_core() -> None:
     assert "core 1 of chip" in header
     assert "Waits of one core for another are not included." in header
     assert "net_transfers" not in header
+
+
+@needs_cc
+def test_rows_of_rolling_buffers_in_a_program(tmp_path: Path) -> None:
+    result = cascaded()
+    header = c_header(layout_of(plan_of(result, "alif-e7", ()), "plan.json"), "net")
+    main = """#include "plan.h"
+#include <stdio.h>
+int main(void) {
+  unsigned row;
+  for (row = 0; row < 12; row++) printf("%lu ", (unsigned long)(NET_ROW_FIRST_ROWS(row)));
+  printf("%u %u %u\\n", NET_CASCADES, NET_CASCADE_0_FIRST_STEP, NET_CASCADE_0_LAST_STEP);
+  return 0;
+}
+"""
+    start = result.solved.plan.offsets["first rows"]
+    places = [start + row % 9 * 512 for row in range(12)]
+    assert run(tmp_path, header, main) == " ".join(map(str, [*places, 1, 0, 19])) + "\n"
+
+
+def test_a_plan_without_cascades_has_no_rolling_buffers() -> None:
+    header = c_header(layout_of(plan(), "plan.json"), "net")
+    assert "CASCADE" not in header
+    assert "ROW" not in header

@@ -12,8 +12,9 @@ been computed once. In whatever order steps take turns,
 
 Between two moments the NPU computes what comes after the first and before the second, and the DMA engine
 loads the weights of that, but for what SharedMemory may hold at the first moment. Set-ups of transfers do not
-count, as the weights of several ops may come in one. Rows that are computed again only add to both. Data made
-on the chip do not count as loads, since they may be computed again.
+count but for one at the begin and one at the end, as the weights of several ops may come in one. Rows that
+are computed again only add to both. Data made on the chip do not count as loads, since they may be computed
+again.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ import numpy as np
 from chipmodel.bounds.cascade_events import Between, Flags, Floats, Indices, LoadedItem, Loads
 from chipmodel.bounds.cascade_rows import OpRuns
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
+from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.chip.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import WITH_CASCADES, Binding, TimeBound, Unit
-from dma.timing.transfer import least_cost
 
 MAX_OP_RUNS = 1000
 """Runs of ops on a path up to which there is such a bound (assumed: a second or two)."""
@@ -65,8 +65,10 @@ class _Runs:
 
     def __init__(self, program: Program, chip: Chip, ops: list[Op]) -> None:
         self.program, self.ops, self.npu = program, ops, chip.npu
-        # One transfer may load the weights of all ops of a cascade, so set-ups do not count.
-        self.load_each, self.store_each = (float(least_cost(chip, way)[1]) for way in ("load", "store"))
+        # One transfer may load the weights of all ops of a cascade, so only the first set-up counts.
+        costs = LeastTransferCosts(chip)
+        self.load_once, self.load_each = costs.load_once, float(costs.load_each)
+        self.store_once, self.store_each = costs.store_once, float(costs.store_each)
         self.known: dict[tuple[str, int], int] = {}
         self.cycles = np.array([self.rows_cycles(i, op.work.rows) for i, op in enumerate(ops)], np.float64)
         self.items = list(self._items())
@@ -138,7 +140,7 @@ class _Runs:
         path.extend(start, ends, "npu", whole @ (after * self.cycles), True)
         path.extend(start, ends, "dma", self._least(after, whole, True), True)
         path.finish(start, "npu", float(after @ self.cycles))
-        stored = float(after @ self.stored)
+        stored = self._last_stores(float(after @ self.stored))
         path.finish(start, "dma", float(self._least(after, after[None, :], True)[0]) + stored)
 
     def _from_end(self, path: _MomentPath, number: int) -> None:
@@ -155,8 +157,12 @@ class _Runs:
         path.extend(end, starts, "npu", needed @ self.row_cycles, False)
         path.extend(end, starts, "dma", self._least(between.by_row, needed), False)
         path.finish(end, "npu", float(cycles.sum()))
-        stored = float(between.late[number] / between.rows @ self.stored)
+        stored = self._last_stores(float(between.late[number] / between.rows @ self.stored))
         path.finish(end, "dma", float(self._least(weights, weights[None, :])[0]) + stored)
+
+    def _last_stores(self, cycles: float) -> float:
+        """With the set-up of a store that cannot begin before what it stores is made."""
+        return cycles + self.store_once if cycles else 0.0
 
     def _least(self, runs: Flags, window: Flags, inputs: bool = False) -> Floats:
         return self.loads.least(runs, window, inputs) * self.load_each
@@ -169,11 +175,14 @@ class _Runs:
         path.extend(None, numbers, "npu", between.cycles(early).sum(axis=1), False)
         loaded = np.array([float(sum(self._input_bytes(n, s) for n, s in each.items())) for each in shares])
         loaded += self.loads.least(every, between.weights_needed(early), False, held=False)
-        path.extend(None, numbers, "dma", loaded * self.load_each, False)
+        path.extend(None, numbers, "dma", self._first_loads(loaded), False)
         whole = between.completes
         path.extend(None, numbers, "npu", whole @ self.cycles, True)
         loaded = self.loads.least(every, whole, True, held=False)
-        path.extend(None, numbers, "dma", loaded * self.load_each, True)
+        path.extend(None, numbers, "dma", self._first_loads(loaded), True)
+
+    def _first_loads(self, loaded: Floats) -> Floats:
+        return loaded * self.load_each + self.load_once * (loaded > 0)
 
     def _input_bytes(self, name: str, share: float) -> int:
         return int(self.program.tensors[name].bytes * share)

@@ -1,39 +1,109 @@
 """Sets of cascades with which a program needs the least SharedMemory.
 
 Each straight run is cut so that its largest segment is as small as possible, and then, for that and for
-slightly larger budgets, so that it takes the fewest cycles.
+slightly larger budgets, so that it takes the fewest cycles. The bytes of the chosen cascades are computed
+exactly, and runs are cut again until no estimate is left in the cut.
 
 Source: chipmodel.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from dma.cascades.cuts import cheapest_cut, least_maximum
-from dma.cascades.segmented_runs import Candidate, cascade_choices, is_possible, segmented_runs
+from chipmodel.model.work import CascadeWork
+from chipmodel.passes.cascades import CascadeChoice, cascade_op
+from dma.cascades.cuts import Cut, cheapest_cut, least_maximum
+from dma.cascades.segmented_runs import (
+    Candidate,
+    PlacedSegment,
+    SegmentedRun,
+    cascade_choices,
+    is_possible,
+    segmented_runs,
+)
 from dma.cascades.segments import CascadeSegment
+from dma.residency.tiling import least_stripe
 
 LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
-"""Budgets, in shares of the least: an estimate may be a few rows too low. Chosen."""
+"""Budgets, in shares of the least. Chosen: the packer's fragmentation may favour another set."""
+MOST_CUTS = 64
+"""Cuts of a run until estimates in it stay as they are. Chosen."""
 
 
 def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = None) -> tuple[Candidate, ...]:
-    """Sets of cascades for the smallest SharedMemory, the one that is estimated to need the least first."""
+    """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    runs = segmented_runs(program, chip, rolls, 0)
-    least = max((least_maximum(len(run.geometry.ops), run.ending) for run in runs), default=0)
-    beyond_all = 1 + sum(segment.cycles for run in runs for each in run.ending for segment in each)
+    runs = [_ExactRun(program, run, rolls) for run in segmented_runs(program, chip, rolls, 0)]
+    least = max((run.least() for run in runs), default=0)
     found: list[Candidate] = []
     for budget in (int(least * share) for share in LOOSER):
-
-        def cost(segment: CascadeSegment, budget: int = budget) -> int:
-            return segment.cycles + (beyond_all if segment.bytes > budget else 0)
-
-        cuts = [(run, cheapest_cut(len(run.geometry.ops), run.ending, cost)) for run in runs]
-        candidate = cascade_choices([(run, each) for run, cut in cuts for each in cut.segments], rolls)
+        candidate = cascade_choices([each for run in runs for each in run.fastest(budget)], rolls)
         if candidate not in found and is_possible(program, candidate):
             found.append(candidate)
     return tuple(found)
+
+
+class _ExactRun:
+    """A straight run, in which the bytes of every cascade that was ever chosen are exact."""
+
+    def __init__(self, program: Program, run: SegmentedRun, rolls: bool) -> None:
+        self.program, self.run, self.rolls = program, run, rolls
+        self.count = len(run.geometry.ops)
+        self.ending = [list(segments) for segments in run.ending]
+        self.exact: dict[tuple[Interval, tuple[int, ...]], int] = {}
+        self.beyond_all = 1 + sum(segment.cycles for segments in run.ending for segment in segments)
+
+    def least(self) -> int:
+        """The bytes of the largest segment, in the cut where they are the fewest."""
+        for _ in range(MOST_CUTS):
+            budget = least_maximum(self.count, self.ending)
+            if not self.corrects(self.cut(budget)):
+                break
+        return least_maximum(self.count, self.ending)
+
+    def fastest(self, budget: int) -> list[PlacedSegment]:
+        """The fastest cut into segments of at most ``budget`` bytes."""
+        for _ in range(MOST_CUTS):
+            cut = self.cut(budget)
+            if not self.corrects(cut):
+                break
+        return [(self.run, segment) for segment in self.cut(budget).segments]
+
+    def cut(self, budget: int) -> Cut:
+        def cost(segment: CascadeSegment) -> int:
+            return segment.cycles + (self.beyond_all if segment.bytes > budget else 0)
+
+        return cheapest_cut(self.count, self.ending, cost)
+
+    def corrects(self, cut: Cut) -> bool:
+        """Whether the bytes of any cascade in the cut are not what was estimated; they are then."""
+        changed = False
+        for segment in cut.segments:
+            key = segment.ops, segment.heights
+            if not segment.heights or key in self.exact:
+                continue
+            self.exact[key] = exact = self.exact_bytes(segment)
+            index = self.ending[segment.ops.stop].index(segment)
+            self.ending[segment.ops.stop][index] = replace(segment, bytes=exact)
+            changed = changed or exact != segment.bytes
+        return changed
+
+    def exact_bytes(self, segment: CascadeSegment) -> int:
+        """The bytes of a cascade by its exact geometry; more than all others where it is impossible."""
+        geometry = self.run.geometry
+        ops = geometry.ops[segment.ops.start : segment.ops.stop]
+        choice = CascadeChoice(tuple(op.name for op in ops), segment.heights, self.rolls)
+        try:
+            op = cascade_op(self.program, ops, choice)
+        except ValueError:
+            return 1 << 62
+        assert isinstance(op.work, CascadeWork)
+        streamed = {name for name, _ in geometry.streamed[segment.ops.start]}
+        whole = frozenset((*op.inputs, *op.outputs)) - streamed
+        stripes = least_stripe(self.program, op, whole) if streamed else 0
+        return segment.outside + op.work.workspace + segment.weights + stripes

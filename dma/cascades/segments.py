@@ -34,6 +34,8 @@ class CascadeSegment:
     cycles: int
     weights: int
     """Bytes of weights, included in ``bytes`` as far as they must be there at once."""
+    outside: int = 0
+    """Bytes of whole tensors, without inputs of the program that come in stripes; included in ``bytes``."""
 
 
 @dataclass
@@ -140,7 +142,7 @@ class RunGeometry:
     ) -> Iterator[CascadeSegment]:
         last = stop - 1
         estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
-        held, saved, cycles, weights = 0, 0, estimate.cycles(last), self.weights[last]
+        held, cycles, weights = 0, estimate.cycles(last), self.weights[last]
         for start, around in outside[1:]:
             cycles += estimate.cycles(start)
             weights += self.weights[start]
@@ -150,11 +152,14 @@ class RunGeometry:
                 return
             else:
                 estimate.held(start)
+            own = stripes = 0
             for name, reach in self.streamed[start]:
                 whole = self.program.tensors[name].bytes
-                saved += whole - min(whole, whole * estimate.read(start, reach) // reach.rows)
-            needed = around + held + weights - saved
-            yield CascadeSegment(Interval(start, stop), tuple(heights[start:]), needed, cycles, weights)
+                own += whole
+                stripes += whole * min(reach.rows, estimate.read(start, reach)) // reach.rows
+            needed = around - own + stripes + held + weights
+            where = Interval(start, stop)
+            yield CascadeSegment(where, tuple(heights[start:]), needed, cycles, weights, around - own)
 
     def _leaves(self, index: int, stop: int) -> bool:
         """Whether anything but the ops up to ``stop`` needs what an op makes."""
@@ -163,17 +168,18 @@ class RunGeometry:
 
 
 class _Rolling:
-    """Rows done and held when the last op is in the middle of its output, for a few of its steps."""
+    """Rows done and held after a few steps of the last op."""
 
-    PHASES = 2
-    """Consecutive steps of the last op that are looked at. Chosen."""
+    PHASES = 3
+    """Steps of the last op that are looked at: the first one, and consecutive ones in the middle. Chosen."""
 
     def __init__(self, run: RunGeometry, stop: int, heights: list[int]) -> None:
         self.run, self.stop, self.heights = run, stop, heights
         self.done = [[0] * stop for _ in range(self.PHASES)]
         height, rows = min(heights[stop - 1], run.op_rows[stop - 1]), run.op_rows[stop - 1]
         middle = rows // 2 // height * height
-        for phase, done in enumerate(self.done):
+        self.done[0][stop - 1] = height
+        for phase, done in enumerate(self.done[1:]):
             done[stop - 1] = min(rows, middle + (phase + 1) * height)
 
     def cycles(self, index: int) -> int:
@@ -196,8 +202,8 @@ class _Rolling:
 
     def read(self, index: int, reach: RowReach) -> int:
         """Rows of an operand from outside that an op reads for one step of the last op."""
-        first, second = (done[index] for done in self.done)
-        return max(1, reach.stop(second) - reach.start(first))
+        first, before, after = (done[index] for done in self.done)
+        return max(reach.stop(first), reach.stop(after) - reach.start(before))
 
 
 class _Recomputed:

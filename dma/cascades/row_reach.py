@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op
+from chipmodel.model.work import Conv, Pool, Window
 from chipmodel.passes.cascades import rows_of
 
-FEWEST_ROWS = 4
-"""Rows of an output from which on a line is drawn through the rows that it reads; of fewer every row is
-taken to read all. Chosen."""
+FEW_ROWS = 6
+"""Rows of an output from which on only those in the middle are looked at, where windows are whole. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,24 @@ def row_reach(op: Op, operand: int, rows: Mapping[str, int]) -> RowReach:
         share = op.reads(operand, Interval(start * each, stop * each), Interval(0, op.work.channels))
         return rows_of(share, of_rows)
 
-    first, later = made // 3, made - made // 3
-    if made < FEWEST_ROWS or len(read(first, first + 1)) >= of_rows:
+    if operand == 0 and isinstance(op.work, Conv | Pool) and op.work.batch == 1:
+        window = op.work.window
+        if not window.transposed:
+            return _window_reach(window)
+    first, last = (made // 3, made - made // 3) if made > FEW_ROWS else (0, made - 1)
+    if made == 1 or len(read(first, first + 1)) >= of_rows:
         return RowReach(of_rows)
-    slope = Fraction(read(later, later + 1).start - read(first, first + 1).start, later - first)
+    slope = Fraction(read(last, last + 1).start - read(first, first + 1).start, last - first)
     if not slope:
         return RowReach(of_rows)
     rise, run = slope.numerator, slope.denominator
-    probes = range(first, later + 1)
+    probes = range(first, last + 1)
     starts = min(read(row, row + 1).start - row * rise // run for row in probes)
-    stops = max(read(row - 1, row).stop - row * rise // run for row in probes)
+    stops = max(read(row, row + 1).stop - (row + 1) * rise // run for row in probes)
     return RowReach(of_rows, rise, run, starts, stops)
+
+
+def _window_reach(window: Window) -> RowReach:
+    reach = window.dilation_h * (window.kernel_h - 1)
+    stop = reach + 1 - window.pad_top - window.stride_h
+    return RowReach(window.in_h, window.stride_h, 1, -window.pad_top, stop)

@@ -6,6 +6,8 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Node, Program
+from chipmodel.model.work import CascadeWork
+from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
@@ -104,3 +106,28 @@ def test_a_condition_is_not_kept_in_the_arms() -> None:
     builder.output(score)
     through = decide(builder.build(), 65536, lambda op: 0).through
     assert through == (200, 107, 100 + 7 + 30, 100 + 5, 30 + 5)
+
+
+def test_a_cascade_reads_an_input_in_stripes_where_it_does_not_fit_whole() -> None:
+    """Its output stays whole in SharedMemory, and nothing counts as spilled."""
+    builder = ProgramBuilder("stripes")
+    x = builder.input("x", (1, 3, 32, 32))
+    wide = builder.conv("wide", x, 16, 3, pad=1, bias=False)
+    builder.output(builder.conv("thin", wide, 2, 3, pad=1, bias=False))
+    plain = builder.build()
+    program = with_cascades(plain, [CascadeChoice(("wide", "thin"), (1, 1))])
+    (cascade,) = program.ops()
+    assert isinstance(cascade.work, CascadeWork)
+    inside = cascade.work.workspace
+    whole = decide(program, 3072 + 2048 + inside, lambda op: inside, spill=False)
+    assert not whole.striped
+    residency = decide(program, 3072 + 2048 + inside - 1, lambda op: inside, spill=False)
+    assert residency.striped == {cascade.name}
+    assert residency.kept == {cascade.name: {"thin"}}
+    assert residency.spilled == ()
+    assert residency.through == (2048,)
+    chip = with_memory(LUNA_LIKE, 6000)
+    planned = plan(PlanRequest(plain, chip, cascade="wide,thin", spill=False))
+    cascades = [each.members for each in planned.schedule.cascades]
+    assert planned.solved.peak <= 6000
+    assert verify(plain, planned.commands, chip, cascades) == ()

@@ -1,0 +1,73 @@
+"""Print a table of the smallest SharedMemory of built-in networks, with cascades and without.
+
+    python -m bench.smallest_memory [--chip alif-e7] [NETWORK ...]
+
+Arm's figures are those of Vela 5.2.0 with ``--optimise Size`` for an Ethos-U55-256, int8 models with random
+weights: the SRAM that it reports, weights streamed through it included.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import click
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import DoesNotFit
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.smallest_memory import smallest_memory
+from workloads.load import load
+
+NETWORKS = (
+    "mobilenetv2",
+    "mobilenetv1_025",
+    "mobilenetv1_025?input=224&width=1.0&classes=1000",
+    "resnet8",
+    "ds_cnn",
+    "resnet18",
+    "resnet50",
+    "shufflenetv1",
+    "googlenet",
+    "blazeface",
+    "fusiondetect",
+    "skipnet",
+    "vgg16",
+)
+VELA_KIB = {"mobilenetv2": "353.5", "mobilenetv1_025": "48.0"}
+
+
+@click.command()
+@click.option("--chip", default="alif-e7", show_default=True)
+@click.argument("networks", nargs=-1)
+def main(chip: str, networks: tuple[str, ...]) -> None:
+    """A row for each network: KiB and cycles layer by layer and with cascades, and Vela's KiB."""
+    print("| network | layer by layer KiB | cycles | with cascades KiB | cycles | cascades | Vela KiB | s |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for network in networks or NETWORKS:
+        print(_row(network, chip), flush=True)
+
+
+def _row(network: str, chip: str) -> str:
+    program = reuse(load(f"zoo:{network}"), "all")
+    began = perf_counter()
+    try:
+        answer = smallest_memory(PlanRequest(program, load_chip(chip)), points=0)
+    except DoesNotFit as refusal:
+        return f"| {network} | {refusal.what} |"
+    alone, cascaded = answer.layerwise, answer.cascaded
+    cells = (
+        network,
+        f"{alone.bytes / 1024:,.1f}",
+        f"{alone.cycles:,}",
+        f"{cascaded.bytes / 1024:,.1f}",
+        f"{cascaded.cycles:,}",
+        f"{len(cascaded.cascades)}",
+        VELA_KIB.get(network, ""),
+        f"{perf_counter() - began:.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -111,7 +111,8 @@ def _execute(
     refuse_long_run(program, choices)
     refuse_skipped_results(program, choices)
     streams = tuple(core.commands for core in plan.cores) or (plan.commands,)
-    verdicts = check_paths(PlanRun(program, streams, shared_bytes), choices, seed)
+    cascades = (*plan.cascades, *(cascade for core in plan.cores for cascade in core.cascades))
+    verdicts = check_paths(PlanRun(program, streams, shared_bytes, cascades), choices, seed)
     for verdict in verdicts:
         path = ", ".join(f"{name}={choice}" for name, choice in verdict.path.items())
         along = f" along {path}" if path else ""

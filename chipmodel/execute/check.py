@@ -21,6 +21,7 @@ from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import grid, usual_layout
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import CascadeOps
 from chipmodel.passes.steady_state import LOOP
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -36,6 +37,7 @@ class PlanRun:
     program: Program
     streams: Streams
     shared_bytes: int
+    cascades: tuple[CascadeOps, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def check_path(
     compare = _Comparison(program, path, wanted, other)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
-        options = RunOptions(seed, order, evaluate)
+        options = RunOptions(seed, order, evaluate, plan.cascades)
         found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
         faults = [*found.faults, *compare.faults(found)]
         if faults:

@@ -39,6 +39,7 @@ from chipmodel.execute.weights import weight_block
 from chipmodel.model.commands import Acquire, Branch, Compute, DmaStart, DmaWait, Release
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import If, Program
+from chipmodel.model.schedule import CascadeOps
 from chipmodel.passes.steady_state import LOOP
 
 CoreOrder = Literal["in turn", "lowest first", "highest first"]
@@ -53,6 +54,8 @@ class RunOptions:
     """Of the garbage."""
     core_order: CoreOrder = "in turn"
     evaluate: Evaluate = evaluate
+    cascades: tuple[CascadeOps, ...] = ()
+    """The plan's cascades: the weights of all ops of one are one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,9 @@ class _Machine:
         self.homes: Homes = homes_of(streams)
         self.psram = ByteMemory("Psram", self.homes.end, self.garbage)
         self.blocks = {op.name: weight_block(program, op, weights) for op in self.ops.values()}
+        for cascade in options.cascades:
+            inside = [self.blocks[name] for name in cascade.ops if name in self.blocks]
+            self.blocks[cascade.name] = np.concatenate([*inside, np.zeros(0, np.uint8)])
         self.steps = StepRunner(program, options.evaluate, self.garbage, self.blocks)
         self.cores = [
             _RunningCore(

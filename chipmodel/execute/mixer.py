@@ -14,7 +14,7 @@ import numpy as np
 from chipmodel.execute.byte_arrays import Bytes, Words, digests, key_of, mixed, stream, taken
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import WHOLE, Share, by_channels, by_rows
+from chipmodel.model.work import WHOLE, Conv, Pool, Share, by_channels, by_rows
 
 _OPERAND = np.uint64(0xD1B54A32D192ED03)
 """Tells operands apart: an odd constant (Vigna, xoroshiro128+ jump constants)."""
@@ -42,7 +42,9 @@ def _read(op: Op, index: int, array: Bytes, rows: Interval, channels: Interval) 
     """A digest for each line of what it reads of input number ``index``."""
     total = op.work.rows
     first = op.work.needs(index, Interval(rows.start, rows.start + 1), Interval(0, op.work.channels))
-    if first == by_rows(Interval(rows.start, rows.start + 1), total) != WHOLE and len(array) % total == 0:
+    windowed = isinstance(op.work, Conv | Pool)  # whose first row may read one row, and the others more
+    own_row = by_rows(Interval(rows.start, rows.start + 1), total)
+    if not windowed and first == own_row != WHOLE and len(array) % total == 0:
         own = array.reshape(total, -1)[rows.start : rows.stop]
         return digests(own)[:, None]
     known: dict[Share, np.uint64] = {}

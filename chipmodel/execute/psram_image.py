@@ -48,14 +48,14 @@ def homes_of(streams: Streams) -> Homes:
 
 
 def put_weights(psram: ByteMemory, homes: Homes, ops: Mapping[str, Op], blocks: Mapping[str, Bytes]) -> None:
-    """Write the slices of weights to their homes; ``blocks`` are the weight blocks by op. Raises
+    """Write the slices of weights to their homes; ``blocks`` are the weight blocks by op or cascade. Raises
     OutsideOfMemory."""
     for part, home in homes.weights.items():
-        op = ops.get(part.name)
-        if op is None:
+        if part.name not in blocks:
             continue
         block = blocks[part.name]
-        content = block if op.gathers else block[numbers(part.share, len(block))]
+        whole = part.name in ops and ops[part.name].gathers
+        content = block if whole else block[numbers(part.share, len(block))]
         psram.write(home.start + np.arange(len(content), dtype=np.int64), content)
 
 

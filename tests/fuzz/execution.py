@@ -1,6 +1,6 @@
 """Random programs whose plans run on real bytes and must compute what the network computes.
 
-The programs have branches, loops, slices of tensors, concats in place and many inferences; the chips are
+The programs have branches, loops, slices, concats in place, cascades and many inferences; the chips are
 small, so that tensors are spilled and ops run in stripes, and some have several cores. For each seed the plan
 runs along paths through every arm, and its outputs equal the plain run's.
 """
@@ -26,6 +26,7 @@ from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_programs import PACKERS, STREAMERS
 from tests.support.chips import tiny_chip, with_memory
@@ -35,6 +36,8 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
 
 COUNT = 2_000
+EVERY_CASCADED = 6
+"""One in so many seeds has cascades."""
 MEMORIES = (96, 160, 240, 400, 800, 3200)
 
 
@@ -73,11 +76,11 @@ def _concats(seed: int, random: Random) -> Program:
 
 
 PROGRAMS: tuple[Callable[[int, Random], Program], ...] = (_tree, _many, _slices, _concats, _tree)
-"""Kinds of programs, in turn; every second one of the last kind has several cores."""
+"""Kinds of programs, in turn; those of the last kind have several cores."""
 
 
-def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
-    """A program, a chip, a packer and a streamer; and the source of further choices."""
+def random_case(seed: int) -> tuple[Program, Chip, str, str]:
+    """A program, a chip, a packer and a streamer."""
     random = Random(seed)
     kind = seed % len(PROGRAMS)
     chip = with_memory(tiny_chip(random), random.choice(MEMORIES))
@@ -87,7 +90,7 @@ def random_case(seed: int) -> tuple[Program, Chip, str, str, Random]:
     streamer = "exact:10" if streamer == "exact" else streamer
     program = reuse(PROGRAMS[kind](seed, random), random.choice(("all", "all", "none")))
     validate_program(program)
-    return program, chip, random.choice(PACKERS), streamer, random
+    return program, chip, random.choice(PACKERS), streamer
 
 
 def planned(program: Program, chip: Chip, packer: str, streamer: str) -> PlanRun | None:
@@ -103,16 +106,35 @@ def planned(program: Program, chip: Chip, packer: str, streamer: str) -> PlanRun
     return PlanRun(program, tuple(core.commands for core in cores), chip.shared_memory.bytes)
 
 
+def with_cascades(seed: int) -> tuple[PlanRun | None, str]:
+    """A plan with cascades at random places, and its planners; None for one that does not fit."""
+    program, choices, request = cascades.random_case(seed)
+    made = cascades.planned_case(program, choices, request)
+    size = request.chip.shared_memory.bytes
+    planners = f"{request.packer}, {request.streamer}, {len(choices)} cascades"
+    if made is None or made.solved.peak > size:
+        return None, planners
+    members = tuple(each.members for each in made.schedule.cascades)
+    return PlanRun(program, (made.commands,), size, members), planners
+
+
+def without_cascades(seed: int) -> tuple[PlanRun | None, str]:
+    """A plan of the program of that seed, and its planners; None for one that does not fit."""
+    program, chip, packer, streamer = random_case(seed)
+    try:
+        return planned(program, chip, packer, streamer), f"{packer}, {streamer}"
+    except DoesNotFit:
+        return None, ""
+
+
 def check(seed: int) -> Counter[str]:
     """Plan and run the program of that seed. Raises Fault where it computes something else."""
-    program, chip, packer, streamer, random = random_case(seed)
-    try:
-        run = planned(program, chip, packer, streamer)
-    except DoesNotFit:
-        run = None
+    cascaded = seed % EVERY_CASCADED == EVERY_CASCADED - 1
+    run, planners = with_cascades(seed) if cascaded else without_cascades(seed)
     if run is None:
         return Counter(refused=1)
-    seen = Counter(planned=1)
+    program, random = run.program, Random(seed)
+    seen = Counter(planned=1, cascades=len(run.cascades))
     paths = [*covering_paths(run), random_path(tuple(c for s in run.streams for c in walk(s)), random)]
     for path in paths:
         try:
@@ -121,7 +143,7 @@ def check(seed: int) -> Counter[str]:
             continue
         verdict = check_path(run, path, seed)
         if verdict.faults:
-            raise Fault(f"seed {seed} ({packer}, {streamer}), {dict(path)}: {verdict.faults[0]}")
+            raise Fault(f"seed {seed} ({planners}), {dict(path)}: {verdict.faults[0]}")
         seen += Counter(paths=1, steps=verdict.steps, transfers=verdict.transfers)
         seen += Counter(compared_bytes=verdict.compared_bytes)
     return seen

@@ -24,6 +24,7 @@ def test_random_plans_compute_what_their_networks_do(batch: int) -> None:
         seen += check(seed)
     assert seen["planned"] > seen["refused"]
     assert seen["paths"] > seen["planned"]
+    assert seen["cascades"]
 
 
 def test_every_kind_of_program_is_tried() -> None:

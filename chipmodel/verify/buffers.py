@@ -53,7 +53,7 @@ def _place_faults(
         if buffer is None:
             yield f"{what} is in buffer {place.buffer!r}, which the plan does not have"
             continue
-        if (place.offset, place.bytes, place.runs) == (buffer.offset, buffer.bytes, 1):
+        if (place.offset, place.bytes, place.runs, place.pitch) == (buffer.offset, buffer.bytes, 1, 0):
             continue
         start = place.offset - buffer.offset
         if place.part.weights and in_block.get(place.part.name) == Interval(start, start + place.bytes):

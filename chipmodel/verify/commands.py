@@ -34,6 +34,7 @@ from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap
 from chipmodel.verify.rolling import RollingRows
 from chipmodel.verify.sequence import order_fault, sequence_faults
+from chipmodel.verify.slices import slice_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import transfer_faults
 
@@ -53,7 +54,12 @@ def verify(
     runs as one."""
     table = CascadeTable(program, cascades)
     verifier = _CommandVerifier(program, chip, commands, table)
-    for fault in (*table.faults(), *sequence_faults(commands), *transfer_faults(commands, table.name_of)):
+    for fault in (
+        *table.faults(),
+        *sequence_faults(commands),
+        *transfer_faults(commands, table.name_of),
+        *slice_faults(program, commands, table),
+    ):
         verifier.report(fault)
     before = MemoryState(frozenset(program.inputs), blocks=table.weights_at)
     state = verifier.block(program.body, commands, before)

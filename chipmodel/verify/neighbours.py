@@ -12,14 +12,16 @@ Anchor = Compute | Branch | Repeat
 
 
 class Neighbours(NamedTuple):
-    """A command, and its neighbours in the same body; None at the body's ends."""
+    """A command, its neighbours in the same body (None at the body's ends), and the innermost loop around
+    it."""
 
     command: Command
     before: Anchor | None
     after: Anchor | None
+    loop: str = ""
 
 
-def placed_commands(commands: tuple[Command, ...]) -> Iterator[Neighbours]:
+def placed_commands(commands: tuple[Command, ...], loop: str = "") -> Iterator[Neighbours]:
     """Every command below ``commands`` in linear order, with its neighbours."""
     following: list[Anchor | None] = []
     after: Anchor | None = None
@@ -28,17 +30,17 @@ def placed_commands(commands: tuple[Command, ...]) -> Iterator[Neighbours]:
         after = command if isinstance(command, Compute | Branch | Repeat) else after
     before: Anchor | None = None
     for command, later in zip(commands, reversed(following), strict=True):
-        yield Neighbours(command, before, later)
+        yield Neighbours(command, before, later, loop)
         match command:
             case Compute():
                 before = command
             case Branch():
                 before = command
                 for arm in command.arms:
-                    yield from placed_commands(arm.body)
+                    yield from placed_commands(arm.body, loop)
             case Repeat():
                 before = command
-                yield from placed_commands(command.body)
+                yield from placed_commands(command.body, command.name)
             case _:
                 pass
 

@@ -21,19 +21,22 @@ NOTHING = Interval(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class _ExpectedOperand:
-    """A part that a step must read or write, and the bytes of its buffer that this takes."""
+    """A part that a step must read or write, and the bytes of its place that this takes."""
 
     part: Part
     touches: Interval
     whole: bool = False
-    """Whether the place must hold all of the tensor or weight block, of which the step needs ``part``."""
+    """Whether the place must name all of the tensor, of which the step needs ``part``."""
+    in_tensor: bool = False
+    advances: tuple[int, ...] = (0,)
+    """Bytes by which it may move on with each iteration."""
 
 
 def operand_faults(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> Iterator[str]:
     """What ``step`` does not read or write as ``op`` demands, or does without need."""
     subject = f"step {step.label!r}"
     yield from _faults(subject, "read", step.reads, tuple(_reads(program, op, step, cascades)))
-    yield from _faults(subject, "write", step.writes, tuple(_writes(program, op, step)))
+    yield from _faults(subject, "write", step.writes, tuple(_writes(program, op, step, cascades)))
     yield from cascades.rolling_faults(step)
 
 
@@ -46,15 +49,26 @@ def _faults(
         elif place is None or not _fills(place.part, operand):
             yield f"{subject} does not {verb} {part_label(operand.part)}"
             return
-        elif _bytes(place) != operand.touches:
-            found, right = _span(_bytes(place)), _span(operand.touches)
-            yield f"{subject} touches bytes {found} of {part_label(place.part)}, expected {right}"
+        else:
+            yield from (f"{subject} {fault}" for fault in _place_faults(place, operand))
 
 
 def _fills(part: Part, operand: _ExpectedOperand) -> bool:
     if not same_thing(part, operand.part):
         return False
     return part.share == WHOLE if operand.whole else part == operand.part
+
+
+def _place_faults(place: Located, operand: _ExpectedOperand) -> Iterator[str]:
+    touched = Interval(0, place.bytes) if place.touched is None else place.touched
+    what = part_label(place.part)
+    if touched != operand.touches:
+        yield f"touches bytes {_span(touched)} of {what}, expected {_span(operand.touches)}"
+    if place.in_tensor != operand.in_tensor:
+        where = "in its tensor" if operand.in_tensor else "alone"
+        yield f"does not say that {what} lies {where}"
+    if place.advance not in operand.advances:
+        yield f"advances {place.advance} bytes in {what} in each iteration, expected {operand.advances[0]}"
 
 
 def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> Iterator[_ExpectedOperand]:
@@ -67,11 +81,11 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
         if share == NO_SHARE and not _holds_whole(program, step.writes, name):
             continue
         place = next(found, None)
-        size = program.tensors[name].bytes
+        size, slices = program.tensors[name].bytes, _slice_bytes(program, op, name)
         if name in in_place or share == NO_SHARE:
             yield _ExpectedOperand(Part(name), NOTHING, True)
         elif place is not None and place.part == Part(name) and share != WHOLE:
-            yield _ExpectedOperand(Part(name, share), _rows(size, share), True)
+            yield _ExpectedOperand(Part(name, share), _rows(size, share), True, advances=(slices,))
         elif place is not None and place.rolls:
             yield _ExpectedOperand(Part(name, share), touched_in_ring(share, size, place.bytes))
         elif place is not None and cascades.wider(op.name, place.part, Part(name, share)):
@@ -79,30 +93,45 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
             first = share_bytes(place.part.share, size).start
             yield _ExpectedOperand(place.part, Interval(within.start - first, within.stop - first))
         else:
-            yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)))
+            single = (0, slices) if share == WHOLE else (0,)
+            yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)), advances=single)
     block = program.block_bytes(op)
     if block:
         share = by_channels(step.channels, op.work.channels)
         yield _ExpectedOperand(Part(op.name, share, weights=True), Interval(0, share.bytes(block)))
 
 
-def _writes(program: Program, op: Op, step: Compute) -> Iterator[_ExpectedOperand]:
+def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> Iterator[_ExpectedOperand]:
     """An operand for each output; none where an op only reserves a tensor in Psram."""
     if op.allocates and not step.writes:
         return
     in_place = inputs_in_place(program, op, step)
     for name in op.outputs:
         size, share = program.tensors[name].bytes, op.writes(name, step.rows, step.channels)
+        slices, part = _slice_bytes(program, op, name), Part(name, share)
         place = next((p for p in step.writes if p.part.name == name), None)
         if in_place:
-            touches = _left_in_concat(program, op, in_place)
+            yield _ExpectedOperand(part, _left_in_concat(program, op, in_place), in_tensor=share != WHOLE)
         elif place is not None and place.rolls:
-            touches = touched_in_ring(share, size, place.bytes)
-        elif place is not None and place.in_tensor:
-            touches = _rows(size, share)
+            yield _ExpectedOperand(part, touched_in_ring(share, size, place.bytes))
+        elif share != WHOLE and _has_tensor(program, op, place, cascades):
+            yield _ExpectedOperand(part, _rows(size, share), in_tensor=True, advances=(slices,))
         else:
-            touches = Interval(0, share.bytes(size))
-        yield _ExpectedOperand(Part(name, share), touches)
+            single = (0, slices) if share == WHOLE else (0,)
+            yield _ExpectedOperand(part, Interval(0, share.bytes(size)), advances=single)
+
+
+def _has_tensor(program: Program, op: Op, place: Located | None, cascades: CascadeTable) -> bool:
+    """Whether an output's place is that of the whole tensor: it has the bytes. In a cascade, where rows
+    overlap, a buffer for rows may have as many."""
+    if place is None or op.name in cascades.of_op:
+        return place is not None and place.in_tensor
+    return place.bytes >= program.tensors[place.part.name].bytes
+
+
+def _slice_bytes(program: Program, op: Op, name: str) -> int:
+    """Bytes from a slice of a tensor to that of the next iteration; 0 where it is not sliced."""
+    return program.tensors[name].bytes // op.slices if name == op.sliced else 0
 
 
 def _holds_whole(program: Program, places: tuple[Located, ...], name: str) -> bool:
@@ -121,10 +150,6 @@ def _left_in_concat(program: Program, op: Op, in_place: frozenset[str]) -> Inter
     before = sum(program.tensors[n].bytes for n in takewhile(in_place.__contains__, op.inputs))
     filled = sum(program.tensors[n].bytes for n in in_place)
     return Interval(before, before + program.tensors[op.outputs[0]].bytes - filled)
-
-
-def _bytes(place: Located) -> Interval:
-    return Interval(0, place.bytes) if place.touched is None else place.touched
 
 
 def _span(interval: Interval) -> str:

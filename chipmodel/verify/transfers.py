@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from chipmodel.model.commands import (
     Acquire,
@@ -26,12 +27,17 @@ def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]
     for each in placed:
         if isinstance(each.command, DmaStart):
             first = starts.setdefault(each.command.name, each.command)
-            if first != each.command:
+            if _of_any_iteration(first) != _of_any_iteration(each.command):
                 yield f"two different transfers are called {first.name!r}"
     yield from _title_faults(list(starts.values()), cascade_of)
     yield from _start_faults(placed)
     yield from _wait_faults(placed, starts)
     yield from _core_faults(placed)
+
+
+def _of_any_iteration(start: DmaStart) -> DmaStart:
+    """``start`` without the slice that it moves: before a loop it is the first, in the loop the next."""
+    return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -75,7 +81,7 @@ def _has_title(name: str, title: str) -> bool:
 
 def _start_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
     """Loads that are issued before no step, stores that are issued after none, or after another op's."""
-    for command, before, after in placed:
+    for command, before, after, _ in placed:
         if not isinstance(command, DmaStart):
             continue
         if command.direction == "load" and not isinstance(after, Compute):
@@ -94,7 +100,7 @@ def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> I
     at_step: dict[str, list[DmaWait]] = {}
     after_fork: dict[str, list[str]] = {}
     waited_in: dict[str, set[str]] = {}
-    for command, before, after in placed:
+    for command, before, after, _ in placed:
         if not isinstance(command, DmaWait) or command.name not in starts:
             continue
         start = starts[command.name]
@@ -123,7 +129,7 @@ def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> I
 def _core_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
     """Releases that do not follow what they name, and acquires that do not precede it."""
     released: set[str] = set()
-    for command, before, after in placed:
+    for command, before, after, _ in placed:
         match command:
             case Release(tensor=tensor, op=op):
                 if node_name(before) != op:

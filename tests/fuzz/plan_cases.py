@@ -40,10 +40,9 @@ NETWORKS: Mapping[str, tuple[int, ...]] = {
     "zoo:wakeword": (8, 32),
 }
 """Sizes of SharedMemory in KiB for each network: from such that ops run in stripes to such that all fit."""
-STREAMERS = (
-    *("sync", "ping-pong", "ping-pong-across", "weight-pipeline:7", "prefetch-k:3"),
-    *("prefetch-greedy", "resident-knapsack"),
-)
+QUICK = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline:7", "prefetch-k:3")
+STREAMERS = (*QUICK, "prefetch-greedy", "resident-knapsack")
+"""Those that try many schedules plan random trees only."""
 PACKERS = ("naive", "sequential", "large-first", "short-first", "greedy-best-fit", "conflict-first")
 IN_PLACE: tuple[InPlace, ...] = ("all", "all", "elementwise", "concat", "none")
 
@@ -75,7 +74,7 @@ def _network(seed: int, random: Random) -> PlanCase | None:
     elif random.random() < 0.25:
         with suppress(ChipmodelError):
             program = steady(program, random.randint(2, 4))
-    return _planned(f"seed {seed}: {source}", program, chip, random)
+    return _planned(f"seed {seed}: {source}", program, chip, QUICK, random)
 
 
 def _random_tree(seed: int, random: Random) -> PlanCase | None:
@@ -83,7 +82,7 @@ def _random_tree(seed: int, random: Random) -> PlanCase | None:
     program, chip = random_program(seed, shape), tiny_chip(random)
     if random.random() < 0.25:
         chip = replace(chip, cores=random.randint(2, 3))
-    return _planned(f"seed {seed}: {program.name}", program, chip, random)
+    return _planned(f"seed {seed}: {program.name}", program, chip, STREAMERS, random)
 
 
 @cache
@@ -91,8 +90,11 @@ def _loaded(source: str) -> Program:
     return load(source)
 
 
-def _planned(name: str, program: Program, chip: Chip, random: Random) -> PlanCase | None:
-    streamer, packer = random.choice(STREAMERS), random.choice(PACKERS)
+def _planned(
+    name: str, program: Program, chip: Chip, streamers: tuple[str, ...], random: Random
+) -> PlanCase | None:
+    streamer = random.choice(streamers)
+    packer = random.choice(PACKERS)
     merge, in_place = random.choice(tuple(mergers())), random.choice(IN_PLACE)
     orders = random.random() < 0.3 and chip.cores == 1
     running = ordered(program, in_place, "least-peak").program if orders else program

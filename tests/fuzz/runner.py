@@ -23,6 +23,7 @@ from tests.fuzz.fuzzer import Check, Fuzzer
 
 NAMES = (
     "broken-merges",
+    "broken-plans",
     "cascade-chains",
     "cascades",
     "cycle-bounds",

@@ -1,0 +1,75 @@
+"""Right plans broken in one place, in as many ways as there are fields and commands: the check refuses each.
+
+Plans are of built-in networks and random trees in little memory, with stripes, spills and slices, control
+flow, several cores and steady state (``plan_cases``); the ways to break them are in ``plan_breaks``.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.errors import BadInput
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
+from chipmodel.verify.plan_file import verify_file
+from tests.fuzz.fuzzer import Check, Fault
+from tests.fuzz.plan_breaks import Document, breaks, objects
+from tests.fuzz.plan_cases import PlanCase, plan_case
+
+COUNT = 200
+EACH = 40
+"""Ways in which each plan is broken by default; fewer of a plan with many commands."""
+MANY = 150
+"""Commands."""
+
+
+def objection(case: PlanCase, document: Document) -> str:
+    """Why ``chipmodel check`` would refuse ``document``; empty where it accepts it."""
+    try:
+        plan = read_plan(json.dumps(document), "plan.json")
+        named = plan.chip, plan.overrides
+        chip = case.chip if named == (case.plan.chip, case.plan.overrides) else load_chip(*named)
+    except BadInput as refusal:
+        return refusal.what
+    program, disorder = order_faults(case.program, plan)
+    faults = disorder or verify_file(reuse(program, "all"), plan, chip)
+    return faults[0] if faults else ""
+
+
+def check(seed: int, each: int = EACH) -> Counter[str]:
+    """Break the plan of that seed in ``each`` ways. Raises Fault where one is accepted."""
+    case = plan_case(seed)
+    if case is None:
+        return Counter(refused=1)
+    text = write_plan(case.plan)
+    right = objection(case, json.loads(text))
+    if right:
+        raise Fault(f"{case.name}: a right plan is refused: {right}")
+    seen = Counter(plans=1)
+    random = Random(seed)
+    number = sum(1 for _ in breaks(json.loads(text), random))
+    commands = sum(1 for found in objects(json.loads(text)) if "op" in found.object)
+    tried = min(number, max(1, each * MANY // max(MANY, commands)))
+    for index in sorted(random.sample(range(number), tried)):
+        document = json.loads(text)
+        chosen = list(breaks(document, random))[index]
+        chosen.apply()
+        if document == json.loads(text):
+            continue
+        if not objection(case, document):
+            raise Fault(f"{case.name}: {chosen.name} is accepted")
+        seen[chosen.name] += 1
+    return seen
+
+
+def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
+    parser.add_argument("--each", type=int, default=EACH, help=f"ways to break each plan [{EACH}]")
+    given = parser.parse_args(arguments)
+    return lambda seed: check(seed, given.each)

@@ -1,0 +1,256 @@
+"""Ways to break the JSON document of a right plan, each in one place.
+
+Every key of every object is changed, exchanged with that of another object of the same kind, and left out;
+every object gets a key too many; of every list an item is dropped, doubled, or changes places with the next
+one. A break that may leave the plan right is not made: each exception below says why it is one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from random import Random
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+Object = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """An object of a document, and what it is: ``buffers``, ``dma_start``, ``compute.reads``."""
+
+    kind: str
+    object: Object
+
+
+class Break(NamedTuple):
+    """A way to break a document: its name, and what does it in place. It may leave the document as it is."""
+
+    name: str
+    apply: Callable[[], None]
+
+
+def breaks(document: Document, random: Random) -> Iterator[Break]:
+    """All ways to break ``document``, one for each kind of object and key; ``random`` chooses where."""
+    kinds: dict[str, list[Object]] = {}
+    for kind, each in objects(document):
+        kinds.setdefault(kind, []).append(each)
+    for kind, found in kinds.items():
+        for key in sorted({key for each in found for key in each}):
+            yield from _key_breaks(kind, key, [each for each in found if key in each], random)
+        yield Break(f"{kind}: a key too many", partial(_add_key, found, random))
+    yield from _command_breaks(document, random)
+
+
+def _add_key(found: list[Object], random: Random) -> None:
+    random.choice(found)["unknown"] = 1
+
+
+def objects(document: Document) -> Iterator[Found]:
+    """Every object of a plan, the outer before the inner."""
+    yield Found("plan", document)
+    for core in document.get("cores", ()):
+        yield Found("cores", core)
+    yield from (Found("psram", each) for each in document["psram"])
+    for core in document.get("cores", (document,)):
+        yield from (Found("buffers", each) for each in core["buffers"])
+        for command in _commands(core["commands"]):
+            yield from _in_command(command)
+
+
+def _commands(commands: list[Object]) -> Iterator[Object]:
+    for command in commands:
+        yield command
+        for arm in command.get("arms", [command]):
+            yield from _commands(arm.get("commands", []))
+
+
+def _in_command(command: Object) -> Iterator[Found]:
+    kind = next(iter(command))
+    yield Found(kind, command)
+    for key in ("at", "condition"):
+        if key in command:
+            yield Found(f"{kind}.{key}", command[key])
+    for key in ("reads", "writes", "arms"):
+        yield from (Found(f"{kind}.{key}", each) for each in command.get(key, ()))
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def _key_breaks(kind: str, key: str, found: list[Object], random: Random) -> Iterator[Break]:
+    name = f"{kind}.{key}"
+
+    def change() -> None:
+        each = random.choice(found)
+        each[key] = _changed(each[key], random)
+
+    def exchange() -> None:
+        a, b = random.choice(found), random.choice(found)
+        if not _harmless_exchange(kind, key, a, b):
+            a[key], b[key] = b[key], a[key]
+
+    def leave_out() -> None:
+        each = random.choice(found)
+        if not _harmless_without(kind, key, each, found):
+            del each[key]
+
+    def items(what: str) -> Callable[[], None]:
+        def act() -> None:
+            lists = [each[key] for each in found if isinstance(each[key], list) and each[key]]
+            if lists:
+                _change_items(what, random.choice(lists), f"{kind}.{key}", random)
+
+        return act
+
+    yield Break(f"{name}: changed", change)
+    yield Break(f"{name}: exchanged", exchange)
+    yield Break(f"{name}: left out", leave_out)
+    if any(isinstance(each[key], list) for each in found):
+        yield from (Break(f"{name}: item {what}", items(what)) for what in ("dropped", "doubled", "swapped"))
+
+
+def _changed(value: Any, random: Random) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + random.choice((-64, -16, -1, 1, 16, 64))
+    if isinstance(value, str):
+        return f"{value}x"
+    if isinstance(value, list) and value:
+        index = random.randrange(len(value))
+        return [*value[:index], _changed(value[index], random), *value[index + 1 :]]
+    return value
+
+
+def _harmless_exchange(kind: str, key: str, a: Object, b: Object) -> bool:
+    """Waits of one step may come in any order: exchanging their names exchanges the waits. So may the entries
+    of the table of Psram, of which several may have one place."""
+    if kind == "psram":
+        return bool(a["home"] == b["home"])
+    return kind == "dma_wait" and key == "dma_wait" and a["op"] == b["op"]
+
+
+def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) -> bool:
+    """``order`` may be the workload's own; ``touches`` may be all of the place; a branch without steps reads
+    nothing to decide; ``set`` may repeat what the chip has."""
+    if key == "touches":
+        return bool(each["touches"] == [0, each["bytes"]])
+    if key == "condition":
+        return not any("compute" in command for command in _commands([each]))
+    return key == "order"
+
+
+def _change_items(what: str, items: list[Any], name: str, random: Random) -> None:
+    index = random.randrange(len(items))
+    if what == "dropped":
+        if name != "plan.set" and (
+            name != "plan.order" or len(items) > 1
+        ):  # may be the chip's, the workload's
+            del items[index]
+    elif what == "doubled":
+        if name != "plan.set":  # the same value again
+            items.insert(index, json.loads(json.dumps(items[index])))
+    elif index + 1 < len(items) and not _in_any_order(name, items):
+        items[index], items[index + 1] = items[index + 1], items[index]
+
+
+def _in_any_order(name: str, items: list[Any]) -> bool:
+    """Lists whose order says nothing, and commands, of which only some pairs depend on each other. Cores
+    that never wait for one another may change places."""
+    if name == "plan.cores":
+        return not any("acquire" in c for core in items for c in _commands(core["commands"]))
+    return name in ("plan.set", "plan.psram", "plan.buffers", "cores.buffers") or name.endswith(".commands")
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def _command_breaks(document: Document, random: Random) -> Iterator[Break]:
+    """Commands in the other order than one needs of the other, and values that are wrong together."""
+    bodies = list(_bodies(document))
+    pairs: dict[str, list[tuple[list[Object], int, int]]] = {}
+    for body in bodies:
+        for i, first in enumerate(body):
+            for j in range(i + 1, min(i + 12, len(body))):
+                if "branch" in body[j] or "repeat" in body[j]:
+                    break
+                what = _dependence(first, body[j])
+                if what:
+                    pairs.setdefault(what, []).append((body, i, j))
+
+    for what, found in pairs.items():
+        yield Break(f"commands: {what}", partial(_swap, found, random))
+    yield Break("buffers: offset off the alignment everywhere", lambda: _off_alignment(document, random))
+    yield Break("psram: home beyond the end everywhere", lambda: _move_home(document, random, 1 << 40))
+    yield Break("psram: weights on other weights everywhere", lambda: _share_home(document, random))
+
+
+def _swap(found: list[tuple[list[Object], int, int]], random: Random) -> None:
+    body, i, j = random.choice(found)
+    body[i], body[j] = body[j], body[i]
+
+
+def _bodies(document: Document) -> Iterator[list[Object]]:
+    for core in document.get("cores", (document,)):
+        yield core["commands"]
+        for command in _commands(core["commands"]):
+            if "repeat" in command:
+                yield command["commands"]
+            yield from (arm["commands"] for arm in command.get("arms", ()))
+
+
+def _dependence(first: Object, second: Object) -> str:
+    """Why ``second`` must not come before ``first``; empty where it may."""
+    if "dma_start" in first and second.get("dma_wait") == first["dma_start"]:
+        return "wait before its transfer"
+    if "compute" in first and "compute" in second:
+        return "steps in the other order"
+    if "dma_wait" in first and "compute" in second and first["op"] == second["op"]:
+        return "step before its wait"
+    if "compute" in first and second.get("direction") == "store":
+        return "store before its step"
+    return ""
+
+
+def _off_alignment(document: Document, random: Random) -> None:
+    if document["alignment"] == 1:
+        return
+    core = random.choice(document.get("cores", [document]))
+    if not core["buffers"]:
+        return
+    buffer = random.choice(core["buffers"])
+    buffer["offset"] += 1
+    for place in _places(core["commands"]):
+        if place["buffer"] == buffer["name"]:
+            place["offset"] += 1
+
+
+def _places(commands: list[Object]) -> Iterator[Object]:
+    for command in _commands(commands):
+        yield from (f.object for f in _in_command(command) if "offset" in f.object)
+
+
+def _move_home(document: Document, random: Random, by: int) -> None:
+    """Move everything that lies at one place in Psram, and every command that moves it."""
+    homes = [tuple(each["home"]) for each in document["psram"] if each["home"][0] < each["home"][1]]
+    if homes:
+        _rehome(document, random.choice(homes), by)
+
+
+def _share_home(document: Document, random: Random) -> None:
+    """Move the weights of one op onto those of another op."""
+    weights = [each for each in document["psram"] if "weights_of" in each]
+    homes = sorted({tuple(each["home"]) for each in weights if each["home"][0] < each["home"][1]})
+    if len(homes) > 1:
+        a, b = random.sample(homes, 2)
+        _rehome(document, a, b[0] - a[0])
+
+
+def _rehome(document: Document, home: tuple[int, ...], by: int) -> None:
+    for found in objects(document):
+        if tuple(found.object.get("home", ())) == home:
+            found.object["home"] = [home[0] + by, home[1] + by]
+            if "psram" in found.object:
+                found.object["psram"] += by

@@ -143,11 +143,10 @@ def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) ->
 
 
 def _change_items(what: str, items: list[Any], name: str, random: Random) -> None:
+    """An item of ``set`` may say what the chip has anyway, and an empty ``order`` is the workload's."""
     index = random.randrange(len(items))
     if what == "dropped":
-        if name != "plan.set" and (
-            name != "plan.order" or len(items) > 1
-        ):  # may be the chip's, the workload's
+        if name != "plan.set" and (name != "plan.order" or len(items) > 1):
             del items[index]
     elif what == "doubled":
         if name != "plan.set":  # the same value again

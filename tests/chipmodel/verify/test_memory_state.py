@@ -276,7 +276,7 @@ def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
             part = Part("r", share(each, 64))
             name, size = f"store r [{index}/2]", each[1] - each[0]
             moved = replace(store, name=name, bytes=size, psram=store.psram + each[0])
-            result += [replace(moved, at=replace(store.at, part=part))]
+            result += [replace(moved, at=replace(store.at, part=part, in_tensor=True))]
             result += [DmaWait(name, "r")]
         return tuple(result)
 

@@ -7,10 +7,11 @@ each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
+from chipmodel.model.schedule import Part
 from chipmodel.verify.neighbours import Anchor
 
 
@@ -50,9 +51,11 @@ class Numbers:
 
 
 class AccessTable:
-    """Turns commands into accesses. A value is a tensor or an op's weights in one buffer."""
+    """Turns commands into accesses. A value is a tensor or an op's weights in one buffer; ``block_of`` names
+    the block of weights that several ops have together."""
 
-    def __init__(self, commands: tuple[Command, ...]) -> None:
+    def __init__(self, commands: tuple[Command, ...], block_of: Mapping[str, str]) -> None:
+        self.block_of = block_of
         self.values, self.transfers = Numbers(), Numbers()
         self.starts = {c.name: c for c in walk(commands) if isinstance(c, DmaStart)}
         self.total = sum(isinstance(command, Compute) for command in walk(commands))
@@ -92,7 +95,10 @@ class AccessTable:
         return tuple(result)
 
     def value(self, *places: Located) -> int:
-        return self.values.mask(*((p.buffer, p.part.name, p.part.weights) for p in places))
+        return self.values.mask(*((p.buffer, self._value(p.part), p.part.weights) for p in places))
+
+    def _value(self, part: Part) -> str:
+        return self.block_of.get(part.name, part.name) if part.weights else part.name
 
     def compute(self, step: Compute) -> ValueAccess:
         """The steps of an op make a value together: only the first of them ends the old one."""

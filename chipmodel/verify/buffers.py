@@ -30,10 +30,11 @@ def buffer_faults(
     for name, count in Counter(b.name for b in buffers).items():
         if count > 1:
             yield f"{count} buffers of the plan are called {name!r}"
-    yield from _place_faults(program, buffers, commands, CascadeTable(program, cascades))
+    table = CascadeTable(program, cascades)
+    yield from _place_faults(program, buffers, commands, table)
     placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
     yield from check_fast(Problem(placed, memory.bytes), Plan({b.name: b.offset for b in buffers}))
-    yield from lifetime_faults({b.name: b.live for b in buffers}, commands)
+    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.name_of)
     yield from condition_faults(program, commands)
 
 

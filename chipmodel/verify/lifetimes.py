@@ -10,16 +10,22 @@ through the commands, what may still be read flows backwards, round each loop un
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from chipmodel.model.commands import Branch, Command, Compute, walk
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import If, Program
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
+NO_BLOCKS: Mapping[str, str] = MappingProxyType({})
 
-def lifetimes(commands: tuple[Command, ...]) -> dict[str, tuple[Interval, ...]]:
-    """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals."""
-    table = AccessTable(commands)
+
+def lifetimes(
+    commands: tuple[Command, ...], block_of: Mapping[str, str] = NO_BLOCKS
+) -> dict[str, tuple[Interval, ...]]:
+    """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals.
+    ``block_of``: the block of weights that an op has together with others."""
+    table = AccessTable(commands, block_of)
     accesses = table.body(commands)
     values = _Flow(table.total, accesses, table.never_written()).kept()
     flights = _Flight(table.total, accesses).kept()
@@ -97,10 +103,12 @@ def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
 
 
 def lifetime_faults(
-    claimed: Mapping[str, tuple[Interval, ...]], commands: tuple[Command, ...]
+    claimed: Mapping[str, tuple[Interval, ...]],
+    commands: tuple[Command, ...],
+    block_of: Mapping[str, str] = NO_BLOCKS,
 ) -> Iterator[str]:
     """Buffers whose ``claimed`` lifetimes are not those that follow from ``commands``."""
-    found = lifetimes(commands)
+    found = lifetimes(commands, block_of)
     for name, live in claimed.items():
         if name not in found:
             yield f"no command uses buffer {name!r}"
@@ -112,7 +120,7 @@ def lifetime_faults(
 def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
     """Branches that read from Psram what a buffer keeps beyond them."""
     deciding = {node.name: node.condition for node in program.nodes() if isinstance(node, If)}
-    table = AccessTable(commands)
+    table = AccessTable(commands, NO_BLOCKS)
     accesses = table.body(commands)
     flow = _Flow(table.total, accesses, table.never_written())
     for branch in (c for c in walk(commands) if isinstance(c, Branch) and c.condition is None):

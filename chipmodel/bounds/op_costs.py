@@ -33,9 +33,9 @@ def _merged(work: SingleWork) -> SingleWork:
             in_c = work.in_c if work.depthwise else work.in_c // work.groups
             return Conv(_stacked(work.window, work.batch), in_c, work.out_c, groups)
         case Pool():
-            return Pool(_stacked(work.window, work.batch), work.channels)
+            return Pool(_stacked(work.window, work.batch), work.channels_)
         case Matmul():
-            return Matmul(work.rows, work.inner, work.cols)
+            return Matmul(work.batch * work.rows_, work.inner, work.cols)
         case Recurrent():
             return work if work.directions == 1 else _one_way(work)
         case Vector():
@@ -47,7 +47,7 @@ def _stacked(window: Window, images: int) -> Window:
 
 
 def _one_way(work: Recurrent) -> Recurrent:
-    gate_rows = work.gates * work.channels
+    gate_rows = work.gates * work.hidden * work.directions
     return Recurrent(work.steps, work.inputs + work.hidden - 1, 1, gate_rows, 1, work.batch)
 
 
@@ -69,7 +69,13 @@ def read_share(op: Op, name: str, times: int) -> Fraction:
 
 
 def _read_rows(op: Op, name: str) -> Fraction:
-    if not isinstance(op.work, Conv | Pool) or name in op.inputs[1:]:
+    if name in op.inputs[1:] or op.inputs.index(name) in op.whole:
+        return Fraction(1)
+    if isinstance(op.work, Vector) and op.work.reach is not None:
+        reach = op.work.reach
+        found = merged(reach.input_rows(Interval(row, row + 1)) for row in range(reach.out_rows))
+        return Fraction(sum(len(rows) for rows in found), reach.in_rows)
+    if not isinstance(op.work, Conv | Pool) or op.work.solid:
         return Fraction(1)
     window = op.work.window
     each = merged(window.input_rows(Interval(row, row + 1)) for row in range(window.out_h))

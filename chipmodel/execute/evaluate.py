@@ -6,14 +6,20 @@ The layout of the bytes of tensors and weight blocks is that of ``chipmodel.mode
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.concat import joined
 from chipmodel.execute.mixer import mix
+from chipmodel.execute.products import matmul, recur
+from chipmodel.execute.request import PartRequest, RecurrentState, request
+from chipmodel.execute.vectors import vector
+from chipmodel.execute.windows import convolve, pool
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 
 
 def evaluate(
@@ -24,6 +30,7 @@ def evaluate(
     rows: Interval | None = None,
     channels: Interval | None = None,
     iteration: int = 0,
+    state: RecurrentState | None = None,
 ) -> tuple[Bytes, ...]:
     """All bytes of each output of ``op``, of which those of the part ``rows`` x ``channels`` are right.
 
@@ -31,6 +38,7 @@ def evaluate(
     of an op that gathers. Only the shares that ``op.reads`` names, and the weights of the part's channels,
     change the part. ``rows`` and ``channels`` are all by default. An op that moves one slice of a tensor
     moves slice ``iteration`` modulo their number; it keeps the other slices of a tensor that it collects.
+    ``state`` is one object for all parts of one run of the op, in order: what the NPU keeps between them.
     """
     rows = Interval(0, op.work.rows) if rows is None else rows
     channels = Interval(0, op.work.channels) if channels is None else channels
@@ -44,11 +52,45 @@ def evaluate(
         _slice(op, array, number) if name == op.sliced else array
         for name, array in zip(op.inputs, inputs, strict=True)
     ]
-    written = mix(op, program, given, weights, rows, channels)
+    part = request(program, op, given, weights, rows, channels, state or RecurrentState())
+    with np.errstate(all="ignore"):
+        written = _known(part)
+        if written is None:
+            written = mix(op, program, given, weights, rows, channels)
     return tuple(
         _collected(op, inputs, new, number) if name == op.sliced else new
         for name, new in zip(op.outputs, written, strict=True)
     )
+
+
+def _known(part: PartRequest) -> tuple[Bytes, ...] | None:
+    """The outputs of an op that is known; None for any other."""
+    work = part.op.work
+    if not all(len(data) == each.bytes for data, each in zip(part.data, part.inputs, strict=True)):
+        part = _without_collected(part)
+    match work:
+        case Vector():
+            return vector(part, work)
+        case Conv() if part.inputs:
+            return convolve(part, work)
+        case Pool() if part.inputs:
+            return pool(part, work)
+        case Matmul() if part.inputs:
+            return matmul(part, work)
+        case Recurrent() if part.inputs:
+            return recur(part, work)
+        case _:
+            return None
+
+
+def _without_collected(part: PartRequest) -> PartRequest:
+    """``part`` without the tensor of which it writes one slice, which it does not read."""
+    op = part.op
+    kept = [index for index, name in enumerate(op.inputs) if name != op.sliced]
+    views = tuple(op.views[i] for i in (*kept, *range(len(op.inputs), len(op.views)))) if op.views else ()
+    op = replace(op, inputs=tuple(op.inputs[i] for i in kept), views=views)
+    data = [part.data[i] for i in kept]
+    return replace(part, op=op, data=data, inputs=tuple(part.inputs[i] for i in kept))
 
 
 def _slice(op: Op, array: Bytes, number: int) -> Bytes:

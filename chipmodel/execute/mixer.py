@@ -14,7 +14,7 @@ import numpy as np
 from chipmodel.execute.byte_arrays import Bytes, Words, digests, key_of, mixed, stream, taken
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import WHOLE, Conv, Pool, Share, by_channels, by_rows
+from chipmodel.model.work import WHOLE, Conv, Pool, Share, Vector, by_channels, by_rows
 
 _OPERAND = np.uint64(0xD1B54A32D192ED03)
 """Tells operands apart: an odd constant (Vigna, xoroshiro128+ jump constants)."""
@@ -41,8 +41,9 @@ def mix(
 def _read(op: Op, index: int, array: Bytes, rows: Interval, channels: Interval) -> Words:
     """A digest for each line of what it reads of input number ``index``."""
     total = op.work.rows
-    first = op.work.needs(index, Interval(rows.start, rows.start + 1), Interval(0, op.work.channels))
-    windowed = isinstance(op.work, Conv | Pool)  # whose first row may read one row, and the others more
+    first = _needs(op, index, Interval(rows.start, rows.start + 1), Interval(0, op.work.channels))
+    # The first row may read one row, and the others more.
+    windowed = isinstance(op.work, Conv | Pool) or (isinstance(op.work, Vector) and op.work.reach is not None)
     own_row = by_rows(Interval(rows.start, rows.start + 1), total)
     if not windowed and first == own_row != WHOLE and len(array) % total == 0:
         own = array.reshape(total, -1)[rows.start : rows.stop]
@@ -50,13 +51,18 @@ def _read(op: Op, index: int, array: Bytes, rows: Interval, channels: Interval) 
     known: dict[Share, np.uint64] = {}
 
     def digest(row: int, channel: int) -> np.uint64:
-        share = op.work.needs(index, Interval(row, row + 1), Interval(channel, channel + 1))
+        share = _needs(op, index, Interval(row, row + 1), Interval(channel, channel + 1))
         if share not in known:
             known[share] = digests(taken(array, share)[None, :])[0]
         return known[share]
 
     cells = [[digest(r, c) for c in range(*_ends(channels))] for r in range(*_ends(rows))]
     return np.array(cells, np.uint64)
+
+
+def _needs(op: Op, index: int, rows: Interval, channels: Interval) -> Share:
+    """As ``Op.reads``, within a slice."""
+    return WHOLE if index in op.whole else op.work.needs(index, rows, channels)
 
 
 def _weighed(op: Op, weights: Bytes, channels: Interval) -> Words:

@@ -16,43 +16,69 @@ channel its share of the first weight (its kernel), then of the second (its bias
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
 
 from chipmodel.model.interval import Interval
 from chipmodel.model.work import Share
 
 Layout = Literal["image", "matrix"]
 """Names of layouts; see above."""
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 IMAGE_AXES = 4
 """A shape of so many axes, ``(N, C, H, W)``, is an image unless its tensor says otherwise."""
 
 
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The order of a tensor's elements in memory: as a tensor of ``shape`` has it under ``layout``.
+
+    ``shape`` may differ from the tensor's own where an op works on a view, element by element.
+    """
+
+    shape: tuple[int, ...]
+    layout: Layout
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes in the order in which they lie in memory, slowest first."""
+        axes = tuple(range(len(self.shape)))
+        if self.layout == "matrix" or len(axes) < 3:
+            return axes
+        if len(axes) == 3:
+            return 0, 2, 1
+        return 0, axes[-2], *axes[1:-2], axes[-1]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the axes in the order of memory."""
+        return tuple(self.shape[axis] for axis in self.order)
+
+    @property
+    def plain(self) -> bool:
+        """Whether elements lie in the C order of ``shape``: axes of size 1 lie anywhere."""
+        moved = [axis for axis in self.order if self.shape[axis] > 1]
+        return moved == sorted(moved)
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Rows, channels and columns."""
+        sizes, rank = self.sizes, len(self.shape)
+        if self.layout == "matrix" or rank < 3:
+            return prod(sizes[:-1]), prod(sizes[-1:]), 1
+        columns = 1 if rank == 3 else sizes[-1]
+        return sizes[0] * sizes[1], prod(sizes[2:]) // columns, columns
+
+    def same_order(self, other: Storage) -> bool:
+        """Whether a tensor's elements, seen under both shapes, lie in the same order in memory."""
+        return self == other or (self.plain and other.plain and prod(self.shape) == prod(other.shape))
+
+
 def usual_layout(shape: Sequence[int]) -> Layout:
     """The layout of a tensor that does not say which it has."""
     return "image" if len(shape) == IMAGE_AXES else "matrix"
-
-
-def memory_order(shape: Sequence[int], layout: Layout) -> tuple[int, ...]:
-    """The axes of ``shape`` in the order in which they lie in memory, slowest first."""
-    axes = tuple(range(len(shape)))
-    if layout == "matrix" or len(shape) < 3:
-        return axes
-    if len(shape) == 3:
-        return 0, 2, 1
-    return 0, axes[-2], *axes[1:-2], axes[-1]
-
-
-def grid(shape: Sequence[int], layout: Layout) -> tuple[int, int, int]:
-    """Rows, channels and columns of a tensor."""
-    if not shape:
-        return 1, 1, 1
-    if layout == "matrix" or len(shape) < 3:
-        return prod(shape[:-1]), shape[-1], 1
-    if len(shape) == 3:
-        return shape[0] * shape[2], shape[1], 1
-    return shape[0] * shape[-2], prod(shape[1:-2]), shape[-1]
 
 
 def spans(share: Share, total: int) -> Iterator[Interval]:

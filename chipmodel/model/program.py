@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from chipmodel.errors import Place
 from chipmodel.model.interval import Interval
+from chipmodel.model.layout import Storage, usual_layout
 from chipmodel.model.work import WHOLE, CascadeWork, Share, Work, output_share
 
 MAX_ITERATIONS = 1_000_000
@@ -43,6 +44,16 @@ class Tensor:
     bytes: int
     shape: tuple[int, ...] = ()
     dtype: str = "int8"
+    storage: Storage | None = None
+    """The order of its elements in memory; None for the usual one of its shape."""
+
+    @property
+    def stored(self) -> Storage:
+        """The order of its elements in memory; one row of elements where only the size is known."""
+        if self.storage is not None:
+            return self.storage
+        shape = self.shape or (self.bytes * 8 // DTYPE_BITS[self.dtype],)
+        return Storage(shape, usual_layout(shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,11 @@ class Op:
     cascade: tuple[Op, ...] = ()
     """The ops that this one stands for, in order, where it is a cascade (``chipmodel.passes.cascades``)."""
     place: Place | None = None
+    views: tuple[tuple[int, ...], ...] = ()
+    """The shapes under which it sees its inputs and then its outputs (of a sliced tensor, one slice); empty
+    where they are those of the tensors."""
+    whole: tuple[int, ...] = ()
+    """Numbers of inputs that every part reads completely, because their bytes lie in another order."""
 
     @property
     def collects(self) -> bool:
@@ -99,7 +115,7 @@ class Op:
         Of a sliced input it is a share of the first slice, which stands for every slice; of a tensor that
         the op writes slice by slice it is nothing.
         """
-        share = self.work.needs(operand, rows, channels)
+        share = WHOLE if operand in self.whole else self.work.needs(operand, rows, channels)
         if self.inputs[operand] != self.sliced:
             return share
         return NO_SHARE if self.collects else _in_slice(share, self.slices)

@@ -4,12 +4,16 @@ Every kind of work can be cut into *parts*: a range of output rows by a range of
 ``needs`` is the share of an operand that a part reads, halo rows included, so that an op that is larger than
 SharedMemory can run in stripes. A row is the outermost unit of the kind: an output row of an image for
 convolution and pooling, a row of the left matrix for matmul, a time step for recurrent work.
+
+Shares are of bytes, in the order that ``chipmodel.model.layout`` describes: what a part reads and writes in
+them is all that it needs and makes. Work that is ``solid`` cannot be cut: it has one row and one channel.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from chipmodel.model.attributes import AlongAxis, Attributes
 from chipmodel.model.interval import Interval
 
 
@@ -109,6 +113,7 @@ class Conv:
     out_c: int
     groups: int = 1
     batch: int = 1
+    solid: bool = False
 
     @property
     def macs(self) -> int:
@@ -118,23 +123,27 @@ class Conv:
 
     @property
     def rows(self) -> int:
-        return self.batch * self.window.out_h
+        return 1 if self.solid else self.batch * self.window.out_h
 
     @property
     def channels(self) -> int:
-        return self.out_c
+        return 1 if self.solid else self.out_c
 
     @property
     def depthwise(self) -> bool:
         return self.groups > 1 and self.groups == self.in_c
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if self.solid:
+            return WHOLE
         if operand == 0:
             return by_rows(self.window.image_rows(rows), self.batch * self.window.in_h)
         return output_share(self, rows, channels)
 
     def part(self, rows: int, channels: int) -> Conv:
         """The work of ``rows`` output rows by ``channels`` output channels, for its cost only."""
+        if self.solid:
+            return self
         groups = self.groups
         in_c = self.in_c
         if self.depthwise:
@@ -159,6 +168,7 @@ class Pool:
     window: Window
     channels_: int
     batch: int = 1
+    solid: bool = False
 
     @property
     def macs(self) -> int:
@@ -166,17 +176,21 @@ class Pool:
 
     @property
     def rows(self) -> int:
-        return self.batch * self.window.out_h
+        return 1 if self.solid else self.batch * self.window.out_h
 
     @property
     def channels(self) -> int:
-        return self.channels_
+        return 1 if self.solid else self.channels_
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if self.solid:
+            return WHOLE
         in_rows = self.window.image_rows(rows)
         return by_rows_and_channels(in_rows, self.batch * self.window.in_h, channels, self.channels)
 
     def part(self, rows: int, channels: int) -> Pool:
+        if self.solid:
+            return self
         if rows == self.rows:
             return replace(self, channels_=channels)
         return Pool(replace(self.window, out_h=rows), channels)
@@ -193,6 +207,9 @@ class Matmul:
     batch: int = 1
     shared_right: bool = True
     """Whether the whole batch uses one right matrix (always so for weights)."""
+    right_transposed: bool = False
+    """Whether the right operand, an activation, lies in memory as (cols x inner)."""
+    solid: bool = False
 
     @property
     def macs(self) -> int:
@@ -200,22 +217,32 @@ class Matmul:
 
     @property
     def rows(self) -> int:
-        return self.batch * self.rows_
+        return 1 if self.solid else self.batch * self.rows_
 
     @property
     def channels(self) -> int:
+        if self.solid:
+            return 1
         return self.cols if self.shared_right or self.batch == 1 else 1
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
+        if self.solid:
+            return WHOLE
         if operand == 0:
             return by_rows(rows, self.rows)
         if operand > 1:
             return output_share(self, rows, channels)
+        if self.channels > 1 and self.right_transposed:
+            return by_channels(channels, self.channels)
         if self.channels > 1:
             return by_rows_and_channels(Interval(0, self.inner), self.inner, channels, self.channels)
+        if self.shared_right or self.batch == 1:
+            return WHOLE
         return by_rows(Interval(rows.start // self.rows_, -(-rows.stop // self.rows_)), self.batch)
 
     def part(self, rows: int, channels: int) -> Matmul:
+        if self.solid:
+            return self
         cols = channels if self.channels > 1 else self.cols
         if rows == self.rows:
             return replace(self, cols=cols)
@@ -224,7 +251,11 @@ class Matmul:
 
 @dataclass(frozen=True, slots=True)
 class Recurrent:
-    """``steps`` steps of an RNN (1 gate), GRU (3) or LSTM (4); a step needs all of the weights."""
+    """``steps`` steps of an RNN (1 gate), GRU (3) or LSTM (4); a step needs all of the weights.
+
+    The NPU keeps the hidden state between the parts of one run, so a part reads only its own time steps. Two
+    directions are two channels: each has its own weights, and needs the whole sequence.
+    """
 
     steps: int
     inputs: int
@@ -232,6 +263,7 @@ class Recurrent:
     gates: int
     directions: int = 1
     batch: int = 1
+    solid: bool = False
 
     @property
     def macs(self) -> int:
@@ -241,23 +273,60 @@ class Recurrent:
     @property
     def rows(self) -> int:
         # The backward direction starts at the last time step, so it needs the whole sequence.
-        return self.steps if self.directions == 1 else 1
+        return self.steps if self.directions == 1 and not self.solid else 1
 
     @property
     def channels(self) -> int:
-        return self.hidden * self.directions
+        if self.solid:
+            return 1
+        return self.hidden if self.directions == 1 else self.directions
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
         return by_rows(rows, self.rows) if operand == 0 else WHOLE
 
     def part(self, rows: int, channels: int) -> Recurrent:
-        steps = rows if self.directions == 1 else self.steps
+        if self.solid:
+            return self
+        if self.directions > 1:
+            return replace(self, directions=channels)
         if channels == self.channels:
-            return replace(self, steps=steps)
+            return replace(self, steps=rows)
         # A slice of the hidden units still reads the whole input and the whole hidden state: its
         # MACs are that share of the step's, written as one direction with fewer gate rows.
         rows_of_gates = self.gates * channels
-        return Recurrent(steps, self.inputs + self.hidden - 1, 1, rows_of_gates, 1, self.batch)
+        return Recurrent(rows, self.inputs + self.hidden - 1, 1, rows_of_gates, 1, self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class RowReach:
+    """The input rows that an output row needs, within each of several images one after another.
+
+    Output row ``y`` reads the rows from ``(y * step + offset) / scale``, rounded down, on, ``more`` rows
+    after it included, and nothing where no such row exists (padding).
+    """
+
+    in_rows: int
+    out_rows: int
+    images: int = 1
+    step: int = 1
+    offset: int = 0
+    scale: int = 1
+    more: int = 0
+
+    def input_rows(self, rows: Interval) -> Interval:
+        """Of one image; at least one row, as every part reads something."""
+        first = (rows.start * self.step + self.offset) // self.scale
+        last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
+        start = min(max(first, 0), self.in_rows - 1)
+        return Interval(start, min(max(last + 1, start + 1), self.in_rows))
+
+    def image_rows(self, rows: Interval) -> Interval:
+        """Of all images: a contiguous range of rows."""
+        first, first_row = divmod(rows.start, self.out_rows)
+        last, last_row = divmod(rows.stop - 1, self.out_rows)
+        start = self.input_rows(Interval(first_row, self.out_rows if last > first else last_row + 1)).start
+        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
+        return Interval(first * self.in_rows + start, last * self.in_rows + stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +341,10 @@ class Vector:
     out_bytes: int
     rows: int = 1
     broadcast: tuple[int, ...] = ()
+    attributes: Attributes | None = None
+    """What the op does, where its kind alone does not say it."""
+    reach: RowReach | None = None
+    """Which rows of its other operands an output row needs; None for those at the same place."""
 
     @property
     def macs(self) -> int:
@@ -282,13 +355,24 @@ class Vector:
         return 1
 
     def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
-        return WHOLE if operand in self.broadcast else by_rows(rows, self.rows)
+        if operand in self.broadcast:
+            return WHOLE
+        if self.reach is None:
+            return by_rows(rows, self.rows)
+        return by_rows(self.reach.image_rows(rows), self.reach.images * self.reach.in_rows)
+
+    @property
+    def lines(self) -> int:
+        """Of work along one axis, how often it is done."""
+        along = self.attributes
+        return self.elements // along.size if isinstance(along, AlongAxis) and along.size else self.rows
 
     def part(self, rows: int, channels: int) -> Vector:
         def share(total: int) -> int:
             return -(-total * rows // self.rows)
 
-        return Vector(share(self.elements), share(self.in_bytes), share(self.out_bytes), rows)
+        sizes = share(self.elements), share(self.in_bytes), share(self.out_bytes)
+        return Vector(*sizes, rows, attributes=self.attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,4 +462,8 @@ def output_share(work: Work, rows: Interval, channels: Interval) -> Share:
     if isinstance(work, Recurrent) and work.directions > 1:
         rows = Interval(0, work.steps)  # one part runs all time steps, each of which is a row of the output
         return by_rows_and_channels(rows, work.steps, channels, work.channels)
+    if isinstance(work, Recurrent):
+        # (steps, directions, batch, hidden): some units of all of the batch.
+        rows = Interval(rows.start * work.batch, rows.stop * work.batch)
+        return by_rows_and_channels(rows, work.rows * work.batch, channels, work.channels)
     return by_rows_and_channels(rows, work.rows, channels, work.channels)

@@ -191,7 +191,7 @@ def _vector_op_cost(parameters: LunaNpu, kind: str, work: Vector, bits: int) -> 
     if kind in COPY_KINDS:
         return copy_cost(parameters, work.out_bytes)
     if kind in ("softmax", "log_softmax"):
-        return softmax_cost(parameters, -(-work.elements // work.rows), work.rows)
+        return softmax_cost(parameters, -(-work.elements // work.lines), work.lines)
     if kind in ADD_KINDS:
         return vector_cost(parameters, "add", work.elements, bits)
     if kind in RELU_KINDS:

@@ -55,7 +55,7 @@ def depthwise_cost(parameters: LunaNpu, work: Conv, bits: int = 8) -> NpuCost:
 
 def pooling_cost(parameters: LunaNpu, work: Pool, bits: int = 8) -> NpuCost:
     """Max or average pooling: depthwise work that loads no weights."""
-    run = ConvRun(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+    run = ConvRun(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
     return _op_cost(parameters, [run], work.batch, bits)
 
 
@@ -157,7 +157,7 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
 
 def _run_of(work: Conv | Pool, depthwise: bool) -> ConvRun:
     if isinstance(work, Pool):
-        return ConvRun(work.window, work.channels, work.channels, depthwise=True, weighted=False)
+        return ConvRun(work.window, work.channels_, work.channels_, depthwise=True, weighted=False)
     if depthwise:
         return ConvRun(work.window, work.in_c, work.out_c, depthwise=True)
     return ConvRun(work.window, work.in_c // work.groups, work.out_c // work.groups)

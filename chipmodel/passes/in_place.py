@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, get_args
 
-from chipmodel.model.layout import memory_order, usual_layout
+from chipmodel.model.layout import LAYOUTS, Storage
 from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_ops
 from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
@@ -83,16 +83,21 @@ def places_in_concat(program: Program, op: Op) -> Mapping[str, PlaceInTensor]:
 
 def runs_of_concat(program: Program, op: Op) -> int | None:
     """The runs in which each input of a concat lies in its output: as many as the axes make that are slower
-    in memory than the one along which it joins; None where the shapes do not tell."""
-    whole = program.tensors[op.outputs[0]].shape
-    shapes = [program.tensors[name].shape for name in op.inputs]
+    in memory than the one along which it joins; None where the shapes or storages do not tell."""
+    tensors = [program.tensors[name] for name in (*op.inputs, *op.outputs)]
+    shapes = op.views or tuple(tensor.shape for tensor in tensors)
+    whole = shapes[-1]
     if any(len(shape) != len(whole) for shape in shapes):
         return None
     joined = {axis for shape in shapes for axis in range(len(whole)) if shape[axis] != whole[axis]}
     if len(joined) != 1:
         return None if joined or not whole else 1
-    order = memory_order(whole, usual_layout(whole))
-    return prod(whole[axis] for axis in order[: order.index(joined.pop())])
+    for layout in LAYOUTS:
+        wanted = [Storage(shape, layout) for shape in shapes]
+        if all(tensor.stored.same_order(each) for tensor, each in zip(tensors, wanted, strict=True)):
+            order = wanted[-1].order
+            return prod(whole[axis] for axis in order[: order.index(joined.pop())])
+    return None
 
 
 def place_within(inner: PlaceInTensor, size: int, outer: PlaceInTensor, of: int) -> PlaceInTensor | None:

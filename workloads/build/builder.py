@@ -13,6 +13,7 @@ from math import prod
 from typing import Literal, TypedDict, Unpack
 
 from chipmodel.errors import BadInput
+from chipmodel.model.attributes import Attributes
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from workloads.build.shapes import (
@@ -86,7 +87,10 @@ class VectorOptions(ElementwiseOptions, total=False):
     """Options of vector work: normalising, reducing, data-moving, or element-wise."""
 
     rows: int | None
-    """Equal, independent rows that it can be cut into; by default all axes but the last."""
+    """Equal, independent rows that it can be cut into; by default all axes but the last. Others are taken
+    where the bytes of these rows do not lie together."""
+    attributes: Attributes | None
+    """What it does, where its kind does not say it all."""
 
 
 class ProgramBuilder(TreeBuilder):
@@ -154,9 +158,19 @@ class ProgramBuilder(TreeBuilder):
             weights.append(self.weight(f"{name}.bias", biases, bias_dtype(x.dtype)))
         return weights
 
-    def matmul(self, name: str, a: Value, b: Value, *, outputs: Sequence[str] | None = None) -> Value:
+    def matmul(
+        self,
+        name: str,
+        a: Value,
+        b: Value,
+        *,
+        transpose_right: bool = False,
+        outputs: Sequence[str] | None = None,
+    ) -> Value:
         """The product of two activations, NumPy's rules of broadcasting for the leading axes."""
-        shape, work = matmul_work(name, a.shape, b.shape, self.place)
+        right = (*b.shape[:-2], b.shape[-1], b.shape[-2]) if transpose_right else b.shape
+        shape, work = matmul_work(name, a.shape, right, self.place)
+        work = replace(work, right_transposed=transpose_right)
         return self.emit("matmul", name, work, [a, b], [shape], outputs=outputs)[0]
 
     def recurrent(
@@ -203,6 +217,7 @@ class ProgramBuilder(TreeBuilder):
         """The same with an output for each of ``shapes`` (a split, say)."""
         rows = options.get("rows")
         work = self._vector_work(inputs, shapes, prod(shapes[0][:-1]) if rows is None else rows)
+        work = replace(work, attributes=options.get("attributes"))
         weights, in_place = options.get("weights", ()), options.get("in_place", False)
         outputs = options.get("outputs")
         return self.emit(
@@ -246,7 +261,8 @@ class ProgramBuilder(TreeBuilder):
         )
         dtype = (inputs[0] if inputs else outputs[0]).dtype
         names = (tuple(v.name for v in inputs), tuple(v.name for v in outputs))
-        self._append(Op(name, "custom", work, *names, tuple(weights), dtype, place=self.place))
+        views = (*(v.shape for v in inputs), *(v.shape for v in outputs))
+        self._append(Op(name, "custom", work, *names, tuple(weights), dtype, place=self.place, views=views))
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
         """A view: no op, no bytes moved. One ``-1`` is inferred."""

@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS, Arm, If, Loop, Node, Op, Program, Tensor, Weight, ops
 from chipmodel.model.work import Work
+from chipmodel.passes.true_parts import with_true_parts
 from workloads.build.shapes import Value, tensor_bytes
 
 _NO_PROBABILITIES: Mapping[str, Fraction] = {}
@@ -32,6 +33,8 @@ class EmitOptions(TypedDict, total=False):
     """Whether it reads only as many weight bytes as it writes."""
     sliced: tuple[str, int] | None
     """The tensor of which an iteration moves one slice, and the number of slices."""
+    whole: Sequence[int]
+    """Numbers of inputs that every part needs completely."""
 
 
 class TreeBuilder:
@@ -218,13 +221,15 @@ class TreeBuilder:
             sliced=sliced,
             slices=slices,
             place=self.place,
+            views=(*(v.shape for v in inputs), *(tuple(shape) for shape in shapes)),
+            whole=tuple(options.get("whole", ())),
         )
         self._append(op)
         return values
 
     def build(self) -> Program:
         """The finished program, still to be validated by ``chipmodel.passes.validate``."""
-        return Program(
+        program = Program(
             name=self.name,
             tensors=dict(self._tensors),
             weights=dict(self._weights),
@@ -234,6 +239,7 @@ class TreeBuilder:
             source=self.source,
             notes=tuple(self.notes),
         )
+        return with_true_parts(program)
 
 
 def _renamed(node: Node, old: str, new: str) -> Node:

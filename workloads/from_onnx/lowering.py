@@ -7,11 +7,12 @@ emits ops, or binds the node's outputs to values that exist already (views).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypedDict, Unpack
 
 from chipmodel.errors import BadInput
+from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype
@@ -50,6 +51,8 @@ class LoweredOpOptions(TypedDict, total=False):
     weights: Sequence[str]
     gathers: bool
     """Whether it reads only as many weight bytes as it writes."""
+    whole: Sequence[int]
+    """Numbers of inputs that every part needs completely."""
 
 
 class LoweredVectorOptions(LoweredOpOptions, total=False):
@@ -57,6 +60,8 @@ class LoweredVectorOptions(LoweredOpOptions, total=False):
 
     operands: Sequence[str] | None
     """Tensors that it reads, constants among them as weights; by default all of the node's inputs."""
+    attributes: Attributes | None
+    """What the op does, where its kind does not say it all."""
     rows: int | None
     """Equal, independent rows that it can be cut into; by default those of element-wise work."""
     moves: bool
@@ -154,6 +159,11 @@ class OnnxLowering:
             hint="export the model without strings, complex numbers and 2-bit types",
         )
 
+    def integers(self, name: str) -> tuple[int, ...] | None:
+        """The integers of a constant; None for a tensor that is none or too long to be kept."""
+        array = self.facts[name].array if name and self.is_constant(name) else None
+        return None if array is None else tuple(int(each) for each in array.reshape(-1))
+
     # -- values and weights --------------------------------------------------------------------
 
     def value(self, node: OnnxNode, index: int = 0) -> Value:
@@ -220,6 +230,7 @@ class OnnxLowering:
             outputs=names,
             out_dtype=[self.dtype(name) for name in names],
             gathers=options.get("gathers", False),
+            whole=options.get("whole", ()),
         )
         self.values.update(zip(names, written, strict=True))
 
@@ -235,6 +246,7 @@ class OnnxLowering:
         rows = options.get("rows")
         cuts = point_rows(self.shape(written[0])) if rows is None else rows
         work = self._vector_work(inputs, written, cuts, options.get("moves", False))
+        work = replace(work, attributes=options.get("attributes"))
         gathers = options.get("gathers", False)
         self.emit(kind, node, work, inputs, outputs=written, weights=weights, gathers=gathers)
 
@@ -293,3 +305,18 @@ def axis_rows(shape: Sequence[int], axis: int) -> int:
     """Rows of work along one axis: image rows where that is the channels of an image, else ``leading``."""
     along_channels = len(shape) == 4 and axis % 4 == 1
     return point_rows(shape) if along_channels else leading(shape, axis)
+
+
+def along_axis(shape: Sequence[int], axis: int) -> AlongAxis | None:
+    """Work along one axis, which may be counted from the end."""
+    return AlongAxis(axis % len(shape), shape[axis]) if -len(shape) <= axis < len(shape) else None
+
+
+def over_axes(shape: Sequence[int], axes: Iterable[int]) -> OverAxes:
+    """Work over several axes, which may be counted from the end."""
+    return OverAxes(tuple(sorted({axis % len(shape) for axis in axes})) if shape else ())
+
+
+def axes_from(shape: Sequence[int], axis: int) -> OverAxes:
+    """Work over the axes from ``axis`` on, which may be counted from the end."""
+    return over_axes(shape, range(axis % len(shape), len(shape))) if shape else OverAxes(())

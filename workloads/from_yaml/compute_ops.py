@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Literal
 
+from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes, OverGroups
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value, broadcast_shape
 from workloads.from_yaml import op_models as models
@@ -88,12 +89,11 @@ def _(op: models.DenseOp, ctx: BuildContext) -> tuple[Value, ...]:
 def _(op: models.MatmulOp, ctx: BuildContext) -> tuple[Value, ...]:
     ctx.same_dtypes()
     left, right = ctx.inputs
-    if op.transpose_right:
-        if len(right.shape) < 2:
-            what = f"'{right.name}' has shape {list(right.shape)} and no axes to swap"
-            ctx.refuse(what, "drop it", "transpose_right")
-        right = Value(right.name, (*right.shape[:-2], right.shape[-1], right.shape[-2]), right.dtype)
-    return (ctx.builder.matmul(ctx.name, left, right, outputs=ctx.outputs),)
+    if op.transpose_right and len(right.shape) < 2:
+        what = f"'{right.name}' has shape {list(right.shape)} and no axes to swap"
+        ctx.refuse(what, "drop it", "transpose_right")
+    value = ctx.builder.matmul(ctx.name, left, right, transpose_right=op.transpose_right, outputs=ctx.outputs)
+    return (value,)
 
 
 @build_op.register
@@ -118,7 +118,8 @@ def _(op: models.EmbeddingOp, ctx: BuildContext) -> tuple[Value, ...]:
     table = ctx.builder.weight(f"{ctx.name}.weight", op.rows * op.features, op.weight_dtype or dtype)
     out = Value(ctx.name, (*ctx.x.shape, op.features), dtype)
     # The NPU reads the indices and the rows that they name.
-    work = Vector(out.elements, ctx.x.bytes + out.bytes, out.bytes, ctx.x.elements)
+    rows = AlongAxis(0, op.rows)
+    work = Vector(out.elements, ctx.x.bytes + out.bytes, out.bytes, ctx.x.elements, attributes=rows)
     return ctx.builder.emit(
         "embedding",
         ctx.name,
@@ -162,27 +163,31 @@ def _(op: models.BinaryOp, ctx: BuildContext) -> tuple[Value, ...]:
 
 @build_op.register
 def _(op: models.NormalisationOp, ctx: BuildContext) -> tuple[Value, ...]:
-    elements, rows = _normalised(op, ctx)
+    elements, rows, attributes = _normalised(op, ctx)
     dtype = op.weight_dtype or ctx.x.dtype
     weight = ctx.builder.weight(f"{ctx.name}.weight", elements, dtype)
-    value = ctx.builder.vector(op.op, ctx.name, [ctx.x], rows=rows, weights=[weight], outputs=ctx.outputs)
+    value = ctx.builder.vector(
+        op.op, ctx.name, [ctx.x], rows=rows, weights=[weight], outputs=ctx.outputs, attributes=attributes
+    )
     return (value,)
 
 
-def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int]:
-    """(weight elements, independent rows)"""
+def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int, Attributes]:
+    """(weight elements, independent rows, what is normalised together)"""
     shape = ctx.x.shape
     if op.op in ("layer_norm", "rms_norm"):
         axis = ctx.axis(op.axis, "axis")
-        return prod(shape[axis:]) * (2 if op.op == "layer_norm" else 1), prod(shape[:axis])
+        over = OverAxes(tuple(range(axis, len(shape))))
+        return prod(shape[axis:]) * (2 if op.op == "layer_norm" else 1), prod(shape[:axis]), over
     if "axis" in op.model_fields_set:
         ctx.refuse(f"{op.op} works on axis 1, the channels", "drop 'axis'", "axis")
     ctx.rank(range(2, 9), "[N, C, ...]")
     if op.op == "group_norm" and shape[1] % op.groups:
         ctx.refuse(f"{op.groups} groups do not divide {shape[1]} channels", "take a divisor", "groups")
     if op.op == "batch_norm":
-        return 2 * shape[1], ctx.x.elements
-    return 2 * shape[1], shape[0] * (op.groups if op.op == "group_norm" else shape[1])
+        return 2 * shape[1], ctx.x.elements, OverGroups(shape[1])
+    groups = op.groups if op.op == "group_norm" else shape[1]
+    return 2 * shape[1], shape[0] * groups, OverGroups(groups)
 
 
 @build_op.register
@@ -196,18 +201,22 @@ def _(op: models.PreluOp, ctx: BuildContext) -> tuple[Value, ...]:
 def _(op: models.AlongAxisOp, ctx: BuildContext) -> tuple[Value, ...]:
     axis = ctx.axis(op.axis, "axis")
     shape = ctx.x.shape
-    rows = rows_across(shape, axis)
+    rows, along = rows_across(shape, axis), AlongAxis(axis, shape[axis])
     if op.op == "softmax":
-        return (ctx.builder.vector("softmax", ctx.name, [ctx.x], rows=rows, outputs=ctx.outputs),)
+        value = ctx.builder.vector(
+            "softmax", ctx.name, [ctx.x], rows=rows, outputs=ctx.outputs, attributes=along
+        )
+        return (value,)
     out = Value(ctx.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
-    return _convert("argmax", ctx, out, rows)
+    return _convert("argmax", ctx, out, rows, along)
 
 
 @build_op.register
 def _(op: models.ReduceOp, ctx: BuildContext) -> tuple[Value, ...]:
     axes = {ctx.axis(a, "axes", i) for i, a in enumerate(op.axes)}
     sizes = [1 if i in axes else s for i, s in enumerate(ctx.x.shape) if op.keep or i not in axes]
-    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs),)
+    over = OverAxes(tuple(sorted(axes)))
+    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs, attributes=over),)
 
 
 @build_op.register
@@ -216,8 +225,10 @@ def _(op: models.CastOp, ctx: BuildContext) -> tuple[Value, ...]:
     return _convert("cast", ctx, out, out.elements)
 
 
-def _convert(kind: str, ctx: BuildContext, out: Value, rows: int) -> tuple[Value, ...]:
-    work = Vector(ctx.x.elements, ctx.x.bytes, out.bytes, max(1, rows))
+def _convert(
+    kind: str, ctx: BuildContext, out: Value, rows: int, attributes: Attributes | None = None
+) -> tuple[Value, ...]:
+    work = Vector(ctx.x.elements, ctx.x.bytes, out.bytes, max(1, rows), attributes=attributes)
     return ctx.builder.emit(
         kind, ctx.name, work, [ctx.x], [out.shape], outputs=ctx.outputs, out_dtype=out.dtype
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chipmodel.model.attributes import AlongAxis, AxisOrder, Margins, PixelBlocks, Ranges, Scaling
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value
 from workloads.from_yaml import op_models as models
@@ -20,7 +21,12 @@ def _(op: models.ConcatOp, ctx: BuildContext) -> tuple[Value, ...]:
             ctx.refuse(what, f"all sizes but those of axis {axis} must be equal", "in", index)
     shape = (*first[:axis], sum(v.shape[axis] for v in ctx.inputs), *first[axis + 1 :])
     rows = rows_across(first, axis)
-    return (ctx.builder.vector("concat", ctx.name, ctx.inputs, shape, rows=rows, outputs=ctx.outputs),)
+    along = AlongAxis(axis, shape[axis])
+    return (
+        ctx.builder.vector(
+            "concat", ctx.name, ctx.inputs, shape, rows=rows, outputs=ctx.outputs, attributes=along
+        ),
+    )
 
 
 @build_op.register
@@ -35,7 +41,10 @@ def _(op: models.SplitOp, ctx: BuildContext) -> tuple[Value, ...]:
         ctx.refuse(what, f"give {count} sizes that sum to {shape[axis]}", "sizes")
     shapes = [(*shape[:axis], s, *shape[axis + 1 :]) for s in sizes]
     rows = rows_across(shape, axis)
-    return ctx.builder.vectors("split", ctx.name, [ctx.x], shapes, rows=rows, outputs=ctx.outputs)
+    along = AlongAxis(axis, shape[axis])
+    return ctx.builder.vectors(
+        "split", ctx.name, [ctx.x], shapes, rows=rows, outputs=ctx.outputs, attributes=along
+    )
 
 
 @build_op.register
@@ -50,7 +59,9 @@ def _(op: models.SliceOp, ctx: BuildContext) -> tuple[Value, ...]:
     rows = rows_across(shape, axis)
     moved = Value(ctx.name, shape, ctx.x.dtype)
     # Only the range is read.
-    work = Vector(moved.elements, moved.bytes, moved.bytes, rows)
+    starts = tuple(start if i == axis else 0 for i in range(len(shape)))
+    ranges = Ranges(starts, (1,) * len(shape))
+    work = Vector(moved.elements, moved.bytes, moved.bytes, rows, attributes=ranges)
     return ctx.builder.emit("slice", ctx.name, work, [ctx.x], [shape], outputs=ctx.outputs)
 
 
@@ -60,7 +71,8 @@ def _(op: models.TransposeOp, ctx: BuildContext) -> tuple[Value, ...]:
         what = f"the order {op.order} of '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
         ctx.refuse(what, f"name each of the axes 0 to {len(ctx.x.shape) - 1} once", "order")
     shape = [ctx.x.shape[axis] for axis in op.order]
-    return (ctx.builder.vector("transpose", ctx.name, [ctx.x], shape, outputs=ctx.outputs),)
+    order = AxisOrder(tuple(op.order))
+    return (ctx.builder.vector("transpose", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=order),)
 
 
 @build_op.register
@@ -70,7 +82,8 @@ def _(op: models.PadOp, ctx: BuildContext) -> tuple[Value, ...]:
             what = f"{len(amounts)} amounts for '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
             ctx.refuse(what, f"give {len(ctx.x.shape)} numbers, one an axis", key)
     shape = [b + s + a for b, s, a in zip(op.before, ctx.x.shape, op.after, strict=True)]
-    return (ctx.builder.vector("pad", ctx.name, [ctx.x], shape, outputs=ctx.outputs),)
+    margins = Margins(tuple(op.before))
+    return (ctx.builder.vector("pad", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=margins),)
 
 
 @build_op.register
@@ -84,7 +97,8 @@ def _(op: models.ResizeOp, ctx: BuildContext) -> tuple[Value, ...]:
         what = f"a size of {len(size)} numbers for '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
         ctx.refuse(what, f"give {len(image)}", "size")
     shape = (*ctx.x.shape[:2], *size)
-    return (ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs),)
+    value = ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=Scaling())
+    return (value,)
 
 
 @build_op.register
@@ -101,7 +115,8 @@ def _(op: models.SpaceDepthOp, ctx: BuildContext) -> tuple[Value, ...]:
         if op.op == "space_to_depth":
             divided = "it must divide height and width"
         ctx.refuse(f"a block of {block} for {list(ctx.x.shape)}", divided, "block")
-    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], shape, outputs=ctx.outputs),)
+    blocks = PixelBlocks(block)
+    return (ctx.builder.vector(op.op, ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=blocks),)
 
 
 @build_op.register

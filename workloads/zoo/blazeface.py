@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.layers import add, image, pad_channels
@@ -110,4 +111,6 @@ def _head(net: ProgramBuilder, name: str, features: dict[int, Value], per_anchor
         for stride, x in features.items()
     ]
     anchors = sum(part.shape[1] for part in parts)
-    net.output(net.vector("concat", name, parts, (1, anchors, per_anchor), rows=1))
+    net.output(
+        net.vector("concat", name, parts, (1, anchors, per_anchor), rows=1, attributes=AlongAxis(1, anchors))
+    )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.model.attributes import AlongAxis, OverAxes
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose, copy_to
@@ -46,10 +47,11 @@ def _from_stage(
     stage, name = stages[index], f"exit{index + 1}"
     x = stage.main(net, "", x)
     if stage.side is None:
-        net.vector("softmax", "softmax", [_scores(net, "fc", x, classes)], outputs=["output"])
+        scores = _scores(net, "fc", x, classes)
+        net.vector("softmax", "softmax", [scores], outputs=["output"], attributes=AlongAxis(1, classes))
         return
     scores = _scores(net, f"{name}.fc", stage.side(net, f"{name}.", x), classes)
-    guess = net.vector("softmax", f"{name}.softmax", [scores])
+    guess = net.vector("softmax", f"{name}.softmax", [scores], attributes=AlongAxis(1, classes))
 
     choose(
         net,
@@ -71,7 +73,7 @@ def _entropy(net: ProgramBuilder, name: str, guess: Value) -> Value:
     """The sum of p log p over the classes, to be compared with the exit's threshold."""
     logs = net.elementwise("log", f"{name}.log", [guess])
     products = net.elementwise("mul", f"{name}.products", [guess, logs])
-    return net.vector("reduce_sum", f"{name}.entropy", [products], (1, 1), rows=1)
+    return net.vector("reduce_sum", f"{name}.entropy", [products], (1, 1), rows=1, attributes=OverAxes((1,)))
 
 
 def _pool(net: ProgramBuilder, name: str, x: Value, kernel: int) -> Value:

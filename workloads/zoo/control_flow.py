@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Node
 from chipmodel.model.work import Recurrent, Vector
 from workloads.build.builder import ProgramBuilder
@@ -67,7 +68,7 @@ def step(
 def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int) -> Value:
     """The row of the embedding ``table`` at the index ``token``; only that row is read from Psram."""
     row = Value(name, (1, width), net.dtype)
-    work = Vector(width, token.bytes, row.bytes)
+    work = Vector(width, token.bytes, row.bytes, attributes=AlongAxis(0, 0))
     return net.emit(
         "embedding", name, work, [token], [row.shape], weights=[table], out_dtype=net.dtype, gathers=True
     )[0]
@@ -75,7 +76,7 @@ def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int
 
 def most_likely(net: ProgramBuilder, name: str, scores: Value) -> Value:
     """The index of the largest of ``scores``, one int32: greedy decoding."""
-    work = Vector(scores.elements, scores.bytes, 4)
+    work = Vector(scores.elements, scores.bytes, 4, attributes=AlongAxis(1, scores.shape[-1]))
     return net.emit("argmax", name, work, [scores], [(1,)], out_dtype="int32")[0]
 
 

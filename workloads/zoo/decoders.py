@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
@@ -58,9 +59,9 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
     cell = recurrent_cell(net, "gru", "gru", GRU_EMBEDDING + units, units)
     with net.block() as body:
         y = look_up(net, "word_embedding", word, table, GRU_EMBEDDING)
-        x = net.vector("concat", "decoder_input", [y, context], (1, GRU_EMBEDDING + units), rows=1)
+        x = _joined(net, "decoder_input", [y, context])
         new = step(net, "gru", cell, x, [state])[0]
-        both = net.vector("concat", "deep_output_input", [new, x], (1, GRU_EMBEDDING + 2 * units), rows=1)
+        both = _joined(net, "deep_output_input", [new, x])
         deep = net.dense("deep_output", both, 2 * GRU_MAXOUT)
         most = net.vector("maxout", "maxout", [deep], (1, GRU_MAXOUT), rows=1)
         low = net.dense("output_left", most, GRU_EMBEDDING, bias=False)
@@ -69,6 +70,11 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
         hand_over(net, "decode", {"state": new, "word": found})
     net.add_loop("decode", steps, body, ("state", "word", "sentence"), lengths(steps))
     net.output(sentence)
+
+
+def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
+    width = sum(part.shape[1] for part in parts)
+    return net.vector("concat", name, parts, (1, width), rows=1, attributes=AlongAxis(1, width))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose
@@ -91,7 +92,14 @@ def _separable(net: ProgramBuilder, name: str, x: Value, channels: int, stride: 
 def _crelu(net: ProgramBuilder, name: str, x: Value) -> Value:
     """x and -x joined along the channels; the ReLU is fused."""
     batch, channels, height, width = x.shape
-    return net.vector("crelu", f"{name}.crelu", [x], (batch, 2 * channels, height, width), rows=height)
+    return net.vector(
+        "crelu",
+        f"{name}.crelu",
+        [x],
+        (batch, 2 * channels, height, width),
+        rows=height,
+        attributes=AlongAxis(1, channels),
+    )
 
 
 def _inception(net: ProgramBuilder, name: str, x: Value) -> Value:
@@ -117,4 +125,12 @@ def _heads(net: ProgramBuilder, name: str, x: Value) -> None:
             for i, (each, per_pixel) in enumerate(zip(maps, ANCHORS, strict=True))
         ]
         anchors = sum(part.shape[1] for part in parts)
-        net.vector("concat", f"{name}{output}", parts, (1, anchors, width), rows=1, outputs=[output])
+        net.vector(
+            "concat",
+            f"{name}{output}",
+            parts,
+            (1, anchors, width),
+            rows=1,
+            outputs=[output],
+            attributes=AlongAxis(1, anchors),
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
@@ -21,7 +22,7 @@ def classifier(net: ProgramBuilder, name: str, x: Value, classes: int, *, bias: 
 
 def softmax(net: ProgramBuilder, x: Value) -> Value:
     """Softmax over the last axis."""
-    return net.vector("softmax", "softmax", [x])
+    return net.vector("softmax", "softmax", [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
 
 
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
@@ -33,7 +34,8 @@ def concat(net: ProgramBuilder, name: str, parts: Sequence[Value]) -> Value:
     """Images joined along their channels; the op can be split by image rows."""
     batch, _, height, width = parts[0].shape
     channels = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (batch, channels, height, width), rows=height)
+    shape = (batch, channels, height, width)
+    return net.vector("concat", name, parts, shape, rows=height, attributes=AlongAxis(1, channels))
 
 
 def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:
@@ -41,12 +43,13 @@ def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Val
     batch, known, height, width = x.shape
     if known == channels:
         return x
-    return net.vector("pad", name, [x], (batch, channels, height, width), rows=height)
+    shape = (batch, channels, height, width)
+    return net.vector("pad", name, [x], shape, rows=height, attributes=Margins((0, 0, 0, 0)))
 
 
-def shuffle_channels(net: ProgramBuilder, name: str, x: Value) -> Value:
+def shuffle_channels(net: ProgramBuilder, name: str, x: Value, groups: int) -> Value:
     """The transpose (groups, channels per group) -> (channels per group, groups) within each pixel."""
-    return net.vector("transpose", name, [x], rows=x.shape[2])
+    return net.vector("transpose", name, [x], rows=x.shape[2], attributes=Interleaving(groups))
 
 
 def adaptive_pool(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
@@ -59,6 +62,6 @@ def adaptive_pool(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
     if height == size:
         return x
     if height < size:
-        return net.vector("resize", name, [x], (batch, channels, size, size), rows=1)
+        return net.vector("resize", name, [x], (batch, channels, size, size), attributes=Scaling())
     stride = height // size
     return net.pool(name, x, height - (size - 1) * stride, stride=stride, kind="average_pool")

@@ -53,5 +53,5 @@ def _main_branch(
     middle = channels[0]
     y = net.conv(f"{name}.reduce", x, middle, 1, groups=groups[0])
     y = net.conv(f"{name}.depthwise", y, middle, 3, stride=stride, pad=1, groups=middle)
-    y = shuffle_channels(net, f"{name}.shuffle", y)
+    y = shuffle_channels(net, f"{name}.shuffle", y, groups[1])
     return net.conv(f"{name}.expand", y, channels[1], 1, groups=groups[1])

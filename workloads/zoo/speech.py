@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.model.attributes import AlongAxis
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
@@ -78,7 +79,8 @@ def _ds_cnn(net: ProgramBuilder, name: str, x: Value, sizes: DsCnn, classes: int
         x = net.conv(f"{name}conv{i}.pointwise", x, channels, 1)
     x = net.pool(f"{name}avgpool", x, None, kind="average_pool")
     logits = net.dense(f"{name}fc", net.flatten(x), classes)
-    return net.vector("softmax", f"{name}softmax", [logits], outputs=[scores])
+    along = AlongAxis(1, classes)
+    return net.vector("softmax", f"{name}softmax", [logits], outputs=[scores], attributes=along)
 
 
 def denoise(net: ProgramBuilder, *, frames: int) -> None:
@@ -137,4 +139,5 @@ def _speech(
 
 
 def _joined(net: ProgramBuilder, name: str, parts: list[Value]) -> Value:
-    return net.vector("concat", name, parts, (1, sum(part.shape[1] for part in parts)), rows=1)
+    width = sum(part.shape[1] for part in parts)
+    return net.vector("concat", name, parts, (1, width), rows=1, attributes=AlongAxis(1, width))

@@ -1,74 +1,17 @@
-"""Parts are true: what a part of an op computes depends on nothing but what the op says that it reads."""
+"""Ops and programs on bytes."""
 
 from __future__ import annotations
-
-from random import Random
 
 import numpy as np
 import pytest
 
-from chipmodel.execute.byte_arrays import Bytes, put, random_bytes, taken
+from chipmodel.execute.byte_arrays import Bytes, random_bytes
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.program import evaluate_program
 from chipmodel.execute.weights import random_inputs, random_weights, separated, weight_block
-from chipmodel.model.interval import Interval
-from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Share, by_channels
+from chipmodel.model.work import Conv
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import random_program
-
-
-def part_of(random: Random, total: int) -> Interval:
-    """A random range of rows or channels, not empty."""
-    start = random.randrange(total)
-    return Interval(start, random.randint(start + 1, total))
-
-
-def garbled(array: Bytes, kept: Share, seed: int) -> Bytes:
-    """``array`` with random bytes everywhere but in the share ``kept``."""
-    changed = random_bytes("garbage", len(array), seed)
-    put(changed, kept, taken(array, kept))
-    return changed
-
-
-def check_part(program: Program, op: Op, seed: int) -> None:
-    """Compare a random part of ``op``, computed with garbage around what it reads, with the whole."""
-    random = Random(seed)
-    inputs = [random_bytes(f"{seed}/{i}", program.tensors[n].bytes) for i, n in enumerate(op.inputs)]
-    block = weight_block(program, op, random_weights(program, seed))
-    rows, channels = part_of(random, op.work.rows), part_of(random, op.work.channels)
-    iteration = random.randrange(op.slices)
-    whole = evaluate(op, program, inputs, block, iteration=iteration)
-    for garbage in (1, 2):
-        given = [garbled(a, _read(op, i, rows, channels, iteration), garbage) for i, a in enumerate(inputs)]
-        weights = block
-        if not op.gathers and len(block):
-            weights = garbled(block, by_channels(channels, op.work.channels), garbage)
-        part = evaluate(op, program, given, weights, rows, channels, iteration)
-        for name, expected, found in zip(op.outputs, whole, part, strict=True):
-            share = _moved(op, name, op.writes(name, rows, channels), iteration)
-            assert np.array_equal(taken(found, share), taken(expected, share)), (op, rows, channels)
-
-
-def _moved(op: Op, name: str, share: Share, iteration: int) -> Share:
-    """``share`` of the first slice as one of slice ``iteration``."""
-    if name != op.sliced or not len(share.rows):
-        return share
-    per_slice = share.of_rows // op.slices
-    first = iteration * per_slice
-    rows = Interval(share.rows.start + first, share.rows.stop + first)
-    return Share(rows, share.of_rows, share.channels, share.of_channels)
-
-
-def _read(op: Op, index: int, rows: Interval, channels: Interval, iteration: int) -> Share:
-    return _moved(op, op.inputs[index], op.reads(index, rows, channels), iteration)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_parts_of_random_programs_are_true(seed: int) -> None:
-    program = random_program(seed)
-    for number, op in enumerate(program.ops()):
-        check_part(program, op, seed * 1000 + number)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,6 +21,8 @@ def test_every_byte_of_weights_matters(seed: int) -> None:
     for op in program.ops():
         block = weight_block(program, op, weights)
         inputs = [random_bytes(name, program.tensors[name].bytes) for name in op.inputs]
+        if isinstance(op.work, Conv) and min(op.work.window.in_h, op.work.window.in_w) < 3:
+            continue  # some taps see nothing but padding
         before = evaluate(op, program, inputs, block)
         for place in range(0, len(block), max(1, len(block) // 5)):
             changed = (_with_bit(block, place, bit) for bit in range(8))

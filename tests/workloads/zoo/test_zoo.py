@@ -246,9 +246,9 @@ def test_any_accepted_options_build_a_sound_program(data: st.DataObject) -> None
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_building_takes_few_calls_for_each_op(name: str) -> None:
-    """55 to 85 on 2026-11-22."""
+    """150 to 240 on 2026-11-22, most of them for the order of elements in memory and for true parts."""
     number = len(list(ops(zoo.build(name).body)))
-    assert calls(lambda: zoo.build(name)) < 130 * number
+    assert calls(lambda: zoo.build(name)) < 350 * number
 
 
 # -- the package ---------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.work import Matmul, Vector
 from workloads.build.shapes import Value
 from workloads.from_onnx.graph import OnnxNode, fault
@@ -94,7 +95,11 @@ def _attend(low: OnnxLowering, node: OnnxNode, heads: AttentionSizes, given: _Op
     right = [given.k] if given.k.name != q.name else []  # packed operands are read once
     work = Matmul(heads.queries, heads.size, heads.keys, products, False)
     names = _score_names(low, node)
-    (scores,) = build.emit("matmul", f"{node.name}.scores", work, [q, *right], [shape], outputs=names[:1])
+    # Of an operand (B, S, width) the rows of one head lie apart.
+    whole = [i for i, each in enumerate((q, *right)) if heads.heads > 1 and len(each.shape) != 4]
+    (scores,) = build.emit(
+        "matmul", f"{node.name}.scores", work, [q, *right], [shape], outputs=names[:1], whole=whole
+    )
     total = prod(shape)
     soft = Vector(
         total,
@@ -102,6 +107,7 @@ def _attend(low: OnnxLowering, node: OnnxNode, heads: AttentionSizes, given: _Op
         scores.bytes,
         products * heads.queries,
         tuple(i + 1 for i, m in enumerate(mask) if m.elements < total),
+        AlongAxis(3, heads.keys),
     )
     (probabilities,) = build.emit(
         "softmax",
@@ -114,7 +120,8 @@ def _attend(low: OnnxLowering, node: OnnxNode, heads: AttentionSizes, given: _Op
     )
     low.values.update({value.name: value for value in (scores, probabilities)})
     mixed = Matmul(heads.queries, heads.keys, heads.value_size, products, False)
-    low.emit("matmul", node, mixed, [probabilities, given.v], outputs=[node.output])
+    whole = [1] if heads.heads > 1 and len(given.v.shape) != 4 else []
+    low.emit("matmul", node, mixed, [probabilities, given.v], outputs=[node.output], whole=whole)
 
 
 def _score_names(low: OnnxLowering, node: OnnxNode) -> list[str]:

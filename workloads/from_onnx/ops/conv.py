@@ -11,7 +11,7 @@ from chipmodel.model.work import Matmul, Pool, Window
 from workloads.build.shapes import Pads
 from workloads.from_onnx.fusion import fuse
 from workloads.from_onnx.graph import OnnxNode, fault
-from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, leading, operator
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axes_from, leading, operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Seque
             f"{'' if low.is_constant(w) else ' with computed weights'} is modelled as its matrix product"
         )
     held = [*low.weights([w]), *low.weights(operands[1:], bias=True), *low.weights(fused.weights)]
-    low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held)
+    # Rows of the product are no rows of its operands.
+    whole = range(len(inputs))
+    low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held, whole=whole)
 
 
 @operator("MaxPool")
@@ -156,7 +158,7 @@ def _pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_
     x, out = low.shape(node.input(0)), low.shape(node.output)
     kernel = node.integers("kernel_shape")
     if len(x) not in (3, 4) or len(kernel) != len(x) - 2:
-        low.vector(node, kind, rows=leading(x, 2), operands=node.inputs[:1])
+        low.vector(node, kind, rows=leading(x, 2), operands=node.inputs[:1], attributes=axes_from(x, 2))
         return
     stride, dilation = _each(node, "strides", kernel), _each(node, "dilations", kernel)
     pads = _pads(node, _WindowSizes(x[2:], out[2:], kernel, stride, dilation))
@@ -167,7 +169,7 @@ def _pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_
 def _global_pool(low: OnnxLowering, node: OnnxNode, kind: Literal["max_pool", "average_pool"]) -> None:
     x = low.shape(node.input(0))
     if len(x) not in (3, 4) or node.integer("channels_last", 0):
-        low.vector(node, kind, rows=x[0], operands=node.inputs[:1])
+        low.vector(node, kind, rows=x[0], operands=node.inputs[:1], attributes=axes_from(x, 1))
         return
     low.values[node.output] = low.builder.pool(
         node.name, low.value(node), None, kind=kind, outputs=[node.output]

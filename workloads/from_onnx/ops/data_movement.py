@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from chipmodel.model.attributes import (
+    Attributes,
+    AxisOrder,
+    Margins,
+    OverAxes,
+    PixelBlocks,
+    Ranges,
+    Scaling,
+)
 from workloads.from_onnx.graph import OnnxNode
-from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, leading, operator
+from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
 
 
 @operator("Concat")
@@ -19,48 +28,98 @@ def concat(low: OnnxLowering, node: OnnxNode) -> None:
         return
     held = [low.weight(name) for name in parts if low.is_constant(name)]
     rows = axis_rows(low.shape(node.output), axis)
-    low.vector(node, "concat", rows=rows, operands=parts, weights=held)
+    along = along_axis(low.shape(node.output), axis)
+    low.vector(node, "concat", rows=rows, operands=parts, weights=held, attributes=along)
 
 
 @operator("QLinearConcat", domain=MICROSOFT)
 def quantised_concat(low: OnnxLowering, node: OnnxNode) -> None:
     """Each part has a scale and a zero point."""
     rows = axis_rows(low.shape(node.output), node.integer("axis", 0))
-    low.vector(node, "concat", rows=rows, operands=node.inputs[2::3])
+    along = along_axis(low.shape(node.output), node.integer("axis", 0))
+    low.vector(node, "concat", rows=rows, operands=node.inputs[2::3], attributes=along)
 
 
 @operator("Split")
 def split(low: OnnxLowering, node: OnnxNode) -> None:
     """All pieces that are read are copied."""
     rows = axis_rows(low.shape(node.input(0)), node.integer("axis", 0))
-    low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True)
+    along = along_axis(low.shape(node.input(0)), node.integer("axis", 0))
+    low.vector(node, "split", rows=rows, operands=node.inputs[:1], moves=True, attributes=along)
 
 
 @operator("Slice")
 def slice_(low: OnnxLowering, node: OnnxNode) -> None:
     """Only the output's elements are read."""
-    _reshaping(low, node, "slice")
+    _reshaping(low, node, "slice", _ranges(low, node))
 
 
 @operator("Pad")
 def pad(low: OnnxLowering, node: OnnxNode) -> None:
     """The whole input is copied."""
-    _reshaping(low, node, "pad")
+    _reshaping(low, node, "pad", _margins(low, node))
 
 
 @operator("Expand", "Tile", "Resize", "Upsample")
 def repeat(low: OnnxLowering, node: OnnxNode) -> None:
     """Rows are repeated or interpolated along some axes."""
-    _reshaping(low, node, "resize" if node.op == "Upsample" else node.op.lower())
+    mode = node.text("mode", "nearest")
+    scaling = Scaling(mode == "linear") if mode in ("nearest", "linear") else None
+    if node.op in ("Resize", "Upsample"):
+        _reshaping(low, node, "resize", scaling)
+    else:
+        _reshaping(low, node, node.op.lower(), None)
 
 
-def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
+def _ranges(low: OnnxLowering, node: OnnxNode) -> Ranges | None:
+    """First indices and steps of a slice; None where they are computed."""
+    x = low.shape(node.input(0))
+    given = node.integers("starts") or (low.integers(node.input(1)) if node.input(1) else None)
+    if given is None:
+        return None
+    axes = node.integers("axes") or (low.integers(node.input(3)) if node.input(3) else None)
+    every = low.integers(node.input(4)) if node.input(4) else None
+    starts, steps = [0] * len(x), [1] * len(x)
+    for place, start in enumerate(given):
+        axis = (axes[place] if axes else place) % len(x)
+        steps[axis] = every[place] if every else 1
+        least = start + x[axis] if start < 0 else start
+        starts[axis] = min(max(least, 0), x[axis] - (steps[axis] < 0))
+    return Ranges(tuple(starts), tuple(steps))
+
+
+def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:
+    """Elements added before each axis; None where they are computed, or copies of others."""
+    x = low.shape(node.input(0))
+    given = node.integers("pads") or (low.integers(node.input(1)) if node.input(1) else None)
+    if given is None or node.text("mode", "constant") != "constant":
+        return None
+    axes = low.integers(node.input(3)) if node.input(3) else tuple(range(len(x)))
+    if axes is None or len(given) != 2 * len(axes):
+        return None
+    before = [0] * len(x)
+    for place, axis in enumerate(axes):
+        before[axis % len(x)] = given[place]
+    return Margins(tuple(before))
+
+
+def _reshaping(low: OnnxLowering, node: OnnxNode, kind: str, attributes: Attributes | None) -> None:
     """Rows are the axes before the first one whose size changes; without a change it is a view."""
     x, out = low.shape(node.input(0)), low.shape(node.output)
     if x == out or (prod(x) == prod(out) and kind in ("expand", "tile")):
         low.bind(node.output, low.value(node))
         return
-    low.vector(node, kind, rows=_common(x, out), operands=node.inputs[:1], moves=kind == "slice")
+    if attributes is None:
+        changed = (axis for axis, (a, b) in enumerate(zip(x, out, strict=False)) if a != b)
+        attributes = OverAxes(tuple(changed))
+    low.vector(
+        node,
+        kind,
+        rows=_common(x, out),
+        operands=node.inputs[:1],
+        moves=kind == "slice",
+        attributes=attributes,
+    )
 
 
 def _common(x: Sequence[int], out: Sequence[int]) -> int:
@@ -79,7 +138,7 @@ def transpose(low: OnnxLowering, node: OnnxNode) -> None:
     if moved == sorted(moved):
         low.bind(node.output, low.value(node))
         return
-    low.vector(node, "transpose", rows=_fixed_rows(x, order))
+    low.vector(node, "transpose", rows=_fixed_rows(x, order), attributes=AxisOrder(tuple(order)))
 
 
 def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
@@ -96,7 +155,8 @@ def blocks(low: OnnxLowering, node: OnnxNode) -> None:
     """Blocks of pixels moved to channels, or back."""
     kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
     smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
-    low.vector(node, kind, rows=low.shape(node.output)[0] * smaller)
+    blocks = PixelBlocks(node.integer("blocksize", 1))
+    low.vector(node, kind, rows=low.shape(node.output)[0] * smaller, attributes=blocks)
 
 
 @operator("Gather", "GatherElements", "GatherND")
@@ -106,7 +166,10 @@ def gather(low: OnnxLowering, node: OnnxNode) -> None:
     if low.is_constant(data):
         operands, table = [indices], [low.weight(data)]
         rows = prod(low.shape(indices)) if node.op == "Gather" else 1
-        low.vector(node, "gather", rows=rows, operands=operands, weights=table, gathers=True)
+        along = along_axis(low.shape(data), node.integer("axis", 0))
+        low.vector(
+            node, "gather", rows=rows, operands=operands, weights=table, gathers=True, attributes=along
+        )
         return
     rows = leading(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else 1
     if (
@@ -116,7 +179,9 @@ def gather(low: OnnxLowering, node: OnnxNode) -> None:
     ):
         low.bind(node.output, low.value(node))
         return
-    low.vector(node, "gather", rows=rows, operands=[data, *_computed(low, [indices])], moves=True)
+    along = along_axis(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else None
+    operands = [data, *_computed(low, [indices])]
+    low.vector(node, "gather", rows=rows, operands=operands, moves=True, attributes=along)
 
 
 def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Literal
 
@@ -101,7 +102,11 @@ def product(
         if low.is_constant(b)
         else work
     )
-    low.emit("dense" if weighted else "matmul", node, work, inputs, outputs=[fused.output], weights=held)
+    work = replace(work, right_transposed=bool(swaps[1]) and not weighted)
+    # A left operand that is swapped, or that the weights are multiplied to, has its rows in columns.
+    whole = [0] if swaps[0] or low.is_constant(a) else []
+    kind = "dense" if weighted else "matmul"
+    low.emit(kind, node, work, inputs, outputs=[fused.output], weights=held, whole=whole)
 
 
 def _batch_as_rows(work: Matmul, right: tuple[int, ...]) -> Matmul:
@@ -127,7 +132,9 @@ def einsum(low: OnnxLowering, node: OnnxNode) -> None:
     if low.is_constant(a):
         work = _transposed(work)
     inputs = low.activations([a, b])
-    low.emit("dense" if weighted else "matmul", node, work, inputs, weights=low.weights([a, b]))
+    whole = range(len(inputs))
+    kind = "dense" if weighted else "matmul"
+    low.emit(kind, node, work, inputs, weights=low.weights([a, b]), whole=whole)
 
 
 def _einsum_work(low: OnnxLowering, node: OnnxNode) -> Matmul | None:
@@ -187,7 +194,8 @@ def _recurrent(low: OnnxLowering, node: OnnxNode, kind: Literal["rnn", "gru", "l
     held = low.weights([node.input(1), node.input(2)])
     held += [*low.weights([node.input(3)], bias=True), *low.weights([*states, *node.inputs[7:8]])]
     inputs = [low.value(node), *low.activations([*node.inputs[1:5], *states, *node.inputs[7:8]])]
-    low.emit(kind, node, work, inputs, weights=held)
+    whole = [0] if node.integer("layout", 0) else []
+    low.emit(kind, node, work, inputs, weights=held, whole=whole)
 
 
 def _zero(low: OnnxLowering, name: str) -> bool:

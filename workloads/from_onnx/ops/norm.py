@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from math import prod
 
+from chipmodel.model.attributes import OverAxes, OverGroups
 from workloads.from_onnx.fusion import fuse, is_inference_norm
 from workloads.from_onnx.graph import OnnxNode
-from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axis_rows, leading, operator
+from workloads.from_onnx.lowering import (
+    MICROSOFT,
+    OnnxLowering,
+    along_axis,
+    axes_from,
+    axis_rows,
+    leading,
+    operator,
+    over_axes,
+)
 
 
 @operator("BatchNormalization")
@@ -17,7 +27,7 @@ def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
         low.builder.notes.append(
             f"{node.label}: its statistics are computed at run time; it is modelled as an op of its own"
         )
-        low.vector(node, "batch_norm", rows=low.shape(node.input(0))[0])
+        low.vector(node, "batch_norm", rows=1)
         return
     fused = fuse(low, node.output, channel_axis=1)
     held = [*low.weights([node.input(1)]), *low.weights([node.input(2)], bias=True)]
@@ -34,33 +44,41 @@ def batch_norm(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("InstanceNormalization")
 def instance_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise each channel of each image."""
-    low.vector(node, "instance_norm", rows=prod(low.shape(node.input(0))[:2]))
+    x = low.shape(node.input(0))
+    low.vector(node, "instance_norm", rows=prod(x[:2]), attributes=OverGroups(x[1]))
 
 
 @operator("GroupNormalization")
 def group_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise each group of channels."""
-    rows = low.shape(node.input(0))[0] * node.integer("num_groups", 1)
-    low.vector(node, "group_norm", rows=rows)
+    groups = node.integer("num_groups", 1)
+    rows = low.shape(node.input(0))[0] * groups
+    low.vector(node, "group_norm", rows=rows, attributes=OverGroups(groups))
 
 
 @operator("GroupNorm", domain=MICROSOFT)
 def group_norm_channels_last(low: OnnxLowering, node: OnnxNode) -> None:
     """Channels are the last axis, so only whole images are independent."""
-    low.vector(node, "group_norm", rows=low.shape(node.input(0))[0])
+    x = low.shape(node.input(0))
+    low.vector(node, "group_norm", rows=x[0], attributes=axes_from(x, 1))
 
 
 @operator("LayerNormalization")
 def layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise over the axes from ``axis`` on."""
-    low.vector(node, "layer_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
+    _over_last_axes(low, node, "layer_norm")
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization")
 @operator("SimplifiedLayerNormalization", domain=MICROSOFT)
 def rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise over the axes from ``axis`` on, without a mean."""
-    low.vector(node, "rms_norm", rows=leading(low.shape(node.input(0)), node.integer("axis", -1)))
+    _over_last_axes(low, node, "rms_norm")
+
+
+def _over_last_axes(low: OnnxLowering, node: OnnxNode, kind: str) -> None:
+    x, axis = low.shape(node.input(0)), node.integer("axis", -1)
+    low.vector(node, kind, rows=leading(x, axis), attributes=axes_from(x, axis))
 
 
 @operator("SkipLayerNormalization", "EmbedLayerNormalization", domain=MICROSOFT)
@@ -69,31 +87,33 @@ def skip_layer_norm(low: OnnxLowering, node: OnnxNode) -> None:
     if node.op == "EmbedLayerNormalization":
         low.vector(node, "embedding", rows=prod(low.shape(node.output)[:-1]), gathers=True)
     else:
-        low.vector(node, "layer_norm")
+        low.vector(node, "layer_norm", attributes=axes_from(low.shape(node.input(0)), -1))
 
 
 @operator("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
 def skip_rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise the sum of two operands."""
-    low.vector(node, "rms_norm")
+    low.vector(node, "rms_norm", attributes=axes_from(low.shape(node.input(0)), -1))
 
 
 @operator("LRN")
 def local_response_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise across neighbouring channels."""
-    low.vector(node, "lrn", rows=axis_rows(low.shape(node.input(0)), 1))
+    x = low.shape(node.input(0))
+    low.vector(node, "lrn", rows=axis_rows(x, 1), attributes=OverAxes((1,)))
 
 
 @operator("MeanVarianceNormalization")
 def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise over the given axes, by default batch, height and width."""
     axes = node.integers("axes") or (0, 2, 3)
-    low.vector(node, "instance_norm", rows=leading(low.shape(node.input(0)), min(axes)))
+    x = low.shape(node.input(0))
+    low.vector(node, "instance_norm", rows=leading(x, min(axes)), attributes=over_axes(x, axes))
 
 
 @operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
 @operator("QLinearSoftmax", domain=MICROSOFT)
-def along_axis(low: OnnxLowering, node: OnnxNode) -> None:
+def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     """Work along one axis; before operator set 13, softmax works over all axes from ``axis`` on."""
     kind = {
         "LpNormalization": "lp_norm",
@@ -108,8 +128,16 @@ def along_axis(low: OnnxLowering, node: OnnxNode) -> None:
         axis = int(array.item()) if array is not None and array.size == 1 else 0
     elif node.op != "LpNormalization" and "axis" not in node.attributes and low.opset < 13:
         axis = 1
-    rows = axis_rows(low.shape(node.input(0)), axis)
-    low.vector(node, kind.get(node.op, "softmax"), rows=rows, operands=node.inputs[:1])
+    x = low.shape(node.input(0))
+    old = axis == 1 and len(x) > 2 and "axis" not in node.attributes and low.opset < 13
+    attributes = axes_from(x, 1) if old else along_axis(x, axis)
+    low.vector(
+        node,
+        kind.get(node.op, "softmax"),
+        rows=axis_rows(x, axis),
+        operands=node.inputs[:1],
+        attributes=attributes,
+    )
 
 
 @operator(
@@ -134,18 +162,30 @@ def reduction(low: OnnxLowering, node: OnnxNode) -> None:
         low.bind(node.output, low.value(node))
         return
     rows = leading(x, min(a % len(x) for a in axes)) if axes and x else 1
-    low.vector(node, f"reduce_{node.op.removeprefix('Reduce').lower()}", rows=rows, operands=node.inputs[:1])
+    over = over_axes(x, axes or range(len(x)))
+    kind = f"reduce_{node.op.removeprefix('Reduce').lower()}"
+    low.vector(node, kind, rows=rows, operands=node.inputs[:1], attributes=over)
 
 
 @operator("ArgMax", "ArgMin")
 def arg_reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The index of the largest or smallest element along one axis."""
     x = low.shape(node.input(0))
-    low.vector(node, node.op.lower(), rows=axis_rows(x, node.integer("axis", 0)), operands=node.inputs[:1])
+    axis = node.integer("axis", 0)
+    low.vector(
+        node,
+        node.op.lower(),
+        rows=axis_rows(x, axis),
+        operands=node.inputs[:1],
+        attributes=along_axis(x, axis),
+    )
 
 
 @operator("TopK")
 def top_k(low: OnnxLowering, node: OnnxNode) -> None:
     """Values and indices of the largest elements along one axis."""
     x = low.shape(node.input(0))
-    low.vector(node, "topk", rows=axis_rows(x, node.integer("axis", -1)), operands=node.inputs[:1])
+    axis = node.integer("axis", -1)
+    low.vector(
+        node, "topk", rows=axis_rows(x, axis), operands=node.inputs[:1], attributes=along_axis(x, axis)
+    )

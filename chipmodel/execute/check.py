@@ -19,7 +19,6 @@ from chipmodel.execute.steps import Evaluate
 from chipmodel.execute.weights import random_inputs, random_weights
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
 from chipmodel.model.interval import Interval
-from chipmodel.model.layout import grid, usual_layout
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.passes.steady_state import LOOP
@@ -156,7 +155,7 @@ class _Comparison:
     def _byte(self, name: str, byte: int) -> str:
         """The number of a byte of a tensor, with its row and channel."""
         tensor = self.program.tensors[name]
-        rows, channels, _ = grid(tensor.shape, usual_layout(tensor.shape))
+        rows, channels, _ = tensor.stored.grid
         line = byte * rows * channels // max(1, tensor.bytes)
         return f"byte {byte:,} (row {line // channels}, channel {line % channels})"
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.request import RecurrentState
 from chipmodel.execute.steps import Evaluate
 from chipmodel.execute.weights import weight_block
 from chipmodel.model.interval import Interval
@@ -72,7 +73,8 @@ class _PlainRun:
         else:
             given = [self.found.tensors[name] for name in op.inputs]
             block = weight_block(self.program, op, self.weights)
-            contents = self.evaluate(op, self.program, given, block, rows, channels, iteration)
+            state = RecurrentState()
+            contents = self.evaluate(op, self.program, given, block, rows, channels, iteration, state)
             made = dict(zip(op.outputs, contents, strict=True))
         self.found.tensors.update(made)
         self.found.made.setdefault(op.name, []).append(made)

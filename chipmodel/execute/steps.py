@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory, Garbage
 from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_addresses
+from chipmodel.execute.request import RecurrentState
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
@@ -19,7 +20,7 @@ from chipmodel.model.work import WHOLE
 from chipmodel.passes.in_place import places_in_concat
 
 Evaluate: TypeAlias = Callable[
-    [Op, Program, Sequence[Bytes], Bytes, Interval, Interval, int], Sequence[Bytes]
+    [Op, Program, Sequence[Bytes], Bytes, Interval, Interval, int, RecurrentState], Sequence[Bytes]
 ]
 """``chipmodel.execute.evaluate.evaluate``, or a stand-in."""
 
@@ -42,6 +43,8 @@ class StepRunner:
     garbage: Garbage
     blocks: Mapping[str, Bytes]
     """The weight blocks by op; of an op that looks up rows the whole table."""
+    states: dict[str, RecurrentState] = field(default_factory=dict[str, RecurrentState])
+    """What the NPU keeps between the parts of an op, by op; the first part of a run reads none of it."""
 
     def run(
         self, op: Op, step: Compute, iteration: int, shared: ByteMemory, writer: int
@@ -49,7 +52,8 @@ class StepRunner:
         """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
         given = self._inputs(op, step, iteration, shared)
         block = self._table(op, step, shared) if op.gathers else self._block(op, step, shared)
-        made = self.evaluate(op, self.program, given, block, step.rows, step.channels, iteration)
+        state = self.states.setdefault(op.name, RecurrentState())
+        made = self.evaluate(op, self.program, given, block, step.rows, step.channels, iteration, state)
         for place in step.writes:
             name = place.part.name
             if op.allocates or name not in op.outputs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.concat import joined
 from chipmodel.execute.moving import moved
 from chipmodel.execute.over_axes import over_axes
 from chipmodel.execute.pointwise import pointwise
@@ -18,6 +19,9 @@ def vector(part: PartRequest, work: Vector) -> tuple[Bytes, ...] | None:
     op = part.op
     if op.sliced is not None and op.kind in ("slice", "collect"):
         return (part.data[0].copy(),) if len(part.data[0]) == part.outputs[0].bytes else None
+    whole = joined(op, part.program, part.data)
+    if whole is not None:
+        return (whole,)
     if op.gathers:
         return looked_up(part, work)
     if not part.inputs or not all(each.elements and each.bytes for each in (*part.inputs, *part.outputs)):

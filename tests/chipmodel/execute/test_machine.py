@@ -11,6 +11,7 @@ import pytest
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.machine import Execution, RunOptions, execute
 from chipmodel.execute.psram_image import ring_addresses
+from chipmodel.execute.request import RecurrentState
 from chipmodel.model.commands import (
     Acquire,
     Command,
@@ -41,6 +42,7 @@ def plus_one(
     rows: Interval,
     channels: Interval,
     iteration: int,
+    state: RecurrentState,
 ) -> Sequence[Bytes]:
     """The first input plus 1 in the rows of the part, 0 elsewhere."""
     made = np.zeros(SIZE, np.uint8)
@@ -155,6 +157,7 @@ def four_copies(
     rows: Interval,
     channels: Interval,
     iteration: int,
+    state: RecurrentState,
 ) -> Sequence[Bytes]:
     """The iteration's slice of two bytes, each byte four times."""
     return (np.repeat(inputs[0].reshape(4, 2)[iteration], 4),)

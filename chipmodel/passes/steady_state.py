@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from math import prod
+from math import gcd, prod
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
@@ -110,9 +110,12 @@ class _Slicing:
             return op
         # An output that goes to Psram slice by slice cannot lie in the memory of an input.
         first = name == op.outputs[0]
+        count = len(op.inputs)
+        own = op.views[count + op.outputs.index(name)] if op.views else ()
         return replace(
             op,
             inputs=(*op.inputs, name),
+            views=(*op.views[:count], own, *op.views[count:]) if op.views else (),
             overwrites=None if first else op.overwrites,
             absorbs=() if first else op.absorbs,
         )
@@ -196,8 +199,10 @@ class _UnrolledInference:
         if not isinstance(node, Op):
             return _renamed(node, self.names)
         if node.sliced in self.stacks:
-            inputs = tuple(name for name in node.inputs if name != node.sliced or not node.collects)
-            node = replace(node, inputs=inputs, sliced=None, slices=1)
+            kept = [i for i, name in enumerate(node.inputs) if name != node.sliced or not node.collects]
+            inputs = tuple(node.inputs[i] for i in kept)
+            views = node.views and tuple(node.views[i] for i in kept) + node.views[len(node.inputs) :]
+            node = replace(node, inputs=inputs, views=views, sliced=None, slices=1)
         return _renamed(replace(node, name=f"{node.name}@{self.number}"), self.names)
 
 
@@ -244,7 +249,7 @@ def _op_name(program: Program, name: str) -> str:
 
 def _copy_work(tensor: Tensor) -> Vector:
     elements = prod(tensor.shape) if tensor.shape else tensor.bytes
-    return Vector(elements, tensor.bytes, tensor.bytes, rows=max(1, elements))
+    return Vector(elements, tensor.bytes, tensor.bytes, rows=max(1, gcd(elements, tensor.bytes)))
 
 
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:

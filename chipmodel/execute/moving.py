@@ -13,8 +13,8 @@ from chipmodel.model.attributes import (
     Interleaving,
     Margins,
     PixelBlocks,
-    Ranges,
     Scaling,
+    SliceRanges,
 )
 from chipmodel.model.work import Vector
 
@@ -38,7 +38,7 @@ def moved(
             return [x.transpose(order)]
         case "transpose", Interleaving(groups) if len(given) == 1:
             return _interleaved(x, groups)
-        case "slice", Ranges(starts, steps) if len(given) == 1:
+        case "slice", SliceRanges(starts, steps) if len(given) == 1:
             indices = (s + np.arange(n) * p for s, p, n in zip(starts, steps, shape, strict=True))
             return [x[np.ix_(*indices)]]
         case "pad", Margins(before) if len(given) == 1:

@@ -45,7 +45,7 @@ class Margins:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class SliceRanges:
     """A slice: the first index along each axis, and the step."""
 
     starts: tuple[int, ...]
@@ -75,5 +75,13 @@ class Interleaving:
 
 
 Attributes = (
-    AlongAxis | OverAxes | OverGroups | AxisOrder | Margins | Ranges | Scaling | PixelBlocks | Interleaving
+    AlongAxis
+    | OverAxes
+    | OverGroups
+    | AxisOrder
+    | Margins
+    | SliceRanges
+    | Scaling
+    | PixelBlocks
+    | Interleaving
 )

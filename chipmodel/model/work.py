@@ -298,7 +298,7 @@ class Recurrent:
 
 
 @dataclass(frozen=True, slots=True)
-class RowReach:
+class MovedRows:
     """The input rows that an output row needs, within each of several images one after another.
 
     Output row ``y`` reads the rows from ``(y * step + offset) / scale``, rounded down, on, ``more`` rows
@@ -343,7 +343,7 @@ class Vector:
     broadcast: tuple[int, ...] = ()
     attributes: Attributes | None = None
     """What the op does, where its kind alone does not say it."""
-    reach: RowReach | None = None
+    reach: MovedRows | None = None
     """Which rows of its other operands an output row needs; None for those at the same place."""
 
     @property

@@ -14,12 +14,12 @@ from chipmodel.model.attributes import (
     OverAxes,
     OverGroups,
     PixelBlocks,
-    Ranges,
     Scaling,
+    SliceRanges,
 )
 from chipmodel.model.layout import LAYOUTS, Storage
 from chipmodel.model.program import DTYPE_BITS, Op, Tensor
-from chipmodel.model.work import RowReach, Vector
+from chipmodel.model.work import MovedRows, Vector
 from chipmodel.passes.in_place import ELEMENTWISE
 
 POINTWISE = ELEMENTWISE | {"bias_add", "bias_gelu", "cast", "dropout", "fast_gelu", "quick_gelu"}
@@ -120,7 +120,7 @@ def kept_axes(work: Vector, given: tuple[int, ...], made: tuple[int, ...]) -> tu
             return tuple(None if axis == 1 else axis for axis in range(len(made)))
         case Margins(before) if same and len(before) == len(given):
             return tuple(None if before[a] or given[a] != made[a] else a for a in range(len(made)))
-        case Ranges(starts, steps) if same and len(starts) == len(given):
+        case SliceRanges(starts, steps) if same and len(starts) == len(given):
             moved = [starts[a] or steps[a] != 1 or given[a] != made[a] for a in range(len(made))]
             return tuple(None if each else a for a, each in enumerate(moved))
         case Scaling() if same:
@@ -129,19 +129,19 @@ def kept_axes(work: Vector, given: tuple[int, ...], made: tuple[int, ...]) -> tu
             return None
 
 
-def reach_of(work: Vector, axis: int, images: int, given: int, made: int) -> RowReach | None:
+def reach_of(work: Vector, axis: int, images: int, given: int, made: int) -> MovedRows | None:
     """Which indices of an input axis of ``given`` elements those of the output's need, if the op moves them;
     ``images`` such axes lie one after another."""
     match work.attributes:
         case Margins(before):
-            return RowReach(given, made, images, offset=-before[axis])
-        case Ranges(starts, steps) if steps[axis] > 0:
-            return RowReach(given, made, images, steps[axis], starts[axis])
+            return MovedRows(given, made, images, offset=-before[axis])
+        case SliceRanges(starts, steps) if steps[axis] > 0:
+            return MovedRows(given, made, images, steps[axis], starts[axis])
         case Scaling(linear):
             if linear:
                 # The centre of output y lies at (y + 1/2) * given / made - 1/2 of the input.
-                return RowReach(given, made, images, 2 * given, given - made, 2 * made, 1)
-            return RowReach(given, made, images, given, 0, made)
+                return MovedRows(given, made, images, 2 * given, given - made, 2 * made, 1)
+            return MovedRows(given, made, images, given, 0, made)
         case _:
             return None
 

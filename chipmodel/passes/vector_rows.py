@@ -9,7 +9,7 @@ from math import gcd
 
 from chipmodel.model.attributes import AlongAxis, PixelBlocks
 from chipmodel.model.program import Op
-from chipmodel.model.work import RowReach, Vector
+from chipmodel.model.work import MovedRows, Vector
 from chipmodel.passes.op_shapes import SeenTensor, is_pointwise, kept_axes, reach_of
 
 Seen = tuple[SeenTensor, ...]
@@ -81,7 +81,7 @@ def _image_rows(out: SeenTensor) -> int:
     return out.shape[0] * out.shape[2] if images else 0
 
 
-def _prefix(work: Vector, given: SeenTensor, made: SeenTensor) -> tuple[int, RowReach | None]:
+def _prefix(work: Vector, given: SeenTensor, made: SeenTensor) -> tuple[int, MovedRows | None]:
     """The number of rows that the outermost axes in memory make, and how the axis after them is moved."""
     found = (_prefix_in(work, given, made, *orders) for orders in product(given.orders, made.orders))
     return max(found, key=lambda each: each[0] * (each[1].out_rows if each[1] else 1), default=(1, None))
@@ -89,7 +89,7 @@ def _prefix(work: Vector, given: SeenTensor, made: SeenTensor) -> tuple[int, Row
 
 def _prefix_in(
     work: Vector, given: SeenTensor, made: SeenTensor, before: tuple[int, ...], after: tuple[int, ...]
-) -> tuple[int, RowReach | None]:
+) -> tuple[int, MovedRows | None]:
     """As ``_prefix``, with the axes in memory in the orders ``before`` and ``after`` the op."""
     kept = kept_axes(work, given.shape, made.shape)
     if kept is None:
@@ -108,7 +108,7 @@ def _prefix_in(
 
 def _moved_axis(
     work: Vector, axis: int, rows: int, given: SeenTensor, made: SeenTensor
-) -> tuple[int, RowReach | None]:
+) -> tuple[int, MovedRows | None]:
     """As ``_prefix``, where ``rows`` rows lie outside of an axis that the op does not keep."""
     if isinstance(work.attributes, PixelBlocks) and axis == 2:
         return rows * min(given.shape[axis], made.shape[axis]), None

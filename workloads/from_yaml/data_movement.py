@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.model.attributes import AlongAxis, AxisOrder, Margins, PixelBlocks, Ranges, Scaling
+from chipmodel.model.attributes import AlongAxis, AxisOrder, Margins, PixelBlocks, Scaling, SliceRanges
 from chipmodel.model.work import Vector
 from workloads.build.shapes import Value
 from workloads.from_yaml import op_models as models
@@ -60,7 +60,7 @@ def _(op: models.SliceOp, ctx: BuildContext) -> tuple[Value, ...]:
     moved = Value(ctx.name, shape, ctx.x.dtype)
     # Only the range is read.
     starts = tuple(start if i == axis else 0 for i in range(len(shape)))
-    ranges = Ranges(starts, (1,) * len(shape))
+    ranges = SliceRanges(starts, (1,) * len(shape))
     work = Vector(moved.elements, moved.bytes, moved.bytes, rows, attributes=ranges)
     return ctx.builder.emit("slice", ctx.name, work, [ctx.x], [shape], outputs=ctx.outputs)
 

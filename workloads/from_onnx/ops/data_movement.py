@@ -11,8 +11,8 @@ from chipmodel.model.attributes import (
     Margins,
     OverAxes,
     PixelBlocks,
-    Ranges,
     Scaling,
+    SliceRanges,
 )
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
@@ -71,7 +71,7 @@ def repeat(low: OnnxLowering, node: OnnxNode) -> None:
         _reshaping(low, node, node.op.lower(), None)
 
 
-def _ranges(low: OnnxLowering, node: OnnxNode) -> Ranges | None:
+def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:
     """First indices and steps of a slice; None where they are computed."""
     x = low.shape(node.input(0))
     given = node.integers("starts") or (low.integers(node.input(1)) if node.input(1) else None)
@@ -85,7 +85,7 @@ def _ranges(low: OnnxLowering, node: OnnxNode) -> Ranges | None:
         steps[axis] = every[place] if every else 1
         least = start + x[axis] if start < 0 else start
         starts[axis] = min(max(least, 0), x[axis] - (steps[axis] < 0))
-    return Ranges(tuple(starts), tuple(steps))
+    return SliceRanges(tuple(starts), tuple(steps))
 
 
 def _margins(low: OnnxLowering, node: OnnxNode) -> Margins | None:

@@ -204,23 +204,29 @@ def swept_values(study: StudyResults) -> dict[str, list[str]]:
 
 
 def planner_label(points: Sequence[Point]) -> Callable[[Row], str]:
-    """A function that names a row's planner by packer, merger and streamer, as far as these vary, and by its
-    limits where one planner has the same question with several."""
-    names = varied(points, "packer", "merge", "streamer") or ["packer"]
+    """A function that names a row's planner by packer, merger, streamer and cascades, as far as these
+    vary, and by its limits where one planner has the same question with several."""
+    names = varied(points, "packer", "merge", "streamer", "cascade") or ["packer"]
     limits = _several_limits(points)
 
     def label(row: Row) -> str:
         point = row.point
-        parts = [getattr(point, name) for name in names]
+        parts = [_part(point, name) for name in names]
         return JOIN.join([part for part in parts if part] + ([limit_text(point)] if limits else []))
 
     return label
 
 
+def _part(point: Point, name: str) -> str:
+    """A setting in a planner's name."""
+    value = str(getattr(point, name))
+    return f"cascades {value}" if name == "cascade" and value else value
+
+
 def _several_limits(points: Iterable[Point]) -> bool:
     seen: dict[tuple[object, ...], tuple[object, ...]] = {}
     for p in points:
-        key = (p.workload, p.chip, p.overrides, p.seed, p.packer, p.merge, p.streamer)
+        key = (p.workload, p.chip, p.overrides, p.seed, p.packer, p.merge, p.streamer, p.cascade)
         if seen.setdefault(key, (p.time_limit, p.node_limit)) != (p.time_limit, p.node_limit):
             return True
     return False

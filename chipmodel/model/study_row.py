@@ -16,7 +16,8 @@ within the capacity, proven or not; ``unknown`` within the limits; ``failed`` wi
 class Point:
     """One workload on one chip with one choice of planners: everything but the code that determines a row.
 
-    ``chip``, ``merge`` and ``streamer`` are empty where the workload is a packing (a CSV of buffers).
+    ``chip``, ``merge``, ``streamer`` and ``cascade`` are empty where the workload is a packing (a CSV of
+    buffers).
     ``overrides`` are the study's ``set:``, sorted by field, as ``--set`` takes them.
     """
 
@@ -30,6 +31,8 @@ class Point:
     time_limit: float | None = None
     """Seconds for each planner that searches."""
     node_limit: int | None = None
+    cascade: str = "off"
+    """Whether ops may run in stripes, one after another: ``auto`` or ``off``; empty for a packing."""
 
 
 @dataclass(frozen=True, slots=True)

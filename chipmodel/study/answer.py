@@ -177,7 +177,14 @@ def request_of(task: PointTask, program: Program, chip: Chip) -> PlanRequest:
     point = task.point
     limits = _limits(point)
     return PlanRequest(
-        program, chip, point.packer, point.streamer, point.merge, limits=limits, smallest_peak=True
+        program,
+        chip,
+        point.packer,
+        point.streamer,
+        point.merge,
+        limits=limits,
+        smallest_peak=True,
+        cascade=point.cascade,
     )
 
 

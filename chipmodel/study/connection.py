@@ -16,7 +16,7 @@ from chipmodel.terminal.printing import note
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 3
+FORMAT = 4
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
 NOTICE_SECONDS = 2.0

@@ -22,7 +22,7 @@ from reports.export import parquet
 
 Value = str | int | float | None
 
-_ASKED = ("packer", "merge", "streamer", "seed", "time_limit", "node_limit")
+_ASKED = ("packer", "merge", "streamer", "cascade", "seed", "time_limit", "node_limit")
 _ANSWERED = (
     "status",
     "peak_bytes",
@@ -107,6 +107,7 @@ def _order(point: Point) -> tuple[Any, ...]:
         point.packer,
         point.merge,
         point.streamer,
+        point.cascade,
         point.seed,
         limits,
     )

@@ -36,8 +36,9 @@ class _StudyChip:
 def tasks_of(study: Study) -> tuple[PointTask, ...]:
     """Every point of the study once, in the order of its lists. Raises BadInput for filters that leave none.
 
-    A packing has no chip, merge and streamer; a planner that does not search takes no seed but the first, and
-    no limits. What cannot be, such as a field that a chip does not have, becomes a task with an error.
+    A packing has no chip, merge, streamer and cascades; a planner that does not search takes no seed but the
+    first, and no limits. What cannot be, such as a field that a chip does not have, becomes a task with an
+    error.
     """
     machines: dict[tuple[str, Overrides], _StudyChip] = {("", ()): _StudyChip(None, "")}
     found: dict[Point, PointTask] = {}
@@ -73,19 +74,19 @@ def _product(study: Study) -> Iterator[tuple[Source, Point]]:
         study.packers,
         study.merges,
         study.streamers,
+        study.cascades,
         study.seeds,
     )
-    for source, chip, overrides, packer, merge, streamer, seed in axes:
-        point = Point(
-            source.name, chip, packer, merge, streamer, seed, overrides, study.time_limit, study.node_limit
-        )
+    limits = study.time_limit, study.node_limit
+    for source, chip, overrides, packer, merge, streamer, cascade, seed in axes:
+        point = Point(source.name, chip, packer, merge, streamer, seed, overrides, *limits, cascade)
         yield source, _plain(study, point, source)
 
 
 def _plain(study: Study, point: Point, source: Source) -> Point:
     """The point without settings that have no effect on it, so that no question is asked twice."""
     if source.packs:
-        point = replace(point, chip="", merge="", streamer="", overrides=())
+        point = replace(point, chip="", merge="", streamer="", overrides=(), cascade="")
     if not _searches(point.packer, point.merge):
         point = replace(point, seed=study.seeds[0], time_limit=None, node_limit=None)
     return point

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from chipmodel.pipeline.request import DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.pipeline.request import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED
 
 
@@ -49,6 +49,7 @@ class StudyFile(StudyModel):
     packers: Names = Field(default_factory=lambda: [DEFAULT_PACKER])
     merges: Names = Field(default_factory=lambda: ["conflict"])
     streamers: Names = Field(default_factory=lambda: [DEFAULT_STREAMER])
+    cascades: Names = Field(default_factory=lambda: [CASCADE_OFF])
     seeds: Seeds = Field(default_factory=lambda: [0])
     set: dict[str, Values] = Field(default_factory=dict[str, list[str | int | float]])
     filters: FilterLists = Field(default_factory=FilterLists)

@@ -33,6 +33,7 @@ class StoredRow(BaseModel):
     overrides: Json[tuple[tuple[Text, Text], ...]]
     time_limit: Time | None
     node_limit: Count | None
+    cascade: Text
     status: Status
     seconds: Time
     peak_bytes: Count | None

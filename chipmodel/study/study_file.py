@@ -6,6 +6,7 @@
     packers: all                                # a list or one name; all of them
     merges: [conflict]
     streamers: [sync, ping-pong]
+    cascades: [off, auto]                       # ops in stripes, one after another: none, or where faster
     seeds: [0, 1, 2]                            # of planners that search
     set:                                        # chip fields, every combination of their values
       shared_memory.bytes: [256KiB, 384KiB, 640KiB]
@@ -35,6 +36,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document, PathStep
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.study.schema import FilterItem, StudyFile
 from chipmodel.study.workload import Source, file_of, matching, source_of
 from dma.stream import streamer_named, streamers
@@ -44,8 +46,10 @@ from solvers.registry import packer_named, packers
 T = TypeVar("T")
 S = TypeVar("S", str, int)
 
-KEYS = ("workload", "chip", "packer", "merge", "streamer", "seed")
+KEYS = ("workload", "chip", "packer", "merge", "streamer", "cascade", "seed")
 """Keys of a filter, in addition to the fields under ``set``."""
+CASCADES = (CASCADE_OFF, CASCADE_AUTO)
+"""What a study may say of cascades; names of ops would be those of one workload."""
 DEFAULT_WORKLOADS = ("zoo:ds_cnn", "zoo:mobilenetv1_025", "zoo:resnet8", "zoo:autoencoder")
 """The networks of MLPerf Tiny."""
 MOST_POINTS = 1_000_000
@@ -72,6 +76,7 @@ class Study:
     packers: tuple[str, ...]
     merges: tuple[str, ...]
     streamers: tuple[str, ...]
+    cascades: tuple[str, ...]
     seeds: tuple[int, ...]
     sweeps: tuple[tuple[str, tuple[str, ...]], ...]
     """Chip fields and their values, sorted by field."""
@@ -105,6 +110,7 @@ def parse_study(text: str, path: Path) -> Study:
         packers=reader.packers(asked.packers),
         merges=reader.merges(asked.merges),
         streamers=reader.streamers(asked.streamers),
+        cascades=reader.cascades(asked.cascades),
         seeds=reader.distinct("seeds", asked.seeds),
         sweeps=reader.sweeps(asked),
         include=reader.filters(asked, "include"),
@@ -136,8 +142,10 @@ def _chip_path(name: str, folder: Path) -> str:
 
 
 def _refuse_too_many(study: Study, document: Document) -> None:
-    axes = (study.workloads, study.chips, study.packers, study.merges, study.streamers, study.seeds)
-    number = prod(map(len, axes)) * prod(len(values) for _, values in study.sweeps)
+    axes = (study.workloads, study.chips, study.packers, study.merges, study.streamers)
+    number = prod(map(len, (*axes, study.cascades, study.seeds))) * prod(
+        len(values) for _, values in study.sweeps
+    )
     if number > MOST_POINTS:
         what = f"the study asks {number:,} points; {MOST_POINTS:,} are the most"
         raise BadInput(what, where=document.place(()), hint="split it into several studies")
@@ -189,6 +197,14 @@ class _Reader:
 
     def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
         return self._named("streamers", names, tuple(streamers()), streamer_named)
+
+    def cascades(self, names: Sequence[str]) -> tuple[str, ...]:
+        def check(name: str) -> None:
+            if name not in CASCADES:
+                hint = f"cascades of a study are {' or '.join(CASCADES)}"
+                raise BadInput(f"cascades cannot be {shown(name)}", hint=hint)
+
+        return self._named("cascades", names, CASCADES, check)
 
     def _named(
         self, key: str, names: Sequence[str], known: tuple[str, ...], check: Callable[[str], object]

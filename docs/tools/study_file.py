@@ -23,6 +23,7 @@ MEANING = {
     "packers": "Names of packers, or `all`.",
     "merges": "Names of mergers, or `all`.",
     "streamers": "Names of streamers, or `all`.",
+    "cascades": "`off`, `auto`, or both: whether ops may run in stripes, one after another.",
     "seeds": "Seeds of planners that search.",
     "set": "Chip fields, each with its values: all combinations are points.",
     "filters": "`include` and `exclude`: lists of mappings such as "

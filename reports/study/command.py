@@ -27,7 +27,7 @@ def command_line(point: Point) -> str:
         words += [*options, "--chip", quote(point.chip)]
         words += [word for name, value in point.overrides for word in ("--set", quote(f"{name}={value}"))]
         words += ["--packer", quote(point.packer), "--merge", quote(point.merge)]
-        return " ".join([*words, "--streamer", quote(point.streamer)])
+        return " ".join([*words, "--streamer", quote(point.streamer), "--cascade", quote(point.cascade)])
     words += ["--packer", quote(point.packer), *_limits(point)]
     return " ".join(words)
 

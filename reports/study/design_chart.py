@@ -173,12 +173,18 @@ def _text(scale: _SweepAxis, design: Design, row: Row) -> str:
     lines = [
         f"<b>{row.milliseconds:,.3f} ms</b> at {escape(scale.text(_value(scale.name, design)))}",
         escape(setting_words(design, scale.name)),
-        escape(" / ".join(filter(None, (row.point.packer, row.point.merge, row.point.streamer)))),
+        escape(_planners(row)),
         ""
         if row.peak_bytes is None
         else f"SharedMemory {format_bytes(design.bytes)}, peak {count(row.peak_bytes)} B",
     ]
     return "<br>".join(line for line in lines if line)
+
+
+def _planners(row: Row) -> str:
+    point = row.point
+    cascades = f"cascades {point.cascade}" if point.cascade else ""
+    return " / ".join(filter(None, (point.packer, point.merge, point.streamer, cascades)))
 
 
 def _missing(name: str, group: Sequence[Design]) -> str:

@@ -242,6 +242,7 @@ def _facts(study: StudyResults) -> list[tuple[str, str]]:
         ("Packers", "packer"),
         ("Mergers", "merge"),
         ("Streamers", "streamer"),
+        ("Cascades", "cascade"),
     ):
         facts.append((label, ", ".join(dict.fromkeys(v for p in points if (v := str(getattr(p, name)))))))
     facts.append(("Seeds", ", ".join(map(str, dict.fromkeys(p.seed for p in points)))))

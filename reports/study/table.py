@@ -33,7 +33,7 @@ def columns(study: StudyResults) -> list[StudyColumn]:
     fixed = [_word("workload", lambda r: r.point.workload)]
     fixed += [_word(name, _point_text(name)) for name in varied(points, "chip")]
     fixed += _settings(study)
-    names = varied(points, "packer", "merge", "streamer")
+    names = varied(points, "packer", "merge", "streamer", "cascade")
     fixed += [_word(name, _point_text(name)) for name in names or ["packer"]]
     if len({point.seed for point in points}) > 1:
         fixed.append(StudyColumn("seed", "seed", lambda r: str(r.point.seed), lambda r: r.point.seed))
@@ -132,6 +132,7 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Packer": point.packer,
         "Merger": point.merge,
         "Streamer": point.streamer,
+        "Cascades": point.cascade,
         "Seed": str(point.seed),
         "Limits": limit_text(point),
         "Status": row.status,

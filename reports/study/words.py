@@ -41,6 +41,7 @@ def scope(study: StudyResults) -> str:
         ("packer", {p.packer for p in points if p.packer}),
         ("merger", {p.merge for p in points if p.merge}),
         ("streamer", {p.streamer for p in points if p.streamer}),
+        ("cascade setting", {p.cascade for p in points if p.cascade}),
         ("seed", {p.seed for p in points}),
     )
     parts = [plural(len(values), noun) for noun, values in kinds if len(values) > 1 or noun == "workload"]

@@ -44,6 +44,22 @@ def test_the_product_has_every_combination_once_in_the_order_of_the_lists() -> N
     assert {task.chip.shared_memory.bytes for task in found if task.chip} == {1 << 16, 1 << 20}
 
 
+def test_each_network_is_asked_with_and_without_cascades() -> None:
+    found = tasks(ONE + "cascades: [off, auto]")
+    assert [task.point.cascade for task in found] == ["off", "auto"]
+    assert len({task.key for task in found}) == 2
+    assert [task.point.cascade for task in tasks(ONE)] == ["off"]
+    assert [task.point.cascade for task in tasks(ONE + "cascades: all")] == ["off", "auto"]
+    assert [task.point.cascade for task in tasks("workloads: 'guillotine:n=9'\ncascades: all")] == [""]
+    kept = tasks(ONE + "cascades: all\nfilters: {exclude: [{cascade: off}]}")
+    assert [task.point.cascade for task in kept] == ["auto"]
+
+
+def test_cascades_of_named_ops_are_refused() -> None:
+    with pytest.raises(BadInput, match="cascades cannot be 'conv1,conv2'\n  hint: .*off or auto"):
+        tasks(ONE + "cascades: 'conv1,conv2'")
+
+
 def test_a_packing_is_asked_once_for_each_packer() -> None:
     found = tasks(
         "workloads: ['guillotine:n=9']\nchips: all\npackers: [large-first, pool]\nstreamers: all\n"

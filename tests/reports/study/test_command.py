@@ -28,7 +28,7 @@ def test_a_networks_command() -> None:
     assert command_line(NETWORK) == (
         "chipmodel simulate 'zoo:resnet18?input=64&classes=10' --dtype int16 --chip 'my chip.yaml' "
         "--set psram.clock_mhz=100 --set 'dma.arbitration=round robin' --packer large-first --merge conflict "
-        "--streamer exact:20000"
+        "--streamer exact:20000 --cascade off"
     )
     assert command_note(NETWORK).startswith(
         "The study searched for the smallest peak within --node-limit 1000 --seed 3;"

@@ -12,7 +12,9 @@ from chipmodel.files.json_file import JsonValue, read_json
 FORMAT = "chipmodel-result/1"
 """Of the documents that ``simulate --json`` writes; a key that changes its meaning makes it another."""
 HINT = "write it with: chipmodel simulate WORKLOAD --json FILE"
-SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order")
+SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order", "cascades")
+OWN_READERS = ("order", "cascades")
+"""Settings that are no texts in a document."""
 TOTALS = {
     "total_cycles": "cycles",
     "lower_bound_cycles": "cycles",
@@ -102,7 +104,11 @@ def saved_result(root: JsonValue) -> SavedResult:
     cores = root.at("cores").each(_ops_of_core) if root.has("cores") else ()
     answer = SavedResult(
         file=root.file,
-        settings={key: root.at(key).text() for key in SETTINGS if key != "order"} | {"order": _order(root)},
+        settings={
+            **{key: root.at(key).text() for key in SETTINGS if key not in OWN_READERS},
+            "order": _order(root),
+            "cascades": _cascades(root),
+        },
         chip_fields=root.at("chip_fields").values(JsonValue.text),
         path=root.at("path").values(JsonValue.text),
         core_mhz=_clock(root.at("core_mhz")),
@@ -141,6 +147,12 @@ def _ops_of_core(node: JsonValue) -> tuple[str, ...]:
 def _order(root: JsonValue) -> str:
     """The order of ops, which a document has only where it was chosen."""
     return root.at("order").at("chosen").text() if root.has("order") else "given"
+
+
+def _cascades(root: JsonValue) -> str:
+    """The names of all cascades; ``none`` also for documents of versions that knew none."""
+    names = root.at("cascades").each(lambda node: node.at("name").text()) if root.has("cascades") else ()
+    return ", ".join(names) or "none"
 
 
 def _clock(node: JsonValue) -> Fraction:

@@ -261,8 +261,11 @@ def _figure(document: Document, keys: Keys, value: Any) -> Figure:
 
 
 def _scalar(document: Document, keys: Keys, value: Any) -> str:
-    """The number as written. Raises ``BadInput`` for a list, a mapping, an empty value, true and false."""
-    if isinstance(value, dict | list | bool) or value is None:
+    """The value as written. Raises ``BadInput`` for a list, a mapping, an empty value, and for true and false
+    in a field of numbers."""
+    field = FIELDS.get(".".join(keys).removesuffix(".value"))
+    chosen = isinstance(value, bool) and field is not None and field.kind == "choice"
+    if isinstance(value, dict | list) or (isinstance(value, bool) and not chosen) or value is None:
         what = f"{'.'.join(keys)} must be a number, not {shown(cast('Any', value))}"
         raise BadInput(what, where=document.place(keys), hint="write one number")
     return document.written(keys).strip()

@@ -78,6 +78,8 @@ class StreamerRow:
     refused: str = ""
     bound_space: PlanSpace = WITHOUT_CASCADES
     """The plans that ``lower_bound`` holds for."""
+    cascades: tuple[str, ...] = ()
+    """The names of the plan's cascades."""
 
     @property
     def gap(self) -> float | None:

@@ -13,7 +13,7 @@ from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.time_bound import WITH_CASCADES, TimeBound
 from chipmodel.model.trace import Trace, Unit
 
 
@@ -125,9 +125,12 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader is to know about the program and its answer, in sentences."""
+        notes = self.program.notes
+        if self.cores and self.bound.space == WITH_CASCADES:
+            notes = (*notes, "on several cores no cascades are planned; the bound holds for them as well")
         if not self.cut_short:
-            return self.program.notes
-        return *self.program.notes, f"the time limit cut short: {'; '.join(self.cut_short)}"
+            return notes
+        return *notes, f"the time limit cut short: {'; '.join(self.cut_short)}"
 
     def on_core(self, core: int) -> Result:
         """The result of one core: its plan, and the events of its NPU and of its transfers."""

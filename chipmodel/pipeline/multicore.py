@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.fit import plan_fit, psram_bytes
@@ -21,7 +21,7 @@ from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
@@ -38,6 +38,9 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     workload names no core on core 0. Raises DoesNotFit and BadInput as ``run``, and BadInput for an
     assignment that cannot be.
     """
+    if request.cascade not in (CASCADE_OFF, CASCADE_AUTO):
+        hint = f"plan it for one core with --set cores=1, or take --cascade {CASCADE_OFF}"
+        raise BadInput(f"--cascade names ops, and the chip has {request.chip.cores} cores", hint=hint)
     (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
     return Result(

@@ -85,6 +85,7 @@ def _streamed(row: StreamerRow) -> dict[str, object]:
         "total_cycles": row.cycles,
         "lower_bound_cycles": row.lower_bound if known else None,
         "bound_space": row.bound_space if known else None,
+        "cascades": list(row.cascades) if known else None,
         "gap": row.gap,
         "sync_cycles": row.sync_cycles,
         "milliseconds": row.milliseconds if known else None,
@@ -233,8 +234,18 @@ def _core_table(comparison: PlannerComparison) -> Table:
 
 
 def _streamer_table(comparison: PlannerComparison) -> Table:
-    heads = ("streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", "fits")
-    return ruled_table(heads, ((r.streamer, *cycle_cells(r), run_fit_text(r)) for r in comparison.streamed))
+    heads = ["streamer", ">cycles", ">gap", ">ms", ">saved vs sync", ">time", "fits"]
+    rows = [[r.streamer, *cycle_cells(r), run_fit_text(r)] for r in comparison.streamed]
+    if any(row.cascades for row in comparison.streamed):
+        heads.append(">cascades")
+        for cells, row in zip(rows, comparison.streamed, strict=True):
+            cells.append(cascade_count(row))
+    return ruled_table(heads, rows)
+
+
+def cascade_count(row: StreamerRow) -> str:
+    """The number of cascades of a plan; empty without a plan."""
+    return "" if row.cycles is None else count(len(row.cascades))
 
 
 def run_fit_text(row: StreamerRow) -> str:

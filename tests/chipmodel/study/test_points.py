@@ -56,7 +56,7 @@ def test_each_network_is_asked_with_and_without_cascades() -> None:
 
 
 def test_cascades_of_named_ops_are_refused() -> None:
-    with pytest.raises(BadInput, match="cascades cannot be 'conv1,conv2'\n  hint: .*off or auto"):
+    with pytest.raises(BadInput, match=r"cascades cannot be 'conv1,conv2'\n  hint: .*off or auto"):
         tasks(ONE + "cascades: 'conv1,conv2'")
 
 

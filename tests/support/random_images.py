@@ -118,11 +118,11 @@ class _ImageGenerator:
                 shapes = [(n, c, height, width) for c in (first, channels - first)]
                 names = [f"{name}a", f"{name}b"]
                 return builder.vectors("split", name, [x], shapes, rows=n * height, outputs=names)
-            case "resize" if height < 2 * self.shape.side:
+            case "resize" if height <= self.shape.side:
                 times = random.choice((2, 3))
                 rows = n * height * random.choice((1, times))
                 return (builder.vector("resize", name, [x], (n, channels, height * times, width), rows=rows),)
-            case "upconv" if height < 2 * self.shape.side:
+            case "upconv" if height <= self.shape.side:
                 up = builder.conv(name, x, random.randint(1, 4), (2, 1), stride=(2, 1), transposed=True)
                 return (up,)
             case "scale":

@@ -168,6 +168,28 @@ def check(seed: int) -> Counter[str]:
     return seen
 
 
+def noticed(seed: int) -> set[str]:
+    """What finds a fault in the plan of that seed: the verifier, the machine, or the planner, which fails."""
+    program, choices, request = random_case(seed)
+    try:
+        found = planned_case(program, choices, request) if choices else None
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, ValueError):
+        return {"planner"}
+    if found is None:
+        return set()
+    request, planned = found
+    members, result = [each.members for each in planned.schedule.cascades], set[str]()
+    if verify(program, planned.commands, request.chip, members):
+        result.add("verifier")
+    run = PlanRun(program, [planned.commands], request.chip.shared_memory.bytes, members)
+    try:
+        if any(verdict.faults for verdict in check_paths(run, {}, seed)):
+            result.add("machine")
+    except (ArithmeticError, AssertionError, LookupError, RuntimeError, ValueError):
+        result.add("machine")
+    return result
+
+
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.parse_args(arguments)
     return check

@@ -25,6 +25,7 @@ NAMES = (
     "broken-merges",
     "broken-plans",
     "cascade-chains",
+    "cascade-mutations",
     "cascades",
     "cycle-bounds",
     "exact-packers",

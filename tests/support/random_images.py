@@ -10,6 +10,7 @@ from chipmodel.model.program import Node, Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
+_MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "residual", "residual", "residual")
 DTYPES = ("int8", "int8", "int8", "int16", "float32")
 
 
@@ -107,7 +108,7 @@ class _ImageGenerator:
     def moving(self, builder: ProgramBuilder, name: str, x: Value, values: list[Value]) -> tuple[Value, ...]:
         """Work that joins, cuts or scales, or that needs all of its input."""
         random, (n, channels, height, width) = self.random, x.shape
-        match random.choice(("concat", "split", "resize", "upconv", "whole", "scale")):
+        match random.choice(_MOVES):
             case "concat":
                 mates = [v for v in values if (v.shape[0], *v.shape[2:]) == (n, height, width)]
                 other = random.choice(mates)
@@ -125,6 +126,12 @@ class _ImageGenerator:
             case "upconv" if height <= self.shape.side:
                 up = builder.conv(name, x, random.randint(1, 4), (2, 1), stride=(2, 1), transposed=True)
                 return (up,)
+            case "residual":
+                reach = random.randint(1, 2)
+                inner = builder.conv(
+                    self.name("op"), x, channels, (2 * reach + 1, 1), pad=(reach, 0, reach, 0)
+                )
+                return (builder.elementwise("add", name, [x, inner]),)
             case "scale":
                 small = builder.pool(self.name("op"), x, None)
                 return (builder.elementwise("mul", name, [x, small]),)

@@ -146,7 +146,7 @@ def check(seed: int) -> Counter[str]:
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
-    members = [each.members for each in schedule.cascades]
+    members = tuple(each.members for each in schedule.cascades)
     faults = verify(program, planned.commands, chip, members)
     if faults:
         raise Fault(f"{where}: {faults[0]}")
@@ -178,7 +178,7 @@ def noticed(seed: int) -> set[str]:
     if found is None:
         return set()
     request, planned = found
-    members, result = [each.members for each in planned.schedule.cascades], set[str]()
+    members, result = tuple(each.members for each in planned.schedule.cascades), set[str]()
     if verify(program, planned.commands, request.chip, members):
         result.add("verifier")
     run = PlanRun(program, [planned.commands], request.chip.shared_memory.bytes, members)

@@ -109,11 +109,12 @@ def planned(program: Program, chip: Chip, packer: str, streamer: str) -> PlanRun
 def with_cascades(seed: int) -> tuple[PlanRun | None, str]:
     """A plan with cascades at random places, and its planners; None for one that does not fit."""
     program, choices, request = cascades.random_case(seed)
-    made = cascades.planned_case(program, choices, request)
-    size = request.chip.shared_memory.bytes
     planners = f"{request.packer}, {request.streamer}, {len(choices)} cascades"
-    if made is None or made.solved.peak > size:
+    found = cascades.planned_case(program, choices, request)
+    if found is None:
         return None, planners
+    request, made = found
+    size = request.chip.shared_memory.bytes
     members = tuple(each.members for each in made.schedule.cascades)
     return PlanRun(program, (made.commands,), size, members), planners
 

@@ -327,9 +327,4 @@ MUTATIONS = (
         "sizes = sorted(program.block_bytes(inner) for inner in self.op.cascade)",
     ),
     _steps("weights one byte short", "moved = Interval(0, size)", "moved = Interval(0, size - 1)"),
-    _steps(
-        "weights given up after the first step",
-        "if here in (self.first, self.last):",
-        "if here == self.first:",
-    ),
 )

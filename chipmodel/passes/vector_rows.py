@@ -71,8 +71,8 @@ def _along_axes(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> Vector:
             return tried
     whole = (i for place, i in enumerate(alike) if any(each[place][0] % rows for each in found))
     work = replace(work, broadcast=_joined(work.broadcast, whole))
-    rows = gcd(rows, _image_rows(outputs[0]) or rows)
-    return _divided(replace(work, rows=work.rows if rows % work.rows == 0 else rows), inputs, outputs)
+    coarse = gcd(rows, _image_rows(outputs[0]) or rows)
+    return _divided(replace(work, rows=work.rows if rows % work.rows == 0 else coarse), inputs, outputs)
 
 
 def _image_rows(out: SeenTensor) -> int:

@@ -72,7 +72,7 @@ def _places_within(program: Program) -> dict[str, set[tuple[PlaceInTensor, int]]
     for op in reversed(list(program.ops())):
         if op.overwrites:
             found.setdefault(op.overwrites, set()).update(*(found.get(output, ()) for output in op.outputs))
-        places = places_in_concat(program, op) if op.absorbs else {}
+        places = places_in_concat(program, op)
         for name in op.absorbs:
             whole, size = program.tensors[op.outputs[0]].bytes, program.tensors[name].bytes
             outer = (AT_START, *(place for place, _ in found.get(op.outputs[0], ())))

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 Document = dict[str, Any]
 Object = dict[str, Any]
@@ -119,8 +119,10 @@ def _changed(value: Any, random: Random) -> Any:
     if isinstance(value, str):
         return f"{value}x"
     if isinstance(value, list) and value:
-        index = random.randrange(len(value))
-        return [*value[:index], _changed(value[index], random), *value[index + 1 :]]
+        items: list[Any] = list(cast("list[Any]", value))
+        index = random.randrange(len(items))
+        items[index] = _changed(items[index], random)
+        return items
     return value
 
 

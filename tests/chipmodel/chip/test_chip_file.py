@@ -304,7 +304,7 @@ def test_controllers_hold_the_published_constants() -> None:
     pulp, copy, serial = (load_chip(name) for name in ("pulp-hyperbus", "axi-cdma", "ef-psram"))
     assert pulp.dma == HyperBusDma(6, 1, 350, 256, 8, 3, 5, 6, 9, 8, Fraction(2, 1000))
     assert [pulp.psram.clock_mhz, pulp.psram.bytes_per_clock] == [100, 2]
-    assert copy.dma == CdmaDma(64, 16, 4096)
+    assert copy.dma == CdmaDma(64, 16, 4096, channels=Channels(strided=False))
     assert [copy.psram.clock_mhz, copy.psram.bytes_per_clock] == [copy.core_mhz, 8]
     assert serial.dma == EfPsramDma("QPI", "QPI", 6, 4, 2, 2, 1)
     # SCK is half the clock and moves four bits.

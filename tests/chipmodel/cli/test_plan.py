@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chipmodel.plan_file.contents import FORMAT
 from tests.support.command_line import call
 
 SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
@@ -26,7 +27,7 @@ def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_the_plan_stands_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "plan", "zoo:ds_cnn", "--time-limit", "0")
     assert code == 0
-    assert json.loads(out)["streamer"] == "exact"
+    assert json.loads(out)["format"] == FORMAT
 
 
 def test_what_does_not_fit_and_what_has_cores(capsys: pytest.CaptureFixture[str]) -> None:

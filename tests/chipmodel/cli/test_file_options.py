@@ -18,7 +18,7 @@ from chipmodel.errors import BadInput
 TEXTS = {
     *("dtype", "shapes", "iterations", "probability", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
-    *("kind", "prefix", "keys", "dask"),
+    *("kind", "prefix", "keys", "dask", "cascade"),
 }
 """Parameters whose value is a text that names no file."""
 REQUIRED = {"export": ("--as", "csv")}
@@ -129,7 +129,19 @@ def test_two_file_options_that_name_one_file_are_refused_before_any_work(
 def test_the_pairs_are_those_of_all_commands_that_write() -> None:
     number = {name: len(list(pairs(name))) for name in COMMANDS}
     assert {name for name, many in number.items() if many} == {
-        *("calibrate", "compare", "diff", "export", "pack", "plan", "report", "simulate", "study", "validate")
+        *(
+            "calibrate",
+            "compare",
+            "diff",
+            "export",
+            "memory",
+            "pack",
+            "plan",
+            "report",
+            "simulate",
+            "study",
+            "validate",
+        )
     }
     assert number["simulate"] == 4 * 3 + 6
     assert sum(number.values()) > 40

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.command_line import call
 
-TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB")
+OFF = ("--cascade", "off")
+TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB", "--cascade", "off")
 
 
 def test_the_best_order_is_the_quickest_that_was_planned(
@@ -87,13 +88,27 @@ def test_a_packing_has_no_order(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ("workloads/branches.yaml", "--set", "shared_memory.bytes=64KiB", "--no-spill")
+    small = (
+        "workloads/branches.yaml",
+        "--set",
+        "shared_memory.bytes=64KiB",
+        "--no-spill",
+        "--cascade",
+        "off",
+    )
     assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
 
 
 def test_what_fits_in_one_order_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """Without spilling the given order needs 258,048 B, the best one 119,808 B, and weights."""
-    small = ("workloads/branches.yaml", "--set", "shared_memory.bytes=192KiB", "--no-spill")
+    small = (
+        "workloads/branches.yaml",
+        "--set",
+        "shared_memory.bytes=192KiB",
+        "--no-spill",
+        "--cascade",
+        "off",
+    )
     assert call(capsys, "simulate", *small)[0] == 1
     code, out, _ = call(capsys, "simulate", *small, "--order", "best")
     assert code == 0

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 Document = dict[str, Any]
 Object = dict[str, Any]
@@ -112,6 +112,7 @@ def _key_breaks(kind: str, key: str, found: list[Object], random: Random) -> Ite
 
 
 def _changed(value: Any, random: Random) -> object:
+    same: object = value
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -119,11 +120,11 @@ def _changed(value: Any, random: Random) -> object:
     if isinstance(value, str):
         return f"{value}x"
     if isinstance(value, list) and value:
-        items: list[Any] = list(cast("list[Any]", value))
+        items: list[Any] = [*value]
         index = random.randrange(len(items))
         items[index] = _changed(items[index], random)
         return items
-    return cast("object", value)
+    return same
 
 
 def _harmless_exchange(kind: str, key: str, a: Object, b: Object) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.program import Body, Op, Program, bodies
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
+from dma.cascades.straight_runs import op_runs
 
 HEIGHTS = (32, 16, 8, 4, 2, 1)
 """Rows of a step that are tried for all ops alike, fewest steps first."""
@@ -16,22 +18,14 @@ HEIGHTS = (32, 16, 8, 4, 2, 1)
 def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
     """Every run of neighbouring ops among ``names`` as a cascade, in the largest steps that fit SharedMemory
     next to what the cascade reads and makes. Raises ValueError where a run cannot be one."""
-    return tuple(_choice(program, chip, run) for run in _runs(program.body, names))
+    return tuple(_choice(program, chip, run) for run in _runs(program, names))
 
 
-def _runs(body: Body, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
-    run: list[Op] = []
-    for node in body:
-        if isinstance(node, Op) and node.name in names:
-            run.append(node)
-            continue
-        if run:
-            yield tuple(run)
-            run = []
-        for inner in bodies(node):
-            yield from _runs(inner, names)
-    if run:
-        yield tuple(run)
+def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
+    for run in op_runs(program):
+        for named, ops in groupby(run, key=lambda op: op.name in names):
+            if named:
+                yield tuple(ops)
 
 
 def _choice(program: Program, chip: Chip, run: Sequence[Op]) -> CascadeChoice:

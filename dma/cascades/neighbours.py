@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.program import Body, If, Loop, Op, Program
+from chipmodel.model.program import Op, Program
 from chipmodel.passes.cascades import CascadeChoice, cascade_shape
+from dma.cascades.straight_runs import op_runs
 
 ALL_HEIGHTS = 8
 """Rows of an op up to which every height of a step is tried, otherwise powers of two. Chosen."""
@@ -16,27 +17,9 @@ ALL_HEIGHTS = 8
 CascadeSet = tuple[CascadeChoice, ...]
 
 
-def runs(body: Body) -> Iterator[tuple[Op, ...]]:
-    """The ops that follow one another in one body, run by run."""
-    run: list[Op] = []
-    for node in body:
-        if isinstance(node, Op):
-            run.append(node)
-            continue
-        yield tuple(run)
-        run = []
-        match node:
-            case If():
-                for arm in node.arms:
-                    yield from runs(arm.body)
-            case Loop():
-                yield from runs(node.body)
-    yield tuple(run)
-
-
 def every_set(program: Program, rolls: bool, most: int) -> list[CascadeSet] | None:
     """All sets of cascades, each in all of ``stripe_heights``; None where there are more than ``most``."""
-    every = [_cuts(program, run, rolls, most) for run in runs(program.body) if run]
+    every = [_cuts(program, run, rolls, most) for run in op_runs(program)]
     count = 1
     for cuts in every:
         if cuts is None:
@@ -106,7 +89,7 @@ class Neighbourhood:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.runs = [run for run in runs(program.body) if run]
+        self.runs = op_runs(program)
         self.place = {op.name: (r, i) for r, run in enumerate(self.runs) for i, op in enumerate(run)}
 
     def of(self, given: CascadeSet) -> Iterator[CascadeSet]:

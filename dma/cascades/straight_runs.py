@@ -28,6 +28,12 @@ def straight_runs(body: Body, first: int = 0) -> Iterator[Interval]:
         yield Interval(start, first)
 
 
+def op_runs(program: Program) -> list[tuple[Op, ...]]:
+    """The ops that follow one another in one body, run by run."""
+    order = list(program.ops())
+    return [tuple(order[run.start : run.stop]) for run in straight_runs(program.body)]
+
+
 @dataclass(frozen=True, slots=True)
 class _Link:
     """At op number ``at`` the tensor ``child`` is made in, or put into, the memory of ``parent``."""

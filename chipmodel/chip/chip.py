@@ -240,6 +240,21 @@ class Cpu:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrayCosts:
+    """What an op costs in the ``array`` model beside its MACs through the array."""
+
+    launch_cycles: int = 0
+    """Core cycles before each part of an op: registers, descriptors, the runtime's call."""
+    operands: Literal["free", "overlap", "serial"] = "free"
+    """Whether the operands of work with MACs take time on the ports: none, beside computing, or in turn with
+    it. With ``serial``, reads and writes take turns too."""
+    depthwise_macs: Fraction = Fraction(0)
+    """MACs a cycle of depthwise convolutions on int8; 0: through the array, one input lane in use."""
+    window_elements: Fraction = Fraction(0)
+    """Elements of pooling windows a cycle; 0: through the array."""
+
+
+@dataclass(frozen=True, slots=True)
 class Npu:
     """The MAC array and its ports on SharedMemory.
 
@@ -257,6 +272,7 @@ class Npu:
     rolling_buffers: bool = True
     """Whether the NPU reads and writes rows modulo the size of a buffer; if not, the rows of a cascade that
     two stripes need are computed twice."""
+    costs: ArrayCosts = ArrayCosts()
 
 
 @dataclass(frozen=True, slots=True)

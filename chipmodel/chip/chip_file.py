@@ -17,6 +17,7 @@ from typing import Any, Literal, cast, get_args
 
 from chipmodel.chip.chip import (
     Arbitration,
+    ArrayCosts,
     Banks,
     Chip,
     Cpu,
@@ -308,7 +309,7 @@ def _chip(
         ),
         psram=psram_of(numbers, choices),
         dma=dma_of(numbers, choices),
-        npu=_npu(numbers, choices["npu.model"], choices["npu.rolling_buffers"] == "true"),
+        npu=_npu(numbers, choices),
         figures=figures,
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
         cores=whole("cores"),
@@ -327,14 +328,24 @@ def _banks(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Banks
     )
 
 
-def _npu(numbers: Mapping[str, Fraction], model: str, rolling_buffers: bool) -> Npu:
+def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
     macs = {bits: numbers[f"npu.macs_per_cycle.int{bits}"] for bits in (8, 16, 32)}
     axes = ("input_channels", "output_channels", "columns")
     in_lanes, out_lanes, columns = (int(numbers[f"npu.array.{axis}"]) for axis in axes)
     array = (in_lanes, out_lanes, columns)
     read, write = numbers["npu.read_bytes_per_cycle"], numbers["npu.write_bytes_per_cycle"]
-    luna = _luna(numbers, array, macs, read, write) if model == "luna" else None
-    return Npu(macs, array, read, write, luna, rolling_buffers)
+    luna = _luna(numbers, array, macs, read, write) if choices["npu.model"] == "luna" else None
+    costs = ArrayCosts() if luna else _array_costs(numbers, choices)
+    return Npu(macs, array, read, write, luna, choices["npu.rolling_buffers"] == "true", costs)
+
+
+def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:
+    return ArrayCosts(
+        int(numbers["npu.launch_cycles"]),
+        cast('Literal["free", "overlap", "serial"]', choices["npu.operands"]),
+        numbers["npu.depthwise_macs_per_cycle"],
+        numbers["npu.window_elements_per_cycle"],
+    )
 
 
 def _luna(

@@ -68,6 +68,10 @@ def _luna(field: Field) -> Field:
     return replace(field, only=("npu.model", ("luna",)))
 
 
+def _array(field: Field) -> Field:
+    return replace(field, only=("npu.model", ("array",)))
+
+
 def _dma(field: Field, *models: str) -> Field:
     return replace(field, only=("dma.model", models))
 
@@ -103,6 +107,7 @@ def _default(text: str, field: Field) -> Field:
 _CLOCK = _rationals("0.001", 100_000, "MHz")
 _LANES = _wholes(1, 65_536, "lanes")
 _MACS = _rationals("0.001", 10**9, "MACs a cycle")
+_OPTIONAL_MACS = _rationals("0", 10**9, "a cycle")
 _PORT = _rationals("0.001", 10**6, "bytes a cycle")
 _SETUP = _wholes(0, 10**9, "core cycles")
 _BURST = _wholes(1, 1 << 30, "bytes")
@@ -180,6 +185,10 @@ FIELDS: Mapping[str, Field] = {
     "npu.array.columns": _LANES,
     "npu.read_bytes_per_cycle": _PORT,
     "npu.write_bytes_per_cycle": _PORT,
+    "npu.launch_cycles": _default("0", _array(_SETUP)),
+    "npu.operands": _default("free", _array(_choice("free", "overlap", "serial"))),
+    "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
+    "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
     "npu.rolling_buffers": _default("true", _choice("true", "false")),
     "npu.luna.input_buffer_bytes": _luna(_sizes(256, 1 << 30)),
     "npu.luna.weight_buffer_bytes": _luna(_sizes(256, 1 << 30)),

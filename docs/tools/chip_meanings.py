@@ -77,6 +77,11 @@ MEANING: Mapping[str, str] = {
     "npu.array.columns": "Columns are padded to a multiple of this (times the stride, on LUNA).",
     "npu.read_bytes_per_cycle": "The NPU's read port on SharedMemory.",
     "npu.write_bytes_per_cycle": "The NPU's write port on SharedMemory.",
+    "npu.launch_cycles": "What starting each part of an op costs.",
+    "npu.operands": "Whether the operands of convolutions, pooling and products take time on the ports: none "
+    "(`free`), beside computing (`overlap`), in turn with it (`serial`).",
+    "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
+    "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
     "npu.rolling_buffers": "Whether the NPU addresses rows modulo a buffer's size. If not, the rows that "
     "two stripes of a cascade need are computed twice.",
     "npu.luna.input_buffer_bytes": "A larger input is computed in pieces of rows.",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
+from chipmodel.chip.chip import ArrayCosts
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window
-from chipmodel.npu.cycles import op_cycles, padded_macs, work_cycles
+from chipmodel.npu.array import padded_macs, rows_read, work_cycles
+from chipmodel.npu.cycles import op_cycles
 from tests.support.chips import LUNA_LIKE
 
 NPU = LUNA_LIKE.npu
@@ -44,6 +49,29 @@ def test_pooling_and_recurrent_work() -> None:
 def test_vector_work_is_bound_by_the_slower_port() -> None:
     assert work_cycles(NPU, Vector(800, 800, 800), "int8") == 100
     assert work_cycles(NPU, Vector(800, 8, 800), "int8") == 50
+
+
+def test_operands_overlap_with_computing_or_take_turns() -> None:
+    # 4,320 MACs at 90 a cycle, 480 bytes read at 8 and written at 16 a cycle.
+    work = Conv(SAME, 6, 6, groups=6)
+    costs = ArrayCosts(depthwise_macs=Fraction(90))
+    assert work.macs == 4320
+    assert work_cycles(replace(NPU, costs=costs), work, "int8") == 48
+    assert work_cycles(replace(NPU, costs=replace(costs, operands="overlap")), work, "int8") == 60
+    serial = replace(costs, operands="serial", launch_cycles=1000)
+    assert work_cycles(replace(NPU, costs=serial), work, "int8") == 1000 + 48 + 60 + 30
+    assert work_cycles(replace(NPU, costs=serial), Vector(800, 800, 800), "int8") == 1000 + 100 + 50
+
+
+def test_pooling_may_have_a_rate_of_its_own() -> None:
+    pool = Pool(Window(8, 8, 4, 4, 2, 2, 2, 2), 3)
+    assert work_cycles(replace(NPU, costs=ArrayCosts(window_elements=Fraction(4))), pool, "int8") == 48
+
+
+def test_only_rows_that_a_window_touches_are_read() -> None:
+    assert rows_read(Window(9, 9, 5, 5, 1, 1, 2, 2)) == 5
+    assert rows_read(Window(10, 10, 4, 4, 3, 3, 2, 2)) == 9
+    assert rows_read(SAME) == 8
 
 
 def test_cycles_given_by_the_user_are_divided_among_parts() -> None:

@@ -55,14 +55,24 @@ def works(draw: st.DrawFn) -> tuple[str, Work]:
             return kind, Vector(size, 2 * size, size, rows=size)
 
 
-@pytest.mark.parametrize("chip_name", ["luna-arcs", "luna-csk6", "alif-e7"])
+OPERANDS = ("npu.launch_cycles=7", "npu.depthwise_macs_per_cycle=9", "npu.window_elements_per_cycle=5.5")
+CHIPS = {
+    "luna-arcs": load_chip("luna-arcs"),
+    "luna-csk6": load_chip("luna-csk6"),
+    "alif-e7": load_chip("alif-e7"),
+    "overlap": load_chip("alif-e7", (*OPERANDS, "npu.operands=overlap")),
+    "serial": load_chip("stm32n6", (*OPERANDS, "npu.operands=serial")),
+}
+
+
+@pytest.mark.parametrize("chip_name", list(CHIPS))
 @settings(max_examples=250)
 @given(works(), st.data())
 def test_parts_cost_at_least_the_bound(
     chip_name: str, kind_and_work: tuple[str, Work], data: st.DataObject
 ) -> None:
     kind, work = kind_and_work
-    npu = load_chip(chip_name).npu
+    npu = CHIPS[chip_name].npu
     op = Op("op", kind, work, ("x",), ("y",))
     rows = data.draw(st.integers(max(1, work.rows // 40), work.rows))
     channels = data.draw(st.integers(max(1, work.channels // 10), work.channels))

@@ -1,0 +1,176 @@
+"""NPU cycles in the ``array`` model: MACs padded to the array, operands through the ports, a launch.
+
+A part of an op is launched, computed, and its operands pass the ports on SharedMemory. How much time operands
+take is the chip's (``npu.operands``): none (``free``), beside computing (``overlap``), or in turn with it
+(``serial``). Work without MACs is its bytes through the ports, or a window's elements through the array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from chipmodel.chip.chip import Npu
+from chipmodel.model.program import DTYPE_BITS
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """In how many parts work is done, at least: ``stripes`` of rows by ``slices`` of channels."""
+
+    stripes: int = 1
+    slices: int = 1
+
+
+def work_cycles(npu: Npu, work: SingleWork, dtype: str, depthwise: bool | None = None) -> int:
+    """Core cycles of ``work`` as one part, on operands of ``dtype``; at least 1. ``depthwise``: whether it is
+    a part of a depthwise convolution, which one of a single channel does not show; None: as it looks."""
+    return least_array_cycles(npu, work, dtype, Division(), depthwise)
+
+
+def least_array_cycles(
+    npu: Npu, work: SingleWork, dtype: str, division: Division, depthwise: bool | None = None
+) -> int:
+    """The least core cycles of ``work`` in that division or a finer one."""
+    stripes, slices = division.stripes, division.slices
+    launches = npu.costs.launch_cycles * stripes * slices
+    if isinstance(work, Vector):
+        return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
+    rate = _own_rate(npu, work, depthwise)
+    if rate:
+        slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
+        compute = _taps(work) / (rate * slower)
+    else:
+        compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
+        compute *= _part_padding(npu, work, stripes, slices)
+    if npu.costs.operands == "free":
+        return max(1, launches + ceil(compute))
+    element = Fraction(DTYPE_BITS[dtype], 8)
+    moved = _through_ports(npu, elements_read(work) * element, elements_written(work) * element)
+    both = max(compute, moved) if npu.costs.operands == "overlap" else compute + moved
+    return max(1, launches + ceil(both))
+
+
+def _through_ports(npu: Npu, read: Fraction, written: Fraction) -> Fraction:
+    """Cycles in which so many bytes pass the ports."""
+    reading, writing = read / npu.read_bytes_per_cycle, written / npu.write_bytes_per_cycle
+    return reading + writing if npu.costs.operands == "serial" else max(reading, writing)
+
+
+def _own_rate(npu: Npu, work: SingleWork, depthwise: bool | None) -> Fraction:
+    """MACs or window elements a cycle of int8 work that does not go through the array; 0 for other work."""
+    if isinstance(work, Conv) and (work.depthwise if depthwise is None else depthwise):
+        return npu.costs.depthwise_macs
+    return npu.costs.window_elements if isinstance(work, Pool) else Fraction(0)
+
+
+def _taps(work: Conv | Pool | Matmul | Recurrent) -> int:
+    """Multiply-accumulates, or elements of all windows."""
+    if isinstance(work, Pool):
+        return elements_written(work) * work.window.kernel_h * work.window.kernel_w
+    return work.macs
+
+
+def elements_read(work: Conv | Pool | Matmul | Recurrent) -> int:
+    """Elements of the operands that are no weights: of a window the rows that it touches, of a product the
+    left matrix."""
+    match work:
+        case Conv():
+            return work.batch * work.in_c * rows_read(work.window) * work.window.in_w
+        case Pool():
+            return work.batch * work.channels_ * rows_read(work.window) * work.window.in_w
+        case Matmul():
+            return work.batch * work.rows_ * work.inner
+        case Recurrent():
+            return work.batch * work.steps * work.inputs
+
+
+def elements_written(work: Conv | Pool | Matmul | Recurrent) -> int:
+    """Elements of the outputs."""
+    match work:
+        case Conv():
+            return work.batch * work.out_c * work.window.out_h * work.window.out_w
+        case Pool():
+            return work.batch * work.channels_ * work.window.out_h * work.window.out_w
+        case Matmul():
+            return work.batch * work.rows_ * work.cols
+        case Recurrent():
+            return work.batch * work.steps * work.directions * work.hidden
+
+
+def rows_read(window: Window) -> int:
+    """Rows of the input that the window touches. Several parts touch as many together, or more."""
+    if window.transposed:
+        return window.in_h
+    reach = window.dilation_h * (window.kernel_h - 1) + 1
+    # A part of a batch may span several images, but its window has the rows of one.
+    of_image = (window.in_h + window.pad_top + window.pad_bottom - reach) // window.stride_h + 1
+    images = -(-window.out_h // max(1, of_image))
+    rows = (window.out_h - 1) * window.stride_h + reach
+    return min(images * window.in_h, rows, window.out_h * reach)
+
+
+def _part_padding(npu: Npu, work: SingleWork, stripes: int, slices: int) -> Fraction:
+    """The least factor on ``padded_macs`` when every part is padded to the array, not only the whole: of an
+    axis in n parts each takes at least one full array."""
+    _, out_lanes, columns = npu.array
+    match work:
+        case Conv() if work.groups == 1 or work.depthwise:
+            return _parts(work.out_c, out_lanes, slices)
+        case Pool():
+            return _parts(work.channels, out_lanes, slices)
+        case Matmul() if work.batch == 1:
+            return _parts(work.rows_, out_lanes, stripes) * _parts(work.cols, columns, slices)
+        case _:
+            return Fraction(1)
+
+
+def _parts(size: int, lanes: int, parts: int) -> Fraction:
+    return max(Fraction(1), Fraction(parts * lanes, _pad(size, lanes)))
+
+
+def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:
+    """MACs per cycle for ``dtype``: one rate up to 8, 16 and 32 bits; float types as integers of their
+    width."""
+    bits = DTYPE_BITS[dtype]
+    return npu.macs_per_cycle[8 if bits <= 8 else 16 if bits <= 16 else 32]
+
+
+def padded_macs(npu: Npu, work: Conv | Pool | Matmul | Recurrent) -> int:
+    """Multiply-accumulates (or window elements) once every axis is padded to the array."""
+    in_lanes, out_lanes, columns = npu.array
+    match work:
+        case Conv() if work.depthwise:
+            # One input channel feeds each output channel, so the other input lanes are idle.
+            return work.batch * in_lanes * _pad(work.out_c, out_lanes) * _positions(work.window, columns)
+        case Conv():
+            in_c = _pad(work.in_c // work.groups, in_lanes)
+            out_c = _pad(work.out_c // work.groups, out_lanes)
+            return work.batch * work.groups * in_c * out_c * _positions(work.window, columns)
+        case Pool():
+            return work.batch * in_lanes * _pad(work.channels, out_lanes) * _positions(work.window, columns)
+        case Matmul():
+            # As the vendor's profiler does: LUNA pads rows, inner and columns to 2, 8 and 4.
+            inner = _pad(work.inner, in_lanes)
+            return work.batch * _pad(work.rows_, out_lanes) * inner * _pad(work.cols, columns)
+        case Recurrent():
+            inner = _pad(work.inputs, in_lanes) + _pad(work.hidden, in_lanes)
+            gate_rows = _pad(work.gates * work.hidden, columns)
+            return work.steps * work.directions * _pad(work.batch, out_lanes) * inner * gate_rows
+
+
+def _positions(window: Window, columns: int) -> int:
+    """Kernel taps over all output positions, columns padded to the array's.
+
+    A 1-D window is one column wide; its length is mapped to the array's columns instead.
+    """
+    high, wide = (window.in_h, window.in_w) if window.transposed else (window.out_h, window.out_w)
+    if window.in_w == 1 and window.kernel_w == 1:
+        high, wide = wide, high
+    return high * _pad(wide, columns) * window.kernel_h * window.kernel_w
+
+
+def _pad(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple

@@ -73,7 +73,22 @@ class Storage:
 
     def same_order(self, other: Storage) -> bool:
         """Whether a tensor's elements, seen under both shapes, lie in the same order in memory."""
-        return self == other or (self.plain and other.plain and prod(self.shape) == prod(other.shape))
+        return self == other or self._strides() == other._strides()
+
+    def _strides(self) -> tuple[tuple[int, int], ...]:
+        """For each run of axes that lie in memory as in C order, slowest first: its elements, and how many
+        elements of C order each step along it passes. Equal for two storages of one order, and only then: a
+        run ends only where the distance to the next element changes."""
+        each = [prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        found: list[tuple[int, int]] = []
+        for axis in self.order:
+            size, step = self.shape[axis], each[axis]
+            if size == 1:
+                continue
+            if found and found[-1][1] == step * size:
+                size *= found.pop()[0]
+            found.append((size, step))
+        return tuple(found)
 
 
 def usual_layout(shape: Sequence[int]) -> Layout:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from math import prod
 
 from chipmodel.model.attributes import AxisOrder
-from chipmodel.model.layout import Layout, Storage, usual_layout
+from chipmodel.model.layout import LAYOUTS, Layout, Storage, usual_layout
 from chipmodel.model.program import Op, Program, Tensor
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.passes.op_shapes import POINTWISE
@@ -51,7 +51,7 @@ def _wish(op: Op, index: int, tensor: Tensor, wishes: Mapping[str, Layout]) -> L
     view = op.views[index] if op.views else tensor.shape
     match op.work:
         case Conv() | Pool():
-            return "image" if view == tensor.shape else None
+            return layout_as(tensor.shape, Storage(view, "image"))
         case Matmul() | Recurrent() if not _by_lines(op):
             return "matrix"
         case _:
@@ -62,6 +62,15 @@ def _wish(op: Op, index: int, tensor: Tensor, wishes: Mapping[str, Layout]) -> L
                 and op.sliced is None
             )
             return wishes.get(op.outputs[0]) if follows else None
+
+
+def layout_as(shape: tuple[int, ...], stored: Storage) -> Layout | None:
+    """The layout that gives elements of ``shape`` the order of ``stored``, as where one shape only splits or
+    joins the channels of the other; None where neither does."""
+    if stored.shape == shape:
+        return stored.layout
+    layouts = (usual_layout(shape), *LAYOUTS)
+    return next((each for each in layouts if Storage(shape, each).same_order(stored)), None)
 
 
 def _wished(tensor: Tensor, wishes: Mapping[str, Layout]) -> Storage:
@@ -102,9 +111,7 @@ def _transposed(op: Op, tensor: Tensor, found: Mapping[str, Storage]) -> Storage
     work = op.work
     if not isinstance(work, Vector) or not isinstance(work.attributes, AxisOrder):
         return None
-    before = found[op.inputs[0]]
-    if before.shape != op.views[0]:
-        before = Storage(op.views[0], "matrix")
+    before = Storage(op.views[0], layout_as(op.views[0], found[op.inputs[0]]) or "matrix")
     axes = work.attributes.order
 
     def kept(layout: Layout) -> int:
@@ -146,6 +153,7 @@ def _like_input(op: Op, index: int, tensor: Tensor, found: Mapping[str, Storage]
             continue
         if op.kind in POINTWISE and view == made and prod(stored.shape) == prod(made):
             return stored
-        if stored.shape == view and len(view) == len(made):
-            return Storage(made, stored.layout)
+        layout = layout_as(view, stored) if len(view) == len(made) else None
+        if layout is not None:
+            return Storage(made, layout)
     return None

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from random import Random
 
 from chipmodel.errors import BadInput
+from chipmodel.model.attributes import AxisOrder, Interleaving
 from chipmodel.model.program import Node, Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
-_MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "residual", "residual", "residual")
+_MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "shuffle", *("residual",) * 3)
 DTYPES = ("int8", "int8", "int8", "int16", "float32")
 
 
@@ -126,6 +127,8 @@ class _ImageGenerator:
             case "upconv" if height <= self.shape.side:
                 up = builder.conv(name, x, random.randint(1, 4), (2, 1), stride=(2, 1), transposed=True)
                 return (up,)
+            case "shuffle":
+                return (self.shuffle(builder, name, x),)
             case "residual":
                 reach = random.randint(1, 2)
                 inner = builder.conv(
@@ -137,6 +140,17 @@ class _ImageGenerator:
                 return (builder.elementwise("mul", name, [x, small]),)
             case _:
                 return (builder.vector("softmax", name, [x], rows=1),)
+
+    def shuffle(self, builder: ProgramBuilder, name: str, x: Value) -> Value:
+        """Channels dealt out in turn, as one op or as a transpose between two reshapes."""
+        n, channels, height, width = x.shape
+        groups = self.random.choice([each for each in range(1, channels + 1) if channels % each == 0])
+        if self.random.random() < 0.5:
+            return builder.vector("transpose", name, [x], rows=n * height, attributes=Interleaving(groups))
+        split = builder.reshape(x, (n, groups, channels // groups, height, width))
+        shape, order = (n, channels // groups, groups, height, width), AxisOrder((0, 2, 1, 3, 4))
+        dealt = builder.vector("transpose", name, [split], shape, rows=n * height, attributes=order)
+        return builder.reshape(dealt, x.shape)
 
     def branch(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
         """An ``if`` of two arms that define one tensor."""

@@ -153,7 +153,7 @@ class Repeat:
 @dataclass(frozen=True, slots=True)
 class Release:
     """Let other cores have ``tensor`` once all of this core's stores of it have ended: a flag that the DMA
-    engine raises. ``op`` made it."""
+    engine raises. ``op`` made it, or runs last in the cascade that made it."""
 
     tensor: str
     op: str

@@ -13,7 +13,7 @@ from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from chipmodel.model.time_bound import WITH_CASCADES, TimeBound
+from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace, Unit
 
 
@@ -126,8 +126,6 @@ class Result:
     def notes(self) -> tuple[str, ...]:
         """What the reader is to know about the program and its answer, in sentences."""
         notes = self.program.notes
-        if self.cores and self.bound.space == WITH_CASCADES:
-            notes = (*notes, "on several cores no cascades are planned; the bound holds for them as well")
         if not self.cut_short:
             return notes
         return *notes, f"the time limit cut short: {'; '.join(self.cut_short)}"

@@ -18,6 +18,7 @@ from itertools import accumulate
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.model.work import CascadeStep, CascadeWork, Conv, HeldRows, Pool, RowsInTurn, Share
+from chipmodel.passes.cascade_arrivals import refuse_late_arrivals, renumbered_arrivals
 
 KIND = "cascade"
 """The kind of an op that stands for a cascade."""
@@ -43,7 +44,7 @@ def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program
     body = cascader.body(program.body)
     if cascader.left:
         raise ValueError(f"not neighbours in one body: {', '.join(next(iter(cascader.left.values())).ops)}")
-    return replace(program, body=body)
+    return replace(program, body=body, arrivals=renumbered_arrivals(program, body))
 
 
 @dataclass
@@ -170,6 +171,7 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
             if name in maker or name in readers:
                 raise ValueError(f"{name!r} is made again")
             maker[name] = index
+    refuse_late_arrivals(program, ops)
     names = {op.name for op in ops}
     elsewhere = _read_elsewhere(program, names)
     outputs = tuple(n for n in maker if n in elsewhere or maker[n] == len(ops) - 1)

@@ -41,7 +41,7 @@ def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple
     At a position: waits for due loads in flight, loads due at once, loads for later, compute, stores, waits
     for due stores. After a branch or loop: waits for the loads that only some of its paths have waited for.
     Loads of other cores' tensors come last among those due at once, each after the wait for its core; a
-    tensor that other cores read is released after the last step that makes it.
+    tensor that other cores read is released after the last step that makes it, or of the cascade that does.
     """
     return _ScheduleLowering(schedule, plan, part).nodes(schedule.body, True)
 
@@ -52,15 +52,16 @@ class _ScheduleLowering:
 
     def __init__(self, schedule: Schedule, plan: Plan, part: CorePart | None) -> None:
         self.imports: Mapping[str, int] = part.imports if part else {}
-        self.exports: dict[str, list[str]] = defaultdict(list)
-        for name, node in sorted(part.exports.items() if part else ()):
-            self.exports[node].append(name)
         self.conditions = _conditions(part.program) if self.imports and part else {}
         self.acquired: set[str] = set()
         self.schedule = schedule
         self.plan = plan
         self.op_at: Mapping[int, str] = {s.position: s.op for s in steps(schedule.body)}
         self.last = {op: position for position, op in self.op_at.items()}
+        self.exports: dict[str, list[str]] = defaultdict(list)
+        last_of = {op: self.op_at[c.steps.stop - 1] for c in schedule.cascades for op in c.ops}
+        for name, node in sorted(part.exports.items() if part else ()):
+            self.exports[last_of.get(node, node)].append(name)
         self.loop_at: Mapping[int, str] = dict(_innermost_loops(schedule.body))
         self.issued: dict[tuple[str, int], list[Transfer]] = defaultdict(list)
         self.due: dict[tuple[str, int], list[Transfer]] = defaultdict(list)

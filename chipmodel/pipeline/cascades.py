@@ -14,6 +14,7 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
 from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import CascadeScreening, moves_tensors
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
@@ -38,7 +39,7 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     """As ``plan_in_rounds``, with the cascades that the request allows. Raises DoesNotFit, and BadInput for
     names of ops that cannot be a cascade."""
     bound = search_bound(request)
-    if request.cascade == CASCADE_OFF or request.chip.cores > 1 or request.program.arrivals:
+    if request.cascade == CASCADE_OFF:
         return plan_in_rounds(request, path, bound)
     search = _CascadeSearch(request, path, bound)
     if request.cascade != CASCADE_AUTO:
@@ -117,17 +118,30 @@ class _CascadeSearch:
         return not fits, not fit.psram.fits, self.cycles(planned) if fits else planned.solved.peak
 
 
-def _named(request: PlanRequest) -> Program:
-    """The program with the cascades that the user names: neighbours among the ops are one cascade."""
-    names = [name.strip() for name in request.cascade.split(",") if name.strip()]
+def named_ops(request: PlanRequest) -> tuple[str, ...]:
+    """The ops that ``--cascade`` names; none for ``auto`` and ``off``. Raises BadInput for unknown ones."""
+    if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
+        return ()
+    names = tuple(name.strip() for name in request.cascade.split(",") if name.strip())
     known = {op.name for op in request.program.ops()}
     for name in names:
         if name not in known:
             raise BadInput(
                 f"--cascade names {name!r}, which is no op", hint=suggest(name, known, "its ops are")
             )
+    return names
+
+
+def _named(request: PlanRequest) -> Program:
+    """The program with the cascades that the user names: neighbours among the ops are one cascade."""
+    names = named_ops(request)
     try:
         return with_cascades(request.program, cascades_of(request.program, request.chip, names))
+    except LateArrival as error:
+        hint = "end the cascade before that op, or have one core run both: core: in the workload"
+        raise BadInput(f"--cascade {request.cascade}: {error}", where=error.place, hint=hint) from None
     except ValueError as error:
         hint = "name neighbouring ops, each of which makes what a later one reads"
+        if request.chip.cores > 1:
+            hint += "; on several cores those of one core"
         raise BadInput(f"--cascade {request.cascade}: {error}", hint=hint) from None

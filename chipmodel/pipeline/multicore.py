@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.chip.chip import Chip
+from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.fit import plan_fit, psram_bytes
@@ -19,9 +20,10 @@ from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
+from chipmodel.pipeline.cascades import named_ops
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
+from chipmodel.pipeline.request import CASCADE_OFF, Planned, PlanRequest
 from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import Homes, at_homes, tight_homes
 from dma.stream import streamer_named
@@ -38,9 +40,6 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str]) -> Result:
     workload names no core on core 0. Raises DoesNotFit and BadInput as ``run``, and BadInput for an
     assignment that cannot be.
     """
-    if request.cascade not in (CASCADE_OFF, CASCADE_AUTO):
-        hint = f"plan it for one core with --set cores=1, or take --cascade {CASCADE_OFF}"
-        raise BadInput(f"--cascade names ops, and the chip has {request.chip.cores} cores", hint=hint)
     (core_of, plans, trace), one_core_cycles = _fastest(request, choices)
     worst = max(plans, key=lambda p: (p.solved.peak, -p.core))
     return Result(
@@ -67,9 +66,22 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
     planned: list[Planned] = []
     for part in parts:
         share = request.deadline.share(1 / (len(parts) - len(planned)))
-        planned.append(plan(replace(request, program=part.program, deadline=share), None))
-    schedules = one_psram(parts, [p.schedule for p in planned], request.chip.psram.bytes)
+        of_part = replace(request, program=part.program, deadline=share, cascade=_cascade_of(request, part))
+        planned.append(plan(of_part, None))
+    return joined_plans(parts, planned, request.chip)
+
+
+def joined_plans(parts: Sequence[CorePart], planned: Sequence[Planned], chip: Chip) -> tuple[CorePlan, ...]:
+    """The plans of all cores, which were made apart, with addresses in one Psram."""
+    schedules = one_psram(parts, [p.schedule for p in planned], chip.psram.bytes)
     return tuple(map(_core_plan, parts, planned, schedules))
+
+
+def _cascade_of(request: PlanRequest, part: CorePart) -> str:
+    """What ``--cascade`` asks of a core: of the ops that it names, those that the core runs."""
+    named = named_ops(request)
+    own = {op.name for op in part.program.ops()}
+    return ",".join(name for name in named if name in own) or (CASCADE_OFF if named else request.cascade)
 
 
 def _core_plan(part: CorePart, planned: Planned, schedule: Schedule) -> CorePlan:
@@ -170,13 +182,13 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
     """The balanced partition, or the one on as few cores as the workload allows if that is as fast; and the
     cycles on one core."""
     program, chip = request.program, request.chip
-    candidates = [on_one_core(program, chip.cores), balanced(program, chip)]
+    candidates = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
     found: list[_Tried] = []
-    refusals: list[DoesNotFit] = []
+    refusals: list[ChipmodelError] = []
     for core_of in candidates[: 1 if candidates[0] == candidates[1] else 2]:
         try:
             found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, core_of))
-        except DoesNotFit as refusal:
+        except (BadInput, DoesNotFit) as refusal:
             refusals.append(refusal)
     if not found:
         raise refusals[0]

@@ -8,7 +8,7 @@ crosses from core to core. So where the engine is what a network waits for, node
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from chipmodel.chip.chip import Chip
@@ -56,8 +56,9 @@ def on_one_core(program: Program, cores: int) -> dict[str, int]:
     return {node.name: 0 for node in program.body} | assigned(program, cores)
 
 
-def balanced(program: Program, chip: Chip) -> dict[str, int]:
-    """A core for every node of the outermost body. Deterministic. Raises BadInput as ``assigned``."""
+def balanced(program: Program, chip: Chip, cascaded: Collection[str] = ()) -> dict[str, int]:
+    """A core for every node of the outermost body. Deterministic. Neighbouring ops that ``cascaded`` names
+    are on one core, unless the workload says otherwise. Raises BadInput as ``assigned``."""
     fixed = assigned(program, chip.cores)
     found = uses(program)
     balance = _ListScheduler(program, chip, found, _definers_read(program, found))
@@ -68,6 +69,8 @@ def balanced(program: Program, chip: Chip) -> dict[str, int]:
         cores = [fixed[node.name]] if node.name in fixed else list(range(chip.cores))
         if group[0] in chosen:
             cores = [chosen[group[0]]]
+        elif node.name not in fixed and index and {node.name, program.body[index - 1].name} <= {*cascaded}:
+            cores = [chosen[index - 1]]
         chosen[index] = chosen[group[0]] = balance.place(index, cores)
     return {node.name: chosen[index] for index, node in enumerate(program.body)}
 

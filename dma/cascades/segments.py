@@ -14,6 +14,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.passes.cascade_arrivals import late_arrival
 from dma.cascades.row_reach import RowReach, row_reach
 from dma.cascades.straight_runs import LiveAround, run_rows
 
@@ -117,11 +118,11 @@ class RunGeometry:
 
     def _starts(self, stop: int) -> list[int]:
         """Where a cascade that ends before ``stop`` may begin, the shortest first: each of its ops but the
-        last makes what a later one reads."""
+        last makes what a later one reads, and what other cores make arrives in time."""
         found: list[int] = []
         for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
             reads = any(reader < stop for reader, _ in self.readers[start])
-            if not self.fits[start] or not reads:
+            if not self.fits[start] or not reads or late_arrival(self.program, self.ops[start:stop]):
                 break
             found.append(start)
         return found

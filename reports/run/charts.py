@@ -11,6 +11,7 @@ from reports.run.cascade_lanes import cascade_lanes
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
+from reports.run.rolling_rows import cascade_bands
 from reports.run.roofline import roofline
 from reports.run.totals import RunTotals
 from reports.run.waterfall import waterfall
@@ -49,7 +50,7 @@ def over_time(result: Result, most: int) -> list[ChartSection]:
 
 
 def _timeline(result: Result, most: int) -> ChartSection:
-    cascades = bool(result.schedule.cascades)
+    cascades = len({band.core for band in cascade_bands(result)})
     rows = result.trace.cores + result.trace.channels + cascades
     hint = (
         f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
@@ -59,7 +60,8 @@ def _timeline(result: Result, most: int) -> ChartSection:
         "together."
     )
     if cascades:
-        hint += " The top row has a bar for each cascade: ops whose steps take turns."
+        top = "top rows have" if cascades > 1 else "top row has"
+        hint += f" The {top} a bar for each cascade: ops whose steps take turns."
     label = f"Timeline of the NPU and the DMA: {verdict(result)}. The tables below hold the same numbers."
     height = 130 + 46 * rows if result.cores or cascades else None
     return ChartSection("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)

@@ -22,7 +22,7 @@ LABELLED = 400
 """With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
 Steps of cascades do not count and have none."""
 BAND_ROW = "cascades"
-"""The row of the timeline that has a bar for each cascade."""
+"""The row of the timeline that has a bar for each cascade; of several cores each has a row."""
 MOST_NAMED = 8
 """Ops of a cascade in a tooltip."""
 
@@ -100,7 +100,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     names = [
         *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
         *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
-        *([BAND_ROW] if bands else []),
+        *(_band_row(result, core) for core in sorted({band.core for band in bands}, reverse=True)),
     ]
     rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
@@ -133,6 +133,11 @@ def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int
     return tuple(tuple(of(bar) for bar in members) for members in of_category)
 
 
+def _band_row(result: Result, core: int) -> str:
+    """The row of the cascades of a core."""
+    return BAND_ROW if result.trace.cores == 1 else f"{BAND_ROW} {core}"
+
+
 def _band_trace(result: Result, bands: tuple[CascadeBand, ...]) -> dict[str, object]:
     """A bar for each run of each cascade, above the NPUs, with the ops inside on hover."""
     lines = [
@@ -145,7 +150,7 @@ def _band_trace(result: Result, bands: tuple[CascadeBand, ...]) -> dict[str, obj
         "type": "bar",
         "orientation": "h",
         "name": CASCADE.label,
-        "y": [BAND_ROW] * len(bands),
+        "y": [_band_row(result, b.core) for b in bands],
         "x": [len(b.span) for b in bands],
         "base": [b.span.start for b in bands],
         "width": 0.5,

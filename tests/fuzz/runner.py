@@ -27,6 +27,7 @@ NAMES = (
     "cascade-chains",
     "cascade-mutations",
     "cascades",
+    "core-cascades",
     "cycle-bounds",
     "exact-packers",
     "exact-streamer",

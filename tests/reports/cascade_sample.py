@@ -8,10 +8,12 @@ from functools import lru_cache
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
+from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
+from workloads.load import load
 
 INSIDE = ("first", "second", "third")
 NAME = "first..third"
@@ -51,3 +53,16 @@ def cascaded(
         cascaded_program(iterations), chip, packer="large-first", streamer="ping-pong", cascade=cascade
     )
     return run(request)
+
+
+ON_CORES = ("v1", "v2", "v3"), ("a1", "a2")
+"""The ops of the cascades of ``cascaded_on_cores``, by core."""
+
+
+@lru_cache
+def cascaded_on_cores() -> Result:
+    """A network on two cores of 64 KiB, with a cascade on each."""
+    chip = load_chip("alif-e7", ["shared_memory.bytes=64KiB", "cores=2"])
+    named = ",".join(name for ops in ON_CORES for name in ops)
+    program = reuse(load("workloads/two_cores.yaml"), "all")
+    return run(PlanRequest(program, chip, packer="large-first", streamer="ping-pong", cascade=named))

@@ -10,17 +10,24 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from chipmodel.chip.chip_file import load_chip
 from chipmodel.compare.run import Contenders, compare_program
 from chipmodel.errors import BadInput
+from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.files.json_text import json_text
+from chipmodel.machine.stepper import step_through_cores
+from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.plan_file.read import read_plan
+from chipmodel.plan_file.write import write_plan
+from chipmodel.verify.plan_file import verify_file
 from reports.compare.rows import document, print_comparison
 from reports.diff.difference import compare_results
 from reports.result_file import read_result
 from reports.run.document import document as result_document
-from tests.reports.cascade_sample import INSIDE, NAME, cascaded, cascaded_program
+from reports.run.figures import timeline
+from reports.run.page import render_page
+from tests.reports.cascade_sample import INSIDE, NAME, ON_CORES, cascaded, cascaded_on_cores
 
 
 def test_a_difference_names_the_cascades_that_appeared() -> None:
@@ -48,10 +55,40 @@ def test_a_comparison_counts_the_cascades_of_each_streamer(cascade: str, count: 
     assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) <= 80
 
 
-def test_several_cores_say_that_they_have_no_cascades() -> None:
-    chip = replace(load_chip("alif-e7"), cores=2)
-    request = PlanRequest(cascaded_program(), chip, "large-first", "ping-pong", cascade="auto")
-    assert any("no cascades are planned" in note for note in run(request).notes)
-    assert not run(replace(request, cascade="off")).notes
-    with pytest.raises(BadInput, match="2 cores"):
-        run(replace(request, cascade="first,second"))
+def test_each_core_has_its_cascades_in_every_output() -> None:
+    result = cascaded_on_cores()
+    assert [[each.ops for each in plan.schedule.cascades] for plan in result.cores] == [[o] for o in ON_CORES]
+    names = [f"{ops[0]}..{ops[-1]}" for ops in ON_CORES]
+    found: Any = result_document(result)
+    assert [(each["core"], each["name"]) for each in found["cascades"]] == [*enumerate(names)]
+    bands: Any = timeline(result).figure["data"]
+    assert [*zip(bands[-1]["y"], bands[-1]["text"], strict=True)] == [
+        (f"cascades {core}", name) for core, name in enumerate(names)
+    ]
+    page = render_page(result)
+    assert all(f"{name} on core {core}<" in page for core, name in enumerate(names))
+    assert not result.notes[len(result.program.notes) :]
+
+
+def test_the_plan_of_several_cores_is_verified_and_computes() -> None:
+    result = cascaded_on_cores()
+    plan = plan_of(result, "alif-e7", ("shared_memory.bytes=64KiB", "cores=2"))
+    again = read_plan(write_plan(plan), "plan.json")
+    assert again == plan
+    assert [[each.ops for each in core.cascades] for core in again.cores] == [[ops] for ops in ON_CORES]
+    assert verify_file(result.program, again, result.chip) == ()
+    members = tuple(each for core in again.cores for each in core.cascades)
+    streams = [core.commands for core in again.cores]
+    [verdict] = check_paths(PlanRun(result.program, streams, result.capacity, members), {})
+    assert not verdict.faults
+    assert result.trace == step_through_cores(streams, result.chip, {})
+
+
+def test_names_must_be_neighbours_on_one_core() -> None:
+    result = cascaded_on_cores()
+    request = PlanRequest(result.program, result.chip, "large-first", "ping-pong", cascade="v4,a1")
+    with pytest.raises(BadInput, match="not neighbours in one body: v4") as refusal:
+        run(request)
+    assert "on several cores those of one core" in str(refusal.value)
+    with pytest.raises(BadInput, match="names 'v9', which is no op"):
+        run(replace(request, cascade="v9"))

@@ -1,0 +1,35 @@
+"""The search ``core-cascades`` on a few seeds, and that it reports faults."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.fuzz import core_cascades
+from tests.fuzz.core_cascades import check
+from tests.fuzz.fuzzer import Fault
+
+SEEDS = range(12)
+FITS = 8
+"""The seed of a program with a cascade, whose plans fit."""
+
+
+def test_random_cascades_on_several_cores_are_right() -> None:
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        seen += check(seed)
+    assert seen["planned"] > len(SEEDS) // 2
+    assert all(
+        seen[each] for each in ("on two cores or more", "imports in a cascade", "exports of a cascade")
+    )
+    assert seen["executed"]
+
+
+def test_the_search_reports_what_the_verifier_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object) -> tuple[str, ...]:
+        return ("as if",)
+
+    monkeypatch.setattr(core_cascades, "verify_cores", wrong)
+    with pytest.raises(Fault, match="as if"):
+        check(FITS)

@@ -140,4 +140,4 @@ def stream(
     while ranked and not race.fits(ranked):
         ranked = race.next()
     assert ranked is not None, "a schedule that fits stays in the race"
-    return ranked.schedule
+    return race.with_names(ranked).schedule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf
 
@@ -14,12 +14,12 @@ from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.request import PlanRequest
 from dma.cascades.choose import cascade_candidates
 from dma.cascades.neighbours import CascadeSet, Neighbourhood, every_set
-from dma.schedule.build import StreamRequest
+from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.stream import streamer_named
-from dma.streamers import weight_pipeline
-from dma.streamers.race import StreamerRace
+from dma.streamers import sync, weight_pipeline
+from dma.streamers.race import NEVER_STOP, StreamerRace
 
 MOST_SETS = 200
 """Sets of cascades up to which a streamer that searches has all of them compared. Chosen."""
@@ -30,6 +30,8 @@ SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
 
+FURTHER_SETS = "further sets of cascades"
+"""What a deadline leaves out, in the words of the answer."""
 _Key = tuple[CascadeSet, tuple[Streamer, ...]]
 
 
@@ -41,6 +43,8 @@ class ScreenedSet:
     program: Program
     cycles: float
     moves: bool
+    cache: BuildCache
+    """What was built for the forecast, for the full plan."""
 
 
 @dataclass(slots=True)
@@ -61,6 +65,17 @@ class CascadeScreening:
         """The program without cascades; None where it has no schedule."""
         return self.screened((), self._quick())
 
+    def everything_stays(self) -> bool:
+        """Whether no tensor has to leave SharedMemory, where ops keep room for few of their weights only."""
+        request = self.request
+        capacity = request.chip.shared_memory.bytes
+        asked = StreamRequest(request.program, request.chip, capacity, spill=False)
+        try:
+            memory_budget(asked, sync.STREAMER, capacity // WEIGHT_FLOOR_DIVISORS[-1], BuildCache())
+        except DoesNotFit:
+            return False
+        return True
+
     def ranked(self) -> list[ScreenedSet]:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
@@ -71,22 +86,31 @@ class CascadeScreening:
             candidates = self._improved(candidates) if every is None else every
         else:
             candidates = islice(candidates, FORECAST_SETS)
-        found = [self.screened(each, quick) for each in candidates if each]
-        return sorted((each for each in found if each is not None), key=lambda each: each.cycles)
+        found: list[ScreenedSet] = []
+        for each in candidates:
+            if found and request.deadline.ends(FURTHER_SETS):
+                break
+            screened = self.screened(each, quick) if each else None
+            found += [screened] if screened is not None else []
+        return sorted(found, key=lambda each: each.cycles)
 
     def _quick(self) -> tuple[Streamer, ...]:
-        return self.portfolio.screening or (weight_pipeline.STREAMER,)
+        return screening_streamers(self.portfolio)
 
     def _improved(self, candidates: Iterable[CascadeSet]) -> list[CascadeSet]:
         """The candidates, and the sets that a walk from the best of them to ever faster forecasts passes."""
         quick = (weight_pipeline.STREAMER,)
         neighbourhood = Neighbourhood(self.request.program)
-        path = sorted(candidates, key=lambda each: self._cycles(each, quick))[:3]
+        path: list[CascadeSet] = []
+        for each in candidates:
+            if path and self.request.deadline.ends(FURTHER_SETS):
+                break
+            path = sorted((*path, each), key=lambda each: self._cycles(each, quick))[:3]
         improved = bool(path)
         while improved:
             improved = False
             for other in neighbourhood.of(path[0]):
-                if self.built > SEARCHED_STEPS or self.request.deadline.ends("further sets of cascades"):
+                if self.built > SEARCHED_STEPS or self.request.deadline.ends(FURTHER_SETS):
                     return path
                 if other and self._cycles(other, quick) < self._cycles(path[0], quick):
                     path.insert(0, other)
@@ -109,19 +133,26 @@ class CascadeScreening:
         request = self.request
         try:
             program = with_cascades(request.program, cascades)
-            schedule = self._schedule(program, streamers)
+            cache = BuildCache()
+            schedule = self._schedule(program, streamers, cache)
         except (ValueError, DoesNotFit):
             return None
         self.built += sum(1 for _ in steps(schedule.body))
         cycles = ScheduleForecast(program, request.chip).cycles(schedule)
-        return ScreenedSet(cascades, program, cycles, moves_tensors(schedule))
+        return ScreenedSet(cascades, program, cycles, moves_tensors(schedule), cache)
 
-    def _schedule(self, program: Program, streamers: tuple[Streamer, ...]) -> Schedule:
+    def _schedule(self, program: Program, streamers: tuple[Streamer, ...], cache: BuildCache) -> Schedule:
         request = self.request
         asked = StreamRequest(program, request.chip, request.chip.shared_memory.bytes, request.spill)
-        ranked = StreamerRace(asked, StreamerPortfolio("screening", streamers)).next()
+        stop = replace(NEVER_STOP, deadline=request.deadline)
+        ranked = StreamerRace(asked, StreamerPortfolio("screening", streamers), stop, cache).next()
         assert ranked is not None, "a race without a schedule raises DoesNotFit"
         return ranked.schedule
+
+
+def screening_streamers(portfolio: StreamerPortfolio) -> tuple[Streamer, ...]:
+    """The streamers by whose fastest forecast sets of cascades are compared."""
+    return portfolio.screening or (weight_pipeline.STREAMER,)
 
 
 def moves_tensors(schedule: Schedule) -> bool:

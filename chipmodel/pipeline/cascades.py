@@ -7,8 +7,8 @@ everything fits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.files.suggestions import suggest
@@ -16,17 +16,31 @@ from chipmodel.model.program import Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
-from chipmodel.pipeline.cascade_screening import CascadeScreening, moves_tensors
+from chipmodel.pipeline.cascade_screening import (
+    CascadeScreening,
+    ScreenedSet,
+    moves_tensors,
+    screening_streamers,
+)
 from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
 from dma.cascades.named import cascades_of
+from dma.schedule.build import BuildCache
 from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
 
 FAR_BEHIND = 1.4
 """How many times the cycles of a plan with cascades make a forecast not worth a full plan. Chosen: other
 streamers are up to a fifth faster than that of the screening (measured)."""
+SCREENING_SHARE = 0.3
+"""Of the time until a deadline, what the forecasts of sets of cascades may take. Chosen."""
+PLAN_SHARE = 0.5
+"""Of the rest, what one of several plans may take. Chosen."""
+WORTH_A_PLAN = 0.98
+"""Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
+at most about 2 % are missed."""
 FULL_PLANS = 3
 """Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
 SEARCHED_PLANS = 12
@@ -56,44 +70,78 @@ class _CascadeSearch:
     def plan(self, program: Program) -> Planned:
         return plan_in_rounds(self.request, self.path, self.bound, program)
 
+    @property
+    def searches(self) -> bool:
+        """Whether the streamer searches for a good while, and so may compare more sets."""
+        return streamer_named(self.request.streamer).searches_offsets
+
     def best(self) -> Planned:
         """The best plan, with cascades or without."""
-        screening = CascadeScreening(self.request)
-        without = screening.without
+        request = self.request
+        screening = CascadeScreening(request.until(request.deadline.share(SCREENING_SHARE)))
         plain: Planned | None = None
-        if without is not None and not without.moves:
+        if screening.everything_stays():
             plain = self.plan(self.request.program)
             if self.fits(plain) and not moves_tensors(plain.schedule):
                 return plain
-        cascaded = self.cascaded(screening)
-        if cascaded is None:
+        sets = screening.ranked()
+        if not sets:
             return plain or self.plan(self.request.program)
-        behind = without is not None and without.cycles > FAR_BEHIND * self.cycles(cascaded)
-        if plain is None and not (behind and self.fits(cascaded)):
-            plain = self.planned(self.request.program)
-        return cascaded if plain is None else min(plain, cascaded, key=self.rank)
+        without = screening.without
+        if plain is None and without is not None and without.cycles <= FAR_BEHIND * sets[0].cycles:
+            plain = self.without(without)
+        cascaded = self.cascaded(sets, plain, without)
+        if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
+            plain = self.without(without)
+        found = [each for each in (plain, cascaded) if each is not None]
+        return min(found, key=self.rank) if found else self.plan(self.request.program)
 
-    def planned(self, program: Program) -> Planned | None:
+    def without(self, screened: ScreenedSet | None) -> Planned | None:
+        """The best plan without cascades; None for none."""
+        cache = screened.cache if screened else None
+        return self.planned(self.request.program, cache)
+
+    def is_far_ahead(self, cascaded: Planned, without: ScreenedSet) -> bool:
+        """Whether a plan is so fast that none without cascades need be made."""
+        return self.fits(cascaded) and without.cycles > FAR_BEHIND * self.cycles(cascaded)
+
+    def planned(
+        self, program: Program, cache: BuildCache | None, portfolio: StreamerPortfolio | None = None
+    ) -> Planned | None:
+        request = self.request.until(self.request.deadline.share(PLAN_SHARE))
         try:
-            return self.plan(program)
+            return plan_in_rounds(request, self.path, self.bound, program, cache, portfolio)
         except DoesNotFit:
             return None
 
-    def cascaded(self, screening: CascadeScreening) -> Planned | None:
-        """The best plan with cascades, in the order of the forecasts; None for none."""
+    def cascaded(
+        self, sets: Sequence[ScreenedSet], plain: Planned | None, without: ScreenedSet | None
+    ) -> Planned | None:
+        """The best plan with cascades, in the order of the forecasts; None for none, or where nothing is
+        expected to be faster than ``plain``, the best plan ``without`` them."""
         best: Planned | None = None
-        searches = streamer_named(self.request.streamer).searches_offsets
-        for candidate in screening.ranked()[: SEARCHED_PLANS if searches else FULL_PLANS]:
-            if best is not None and self.is_enough(best, candidate.cycles, searches):
+        known = None if plain is None or self.searches or not self.fits(plain) else plain
+        portfolio = self.like(known) if known else None
+        for candidate in sets[: SEARCHED_PLANS if self.searches else FULL_PLANS]:
+            if known and without and candidate.cycles > WORTH_A_PLAN * without.cycles:
                 break
-            tried = self.planned(candidate.program)
+            if best is not None and self.is_enough(best, candidate.cycles):
+                break
+            tried = self.planned(candidate.program, candidate.cache, portfolio)
             if tried is not None and (best is None or self.rank(tried) < self.rank(best)):
                 best = tried
         return best
 
-    def is_enough(self, best: Planned, forecast: float, searches: bool) -> bool:
+    def like(self, plain: Planned) -> StreamerPortfolio:
+        """The streamer that made the best plan without cascades, next to the one of the forecasts, whose
+        schedule is there already: others are rarely better for the same network with some cascades."""
+        portfolio = streamer_named(self.request.streamer)
+        streamers = (*screening_streamers(portfolio), *filter(None, [plain.streamer]))
+        return replace(portfolio, candidates=tuple(dict.fromkeys(streamers)), in_loops=(), always_tried=0)
+
+    def is_enough(self, best: Planned, forecast: float) -> bool:
         """Whether a set of cascades with that forecast need not be planned any more."""
-        if self.fits(best) and not searches:
+        if self.fits(best) and not self.searches:
             return True
         if self.fits(best) and (self.proven(best) or forecast > CLOSE_BEHIND * self.cycles(best)):
             return True

@@ -15,6 +15,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from dma.schedule.effort import StopCriterion
+from dma.schedule.streamer import Streamer
 from solvers.branches.mergers import DEFAULT_MERGE
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
@@ -88,6 +89,8 @@ class Planned:
     """A lower bound on cycles, where the streamer asked for one."""
     trace: Trace | None = None
     """Its simulation, where plans were compared by that."""
+    streamer: Streamer | None = None
+    """The one of a portfolio that made the schedule."""
 
     def fit(self, program: Program, chip: Chip) -> Fit:
         """What the plan of ``program`` needs of the memories of ``chip``."""

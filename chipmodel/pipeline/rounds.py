@@ -21,7 +21,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.passes.steady_state import unrolled
 from chipmodel.pipeline.request import Planned, PlanRequest
-from dma.schedule.build import StreamRequest
+from dma.schedule.build import BuildCache, StreamRequest
 from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
@@ -72,14 +72,19 @@ def plan_in_rounds(
     simulated: Mapping[str, str] | None = None,
     bound: TimeBound | None = None,
     cascaded: Program | None = None,
+    cache: BuildCache | None = None,
+    portfolio: StreamerPortfolio | None = None,
 ) -> Planned:
     """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
     the smallest peak. Raises DoesNotFit where no schedule is found at all.
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
     ``bound`` is that of ``search_bound``. ``cascaded`` is the program with some of its ops as cascades.
+    ``cache`` has what was built for that program, chip and spilling before; ``portfolio`` is
+    used in place of the streamer of the request.
     """
-    rounds = _Rounds(request, streamer_named(request.streamer), bound, cascaded or request.program)
+    portfolio = portfolio or streamer_named(request.streamer)
+    rounds = _Rounds(request, portfolio, bound, cascaded or request.program, cache)
     if simulated is not None and rounds.portfolio.chooses_by_cycles:
         rounds.run_all(simulated)
     else:
@@ -94,9 +99,12 @@ class _Rounds:
     bound: TimeBound | None
     program: Program
     """The program of the request, perhaps with cascades."""
+    cache: BuildCache | None = None
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
+    packed: list[tuple[Schedule, Planned]] = field(default_factory=list[tuple[Schedule, Planned]])
+    """Schedules with their plans: that of a probe is tried again once its followers were."""
     race: StreamerRace = field(init=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +115,7 @@ class _Rounds:
         tiers = packer_named(request.packer).tiers
         capacity = request.chip.shared_memory.bytes
         asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers)
-        self.race = StreamerRace(asked, self.portfolio, stop)
+        self.race = StreamerRace(asked, self.portfolio, stop, self.cache)
 
     @property
     def capacity(self) -> int:
@@ -116,6 +124,7 @@ class _Rounds:
     def run_until_one_fits(self) -> None:
         """Whichever schedule finds no room is made again with less memory."""
         while entry := self._next():
+            entry = self.race.with_names(entry)
             tried = self._pack(entry)
             if self.best is None or self._fits(tried) or tried.solved.peak < self.best.solved.peak:
                 self.best = tried
@@ -127,6 +136,7 @@ class _Rounds:
         while entry := self._next():
             if not self._is_worth_a_simulation(entry):
                 continue
+            entry = self.race.with_names(entry)
             tried = self._pack(entry)
             if self._reported(entry, tried):
                 tried = replace(tried, trace=simulate(tried.commands, self.request.chip, path))
@@ -165,13 +175,19 @@ class _Rounds:
         return planned.solved.peak <= self.capacity
 
     def _pack(self, entry: RankedSchedule) -> Planned:
+        known = next((plan for schedule, plan in self.packed if schedule is entry.schedule), None)
+        tried = known or self._packed(entry)
+        self.packed = [*self.packed[-1:], (entry.schedule, tried)]
+        self.attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
+        return tried
+
+    def _packed(self, entry: RankedSchedule) -> Planned:
         request = self.request
         tried = _packed(request, entry.schedule, packer_limits(request, self.began))
         if self.portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
             solved = squeezed(tried.problem, tried.solved, self.capacity, deadline=request.deadline)
             tried = replace(tried, solved=solved)
-        self.attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
-        return tried
+        return replace(tried, streamer=entry.streamer)
 
     def _reported(self, entry: RankedSchedule, tried: Planned) -> bool:
         """Tell the race whether the plan fits; returns whether the plan is to be used."""

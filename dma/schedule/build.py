@@ -89,23 +89,41 @@ class BudgetKey(NamedTuple):
 
 
 class StepsKey(NamedTuple):
-    """What the steps before issuing depend on; ``slices`` is a function and compared by identity."""
+    """What the steps before issuing depend on."""
 
-    memory: BudgetKey
-    slices: object
-    double_buffered: bool
+    residency: Residency
+    tilings: Mapping[str, Tiling]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """Results that streamers share, for requests that differ in nothing but their budget."""
+    """Results that streamers share, for requests that differ in nothing but their budget and deadline."""
 
     memory: dict[BudgetKey, MemoryBudget] = field(default_factory=dict[BudgetKey, MemoryBudget])
-    emissions: dict[StepsKey, Emission] = field(default_factory=dict[StepsKey, Emission])
+    emissions: list[tuple[StepsKey, Emission]] = field(default_factory=list[tuple[StepsKey, Emission]])
 
     def without_steps(self) -> BuildCache:
         """A cache with the same budgets, for streamers whose steps are used once."""
         return BuildCache(self.memory)
+
+    def emission(self, program: Program, chip: Chip, key: StepsKey) -> Emission:
+        """The steps of ``program`` on ``chip``. Streamers and weight floors often agree on all of them."""
+        for known, emission in self.emissions:
+            if known == key:
+                return emission
+        emission = emit(program, chip, key.residency, key.tilings)
+        self.emissions.append((key, emission))
+        return emission
+
+
+class _Steps(NamedTuple):
+    """All that a streamer's transfers depend on for one weight floor."""
+
+    steps: StepsKey
+    claims: tuple[int, ...]
+    channels: Mapping[str, int]
+    weights: tuple[int, ...]
+    """By op, bytes that it keeps for slices of weights."""
 
 
 def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
@@ -124,9 +142,17 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
 def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
     best: tuple[int, Schedule] | None = None
     refusal: DoesNotFit | None = None
+    seen: list[_Steps] = []
     for divisor in streamer.weight_floor_divisors or WEIGHT_FLOOR_DIVISORS:
         try:
-            schedule = _with_floor(request, streamer, request.budget // divisor, cache)
+            memory = memory_budget(request, streamer, request.budget // divisor, cache)
+            steps = _steps(memory, streamer)
+            if steps in seen:
+                continue
+            seen.append(steps)
+            schedule = _with_floor(
+                request, streamer, memory, cache.emission(memory.program, memory.chip, steps.steps)
+            )
         except DoesNotFit as error:
             refusal = error
             continue
@@ -141,13 +167,17 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
     return best[1]
 
 
-def _with_floor(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> Schedule:
-    memory = memory_budget(request, streamer, floor, cache)
+def _steps(memory: MemoryBudget, streamer: Streamer) -> _Steps:
+    slices = streamer.slices(memory)
+    tilings = _tilings(memory, streamer, slices)
+    kept = tuple(slices.bytes_at(op) for op in ops(memory.program.body))
+    return _Steps(StepsKey(memory.residency, tilings), memory.claims, slices.channels, kept)
+
+
+def _with_floor(
+    request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
+) -> Schedule:
     program, residency = request.program, memory.residency
-    key = StepsKey(_budget_key(request, streamer, floor), streamer.slices, streamer.double_buffered)
-    if key not in cache.emissions:
-        cache.emissions[key] = emit(program, request.chip, residency, _tilings(memory, streamer))
-    emission = cache.emissions[key]
     transfers, buffers = streamer.issue(memory, emission)
     transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
     layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
@@ -220,8 +250,7 @@ def _claims(program: Program, residency: Residency, budget: int, reserve: Reserv
     return tuple(claims)
 
 
-def _tilings(memory: MemoryBudget, streamer: Streamer) -> dict[str, Tiling]:
-    slices = streamer.slices(memory)
+def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> dict[str, Tiling]:
     tilings: dict[str, Tiling] = {}
     total = 0
     for op, through in zip(ops(memory.program.body), memory.residency.through, strict=True):

@@ -7,7 +7,7 @@ stay throughout, and so do tensors that ops change slice by slice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.model.fit import psram_bytes
@@ -18,10 +18,13 @@ from chipmodel.model.program import If, Program, ops
 from chipmodel.model.schedule import Schedule, StepIf, StepLoop, StepNode, Transfer, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
 from dma.schedule.psram_layout import ALIGNMENT
+from solvers.core.alignment import align
 from solvers.core.first_fit import ORDERS, Order, first_fit
 
 FIRST = -(1 << 62)
 """Sorts before any size."""
+BELOW = "throughout"
+"""The buffer that stands for all data that stay in Psram from before the first step to after the last."""
 Homes = Mapping[Interval, Interval]
 """New addresses in Psram by old ones."""
 
@@ -52,17 +55,32 @@ def tight_homes(program: Program, schedule: Schedule, apart: Collection[Interval
     needs the fewest bytes."""
     lives = {home: live for home, live in psram_lifetimes(program, schedule).items() if home not in apart}
     throughout = (_throughout(schedule),)
-    problem = Problem(tuple(Buffer(_name(home), len(home), live, ALIGNMENT) for home, live in lives.items()))
+    starts, end = _one_after_another(home for home, live in lives.items() if live == throughout)
+    rest = {home: live for home, live in lives.items() if home not in starts}
+    # Weights are many slices, which first fit would look at for each of them: they are one buffer to it.
+    below = Buffer(BELOW, end, throughout, ALIGNMENT)
+    others = (Buffer(_name(home), len(home), live, ALIGNMENT) for home, live in rest.items())
+    problem = Problem((below, *others))
 
     def packed(order: Order) -> Mapping[str, int]:
-        return first_fit(problem, lambda b: FIRST if b.live == throughout else order(b)).offsets
+        return first_fit(problem, lambda b: FIRST if b.name == BELOW else order(b)).offsets
 
-    def end(offsets: Mapping[str, int]) -> int:
-        return max((offsets[_name(home)] + len(home) for home in lives), default=0)
+    def highest(offsets: Mapping[str, int]) -> int:
+        return max((offsets[_name(home)] + len(home) for home in rest), default=0)
 
-    offsets = min(map(packed, ORDERS.values()), key=end)
-    starts = {home: offsets[_name(home)] for home in lives}
-    return {home: Interval(start, start + len(home)) for home, start in starts.items()}
+    offsets = min(map(packed, ORDERS.values()), key=highest)
+    starts |= {home: offsets[_name(home)] for home in rest}
+    return {home: Interval(starts[home], starts[home] + len(home)) for home in lives}
+
+
+def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], int]:
+    """The start of each from address 0 on, and the end of the last."""
+    starts: dict[Interval, int] = {}
+    end = 0
+    for home in homes:
+        starts[home] = align(end, ALIGNMENT) if len(home) else 0
+        end = max(end, starts[home] + len(home))
+    return starts, end
 
 
 def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tuple[Interval, ...]]:

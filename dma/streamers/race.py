@@ -48,16 +48,23 @@ class RankedSchedule:
 
 
 class StreamerRace:
-    """The candidates of ``portfolio`` for ``request``; ``stop`` says when enough of them were tried."""
+    """The candidates of ``portfolio`` for ``request``; ``stop`` says when enough of them were tried.
+
+    ``cache`` is that of another race for the same program, chip and spilling; None: an empty one.
+    """
 
     def __init__(
-        self, request: StreamRequest, portfolio: StreamerPortfolio, stop: StopCriterion = NEVER_STOP
+        self,
+        request: StreamRequest,
+        portfolio: StreamerPortfolio,
+        stop: StopCriterion = NEVER_STOP,
+        cache: BuildCache | None = None,
     ) -> None:
         self.request = replace(request, deadline=stop.deadline)
         self.forecast = ScheduleForecast(request.program, request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
-        self.cache = BuildCache()
+        self.cache = cache or BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
         self.refusal: DoesNotFit | None = None
@@ -77,16 +84,19 @@ class StreamerRace:
         return len(self.portfolio.candidates)
 
     def next(self) -> RankedSchedule | None:
-        """Remove and return the schedule to pack next; None where none is left. Raises DoesNotFit where
-        there was none at all."""
+        """Remove and return the schedule to pack next, its buffers with short names; None where none is left.
+        Raises DoesNotFit where there was none at all."""
         if not self.entered and self.refusal:
             raise self.refusal
         if not self.waiting:
             return None
-        ranked = heappop(self.waiting)[-1]
+        return heappop(self.waiting)[-1]
+
+    def with_names(self, ranked: RankedSchedule) -> RankedSchedule:
+        """``ranked``, its buffers with readable names. They take long for a cascade's hundreds of steps, and
+        most candidates are never packed."""
         if ranked.named:
             return ranked
-        # Names take long for a cascade's hundreds of steps, and most candidates are never packed.
         schedule = with_readable_names(self.request.program, ranked.schedule)
         return replace(ranked, schedule=schedule, named=True)
 

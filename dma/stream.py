@@ -92,6 +92,13 @@ _ENTRIES = (
         "chipmodel",
     ),
     StreamerEntry(
+        "vendor",
+        "portfolio",
+        "dma.streamers.vendor:PORTFOLIO",
+        "what the chip's own tool overlaps, as the chip file says: the board as it is today",
+        "the chip file, vendor.streamer",
+    ),
+    StreamerEntry(
         "exact",
         "portfolio",
         "dma.streamers.exact:PORTFOLIO",

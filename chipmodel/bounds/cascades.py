@@ -67,7 +67,7 @@ class _Runs:
         self.program, self.ops, self.npu = program, ops, chip.npu
         # One transfer may load the weights of all ops of a cascade, so only the first set-up counts.
         costs = LeastTransferCosts(chip)
-        self.load_once, self.load_each = costs.load_once, float(costs.load_each)
+        self.load_once, self.load_each = costs.any_load_once, float(costs.any_load_each)
         self.store_once, self.store_each = costs.store_once, float(costs.store_each)
         self.known: dict[tuple[str, int], int] = {}
         self.cycles = np.array([self.rows_cycles(i, op.work.rows) for i, op in enumerate(ops)], np.float64)

@@ -49,7 +49,7 @@ def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:
                 reads.append(ReadData(key, size, costs.load(size), maker))
         size = program.block_bytes(op)
         if size:
-            reads.append(ReadData(("weights", op.weights), size, costs.load(size)))
+            reads.append(ReadData(("weights", op.weights), size, costs.weights(size)))
         written = [n for n in op.outputs if last.get(n) == index]
         stored = sum((costs.store(_bytes(program, n, written_share(op, n, 1))) for n in written), Fraction(0))
         runs.append(OpRun(op.name, least_cycles(chip.npu, op), tuple(reads), stored))
@@ -80,11 +80,26 @@ class LeastTransferCosts:
         alone = chip.dma.channels.count == 1
         self.load_once, self.load_each = least_cost(chip, "load")
         self.store_once, self.store_each = least_cost(chip, "store")
+        self.weights_once, self.weights_each = least_cost(chip, "weights")
         self.load_once *= alone
         self.store_once *= alone
+        self.weights_once *= alone
+
+    @property
+    def any_load_once(self) -> int:
+        """The least set-up of a load of tensors or weights."""
+        return min(self.load_once, self.weights_once)
+
+    @property
+    def any_load_each(self) -> Fraction:
+        """The least cycles of a byte of tensors or weights."""
+        return min(self.load_each, self.weights_each)
 
     def load(self, size: int) -> Fraction:
         return self.load_once + size * self.load_each
+
+    def weights(self, size: int) -> Fraction:
+        return self.weights_once + size * self.weights_each
 
     def store(self, size: int) -> Fraction:
         return self.store_once + size * self.store_each if size else Fraction(0)

@@ -160,7 +160,7 @@ class _ProblemBuilder:
         sizes = [item.bytes for item in items]
         options_of = (self._options(step, op, items, sizes) for step, op in enumerate(self.run))
         every = tuple(option for each_step in options_of for option in each_step)
-        each = min(self.costs.load_each, self.costs.store_each)
+        each = min(self.costs.any_load_each, self.costs.store_each)
         return ResidencyProblem(steps, items, capacity, tuple(self.overlays), every, each=each)
 
     def _options(
@@ -222,7 +222,8 @@ class _ProblemBuilder:
         self.touched[step].append(index)
         item.touches.append(step)
         item.reads.append(size)
-        item.loads.append(self.costs.load(size) if size else Fraction(0))
+        cost = self.costs.weights if index in self.blocks.values() else self.costs.load
+        item.loads.append(cost(size) if size else Fraction(0))
         item.passing.append(passing)
         item.ending.append(ending)
 

@@ -97,7 +97,7 @@ def slice_options(on_chip: OpOnChip, capacity: int) -> list[StripeOption]:
 
 
 def _slice_option(tiling: StreamedTiling, slices: int, most: int) -> StripeOption:
-    moved = int((slices - 1) * Fraction(tiling.on_chip.costs.load_once))
+    moved = int((slices - 1) * Fraction(tiling.on_chip.costs.any_load_once))
     meanwhile = tiling.meanwhile(PartRange(1, 1, slices, most))
     return StripeOption(tiling.slice_bytes(most), tiling.on_chip.npu(1, slices), moved, meanwhile)
 
@@ -137,7 +137,7 @@ def _loss(a: StripeOption, b: StripeOption, capacity: int) -> float:
 def _all_options(tiling: StreamedTiling) -> Iterator[StripeOption]:
     """For each range of parts: with all weights in memory; with slices of weights that are loaded again for
     each stripe; and with slices of weights for each of which the inputs are loaded again."""
-    each, halo = tiling.on_chip.costs.load_each, tiling.halo()
+    each, halo = tiling.on_chip.costs.any_load_each, tiling.halo()
     for stripes, most_stripes in _ranges(tiling.rows):
         for slices, most_slices in _ranges(tiling.channels):
             parts = PartRange(stripes, most_stripes, slices, most_slices)

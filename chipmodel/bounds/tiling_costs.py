@@ -149,7 +149,7 @@ class StreamedTiling:
             loads += parts * (1 if slices_alike else slices) - 1
         stores = len(self.stores) * (stripes * slices - 1)
         costs = self.on_chip.costs
-        return loads * Fraction(costs.load_once) + stores * Fraction(costs.store_once)
+        return loads * Fraction(costs.any_load_once) + stores * Fraction(costs.store_once)
 
     def inputs_again(self, slices: int) -> int:
         """Bytes of inputs that several stripes load again for each slice but the first."""

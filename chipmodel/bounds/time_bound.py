@@ -14,6 +14,7 @@ from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.bounds.residency import residency_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Way
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES, Binding, TimeBound, Unit
 from dma.timing.transfer import least_cost
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -79,12 +80,12 @@ def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]]) 
             read[n] = max(read[n], read_share(op, n, times))
         for n in written.keys() & set(op.outputs):
             written[n] = max(written[n], written_share(op, n, times))
-    loads = sum(program.block_bytes(op) for op, _ in runs if op.gathers)
+    weights = sum(program.block_bytes(op) for op, _ in runs if op.gathers)
     constants = {name for op, _ in runs if not op.gathers for name in op.weights}
-    loads += sum(program.weights[name].bytes for name in constants)
-    loads += sum(int(program.tensors[name].bytes * share) for name, share in read.items())
+    weights += sum(program.weights[name].bytes for name in constants)
+    loads = sum(int(program.tensors[name].bytes * share) for name, share in read.items())
     stores = sum(int(program.tensors[name].bytes * share) for name, share in written.items())
-    load_setup, load_per_byte = least_cost(chip, "load")
-    store_setup, store_per_byte = least_cost(chip, "store")
-    setups = [load_setup] * bool(loads) + [store_setup] * bool(stores)
-    return ceil(loads * load_per_byte + stores * store_per_byte) + min(setups, default=0)
+    ways: tuple[tuple[Way, int], ...] = (("weights", weights), ("load", loads), ("store", stores))
+    costs = [(size, least_cost(chip, way)) for way, size in ways if size]
+    setup = min((once for _, (once, _) in costs), default=0)
+    return setup + ceil(sum(size * each for size, (_, each) in costs))

@@ -240,6 +240,16 @@ class Cpu:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightMemory:
+    """The memory that holds the weights where that is not the Psram, with a bus of its own."""
+
+    kind: Literal["flash", "mram", "sram"]
+    memory: Psram
+    dma: Dma
+    """How the DMA engine reads it: set-up and bursts."""
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayCosts:
     """What an op costs in the ``array`` model beside its MACs through the array."""
 
@@ -275,6 +285,19 @@ class Npu:
     costs: ArrayCosts = ArrayCosts()
 
 
+VendorStreamer = Literal["sync", "ping-pong", "ping-pong-across", "prefetch-greedy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """How the chip's own tool schedules, as far as its documents and measurements of boards tell."""
+
+    streamer: VendorStreamer = "ping-pong"
+    """The streamer whose loads overlap with computing as the tool's do."""
+    cascades: bool = False
+    """Whether the tool makes cascades."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chip:
     """A whole chip; ``core_mhz`` is the clock that every simulated cycle counts."""
@@ -291,6 +314,14 @@ class Chip:
     cpu: Cpu = Cpu()
     cores: int = 1
     """Each core has its own NPU and ``shared_memory``; all share the DMA engine and the Psram."""
+    weights: WeightMemory | None = None
+    """None: the weights lie in Psram."""
+    vendor: Vendor = Vendor()
+
+    @property
+    def off_chip_bytes(self) -> int:
+        """Bytes of the address space that transfers come from: the weights' own memory, then the Psram."""
+        return self.psram.bytes + (self.weights.memory.bytes if self.weights else 0)
 
     def milliseconds(self, cycles: int) -> float:
         """``cycles`` of the core clock as wall time."""

@@ -25,8 +25,10 @@ from chipmodel.chip.chip import (
     Mark,
     Npu,
     SharedMemory,
+    Vendor,
+    VendorStreamer,
 )
-from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of
+from chipmodel.chip.dma_fields import check_controller, dma_of, psram_of, weights_of
 from chipmodel.chip.fields import FIELDS, children, read_choice, read_number
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.errors import BadInput, Place
@@ -313,6 +315,8 @@ def _chip(
         figures=figures,
         cpu=Cpu(whole("cpu.shared_every_cycles"), whole("cpu.psram_every_cycles"), whole("cpu.line_bytes")),
         cores=whole("cores"),
+        weights=weights_of(numbers, choices),
+        vendor=Vendor(cast(VendorStreamer, choices["vendor.streamer"]), choices["vendor.cascades"] == "yes"),
     )
 
 

@@ -18,6 +18,7 @@ from chipmodel.chip.chip import (
     HyperBusDma,
     Psram,
     Route,
+    WeightMemory,
 )
 from chipmodel.chip.psram_device import WIRES, Protocol
 from chipmodel.chip.psram_parts import device_named
@@ -70,6 +71,18 @@ def psram_of(numbers: Numbers, choices: Choices) -> Psram:
             return Psram(size, clock, wire.bytes_per_clock, ce_low_max_us=limits[0], ce_high_ns=limits[1])
         case _:
             return Psram(size, numbers["psram.clock_mhz"], numbers["psram.bytes_per_clock"])
+
+
+def weights_of(numbers: Numbers, choices: Choices) -> WeightMemory | None:
+    """The memory of the weights; None where they lie in Psram."""
+    kind = choices["weights.memory"]
+    if kind == "psram":
+        return None
+    setup, burst = int(numbers["weights.setup_cycles"]), int(numbers["weights.burst_bytes"])
+    route = Route(setup, burst, numbers["weights.burst_overhead_clocks"])
+    size, clock = int(numbers["weights.bytes"]), numbers["weights.clock_mhz"]
+    memory = Psram(size, clock, numbers["weights.bytes_per_clock"])
+    return WeightMemory(cast('Literal["flash", "mram", "sram"]', kind), memory, Dma(route, route))
 
 
 def check_controller(chip: Chip, where: Place) -> None:

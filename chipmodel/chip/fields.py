@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
+from chipmodel.chip.chip import VendorStreamer
 from chipmodel.chip.psram_parts import DEVICES
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
@@ -72,6 +73,10 @@ def _array(field: Field) -> Field:
     return replace(field, only=("npu.model", ("array",)))
 
 
+def _own_memory(field: Field) -> Field:
+    return replace(field, only=("weights.memory", ("flash", "mram", "sram")))
+
+
 def _dma(field: Field, *models: str) -> Field:
     return replace(field, only=("dma.model", models))
 
@@ -125,6 +130,13 @@ FIELDS: Mapping[str, Field] = {
     "shared_memory.banks.interleave": _banks(_choice("words", "blocks")),
     "shared_memory.banks.ports": _banks(_wholes(1, 4, "ports")),
     "shared_memory.banks.arbitration": _banks(_choice("npu first", "dma first", "round robin")),
+    "weights.memory": _default("psram", _choice("psram", "flash", "mram", "sram")),
+    "weights.bytes": _own_memory(_sizes(256, 1 << 50)),
+    "weights.clock_mhz": _own_memory(_CLOCK),
+    "weights.bytes_per_clock": _own_memory(_rationals("0.001", 10**6, "bytes a clock")),
+    "weights.setup_cycles": _own_memory(_SETUP),
+    "weights.burst_bytes": _own_memory(_BURST),
+    "weights.burst_overhead_clocks": _own_memory(_rationals("0", 10**6, "clocks of that memory")),
     "psram.bytes": _sizes(256, 1 << 50),
     "psram.clock_mhz": _dma(_CLOCK, "line", "bursts", "hyperbus"),
     "psram.bytes_per_clock": _line(_rationals("0.001", 10**6, "bytes a clock")),
@@ -198,6 +210,8 @@ FIELDS: Mapping[str, Field] = {
     "npu.luna.later_pass_saving_cycles": _luna(_SETUP),
     "npu.luna.piece_configuration_cycles": _luna(_SETUP),
     "npu.luna.piece_channel_cycles": _luna(_SETUP),
+    "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
+    "vendor.cascades": _default("no", _choice("no", "yes")),
     "cpu.shared_every_cycles": _default("0", _SETUP),
     "cpu.psram_every_cycles": _default("0", _SETUP),
     "cpu.line_bytes": _default("32", _wholes(1, 4096, "bytes")),

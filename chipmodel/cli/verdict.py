@@ -29,10 +29,11 @@ def faults(fit: Fit, packer: str) -> list[tuple[str, str]]:
             what = f"packer {packer} needs {amounts}; that no other plan fits is not proven"
             found.append((what, f"another --packer or --streamer, or more memory: {larger}"))
         elif fit.too_many_weights:
+            where = "Psram" if need.memory == "Psram" else "the memory of the weights"
             found.append(
                 (
-                    f"Psram needs {amounts}, and the weights alone take {fit.weight_bytes:,} B",
-                    f"no plan fits; smaller weights (--dtype int8), or a larger Psram: {larger}",
+                    f"{where} needs {amounts}, and the weights alone take {fit.weight_bytes:,} B",
+                    f"no plan fits; smaller weights (--dtype int8), or a larger one: {larger}",
                 )
             )
         else:

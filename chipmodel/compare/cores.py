@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from chipmodel.compare.rows import merger_row, packer_row
 from chipmodel.model.comparison import MergerRow, PackerRow
-from chipmodel.model.fit import psram_bytes
+from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.interval import Interval
 from chipmodel.model.nesting import Section
 from chipmodel.model.packing import PackingTable
@@ -42,7 +42,7 @@ def core_problems(
             problem = replace(liveness(schedule, chip), capacity=None)
             found.append((problem, scopes(schedule.body).section))
             schedules.append(schedule)
-    return found, max(map(psram_bytes, one_psram(parts, schedules, chip.psram.bytes)))
+    return found, max(map(off_chip_bytes, one_psram(parts, schedules, chip.off_chip_bytes)))
 
 
 def one_after_another(problems: Sequence[Problem]) -> Problem:

@@ -92,7 +92,7 @@ def compare_program(
         with stage(f"scheduling {program.name}"):
             schedule = stream(program, chip, request.streamer, capacity, request.spill)
         problem = replace(liveness(schedule, chip), capacity=None)
-        in_psram = psram_bytes(schedule)
+        in_psram = psram_bytes(schedule, chip)
         nesting = scopes(schedule.body).section
         pairs = contenders.merger_pairs(request.packer)
         warm_up([packer for _, packer in pairs])

@@ -9,7 +9,7 @@ from chipmodel.errors import BadInput
 from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
-from chipmodel.model.schedule import Direction, Part, Phase
+from chipmodel.model.schedule import Direction, Part, Phase, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,10 @@ class DmaStart:
     of the tensor to the next one; beyond the end of ``home`` they begin at its start again."""
     ahead: int = 0
     """Iterations by which it is early: 1 where it loads the next iteration's slice."""
+
+    @property
+    def way(self) -> Way:
+        return "weights" if self.at.part.weights else self.direction
 
     @property
     def run_bytes(self) -> int:

@@ -9,7 +9,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
 
-MemoryName = Literal["SharedMemory", "Psram"]
+MemoryName = Literal["SharedMemory", "Psram", "memory of the weights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,40 +30,59 @@ class MemoryNeed:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a plan needs of both memories."""
+    """What a plan needs of each memory."""
 
     shared_memory: MemoryNeed
     psram: MemoryNeed
     weight_bytes: int
-    """The program's weights, each counted once. They lie in Psram throughout, whatever the plan."""
+    """The program's weights, each counted once. They lie off chip throughout, whatever the plan."""
+    weights: MemoryNeed | None = None
+    """What the weights need of a memory of their own; None where they lie in Psram."""
 
     @property
     def fits(self) -> bool:
-        """Whether the plan is within the capacity of both memories."""
-        return self.shared_memory.fits and self.psram.fits
+        """Whether the plan is within the capacity of every memory."""
+        return not self.exceeded
 
     @property
     def exceeded(self) -> tuple[MemoryNeed, ...]:
         """The memories that are too small for the plan; why it does not fit."""
-        return tuple(need for need in (self.shared_memory, self.psram) if not need.fits)
+        needs = (self.shared_memory, self.psram, self.weights)
+        return tuple(need for need in needs if need is not None and not need.fits)
 
     @property
     def too_many_weights(self) -> bool:
-        """Whether the weights alone exceed Psram, so that no plan fits."""
-        return self.weight_bytes > self.psram.capacity_bytes
+        """Whether the weights alone exceed the memory that they lie in, so that no plan fits."""
+        return self.weight_bytes > (self.weights or self.psram).capacity_bytes
 
 
 def plan_fit(program: Program, chip: Chip, schedule: Schedule, peak: int) -> Fit:
     """Whether a plan with the given peak in SharedMemory (bytes) fits ``chip``."""
+    own, weights = chip.weights, None
+    if own:
+        size = own_weight_bytes(schedule, chip)
+        weights = MemoryNeed("memory of the weights", "weights.bytes", size, own.memory.bytes)
     return Fit(
         MemoryNeed("SharedMemory", "shared_memory.bytes", peak, chip.shared_memory.bytes),
-        MemoryNeed("Psram", "psram.bytes", psram_bytes(schedule), chip.psram.bytes),
+        MemoryNeed("Psram", "psram.bytes", psram_bytes(schedule, chip), chip.psram.bytes),
         used_weight_bytes(program),
+        weights,
     )
 
 
-def psram_bytes(schedule: Schedule) -> int:
-    """The end of the highest weights or tensor in Psram."""
+def psram_bytes(schedule: Schedule, chip: Chip) -> int:
+    """Bytes of Psram up to the end of the highest tensor, or weights that lie there."""
+    return max(0, off_chip_bytes(schedule) - own_weight_bytes(schedule, chip))
+
+
+def own_weight_bytes(schedule: Schedule, chip: Chip) -> int:
+    """Bytes of the weights' own memory up to the end of the highest ones; 0 where they lie in Psram."""
+    homes = (t.home.stop for t in schedule.transfers if t.part.weights)
+    return max(homes, default=0) if chip.weights else 0
+
+
+def off_chip_bytes(schedule: Schedule) -> int:
+    """The end of the highest weights or tensor off chip: in the weights' own memory, then Psram."""
     return max((transfer.home.stop for transfer in schedule.transfers), default=0)
 
 

@@ -16,6 +16,9 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.work import WHOLE, Share
 
 Direction = Literal["load", "store"]
+Way = Literal["load", "store", "weights"]
+"""What a transfer does, and so which memory it uses: ``load`` and ``store`` of tensors, and loads of weights,
+which may lie in a memory of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,10 @@ class Transfer:
     runs: int = 1
     pitch: int = 0
     """0 for a single run."""
+
+    @property
+    def way(self) -> Way:
+        return "weights" if self.part.weights else self.direction
 
     @property
     def issues(self) -> tuple[int, ...]:

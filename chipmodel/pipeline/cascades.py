@@ -22,7 +22,7 @@ from chipmodel.pipeline.cascade_screening import (
     moves_tensors,
     screening_streamers,
 )
-from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, Planned, PlanRequest
+from chipmodel.pipeline.request import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER, Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds, search_bound
 from dma.cascades.named import cascades_of
 from dma.schedule.build import BuildCache
@@ -53,6 +53,9 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     """As ``plan_in_rounds``, with the cascades that the request allows. Raises DoesNotFit, and BadInput for
     names of ops that cannot be a cascade."""
     bound = search_bound(request)
+    auto = request.cascade == CASCADE_AUTO
+    if auto and request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades:
+        return plan_in_rounds(request, path, bound)
     if request.cascade == CASCADE_OFF:
         return plan_in_rounds(request, path, bound)
     search = _CascadeSearch(request, path, bound)

@@ -14,7 +14,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
 from chipmodel.machine.simulate import simulate, simulate_cores
 from chipmodel.model.core_parts import CorePart, split
-from chipmodel.model.fit import plan_fit, psram_bytes
+from chipmodel.model.fit import off_chip_bytes, plan_fit
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import AskedPlanners, CorePlan, Result
 from chipmodel.model.schedule import Schedule
@@ -73,7 +73,7 @@ def plan_cores(request: PlanRequest, core_of: Mapping[str, int]) -> tuple[CorePl
 
 def joined_plans(parts: Sequence[CorePart], planned: Sequence[Planned], chip: Chip) -> tuple[CorePlan, ...]:
     """The plans of all cores, which were made apart, with addresses in one Psram."""
-    schedules = one_psram(parts, [p.schedule for p in planned], chip.psram.bytes)
+    schedules = one_psram(parts, [p.schedule for p in planned], chip.off_chip_bytes)
     return tuple(map(_core_plan, parts, planned, schedules))
 
 
@@ -101,14 +101,14 @@ def one_psram(
     shared = {name for name, cores in known.items() if cores > 1}
     homes = [_shared_homes(schedule, shared) for schedule in schedules]
     plain = _one_after_another(schedules, homes, [_compact(each) for each in homes])
-    if capacity is None or max(map(psram_bytes, plain)) <= capacity:
+    if capacity is None or max(map(off_chip_bytes, plain)) <= capacity:
         return plain
     tight = [
         tight_homes(part.program, schedule, [home for home, name in each.items() if name])
         for part, schedule, each in zip(parts, schedules, homes, strict=True)
     ]
     packed = _one_after_another(schedules, homes, tight)
-    return min(plain, packed, key=lambda laid: max(map(psram_bytes, laid)))
+    return min(plain, packed, key=lambda laid: max(map(off_chip_bytes, laid)))
 
 
 def _shared_homes(schedule: Schedule, shared: set[str]) -> dict[Interval, str]:

@@ -151,7 +151,7 @@ class _ListScheduler:
     def loads(self, node: Node) -> int:
         """Cycles that the DMA engine needs to load the weights of ``node``."""
         blocks = [self.program.block_bytes(op) for op in ops((node,))]
-        return sum(transfer_cycles(self.chip, "load", block) for block in blocks if block)
+        return sum(transfer_cycles(self.chip, "weights", block) for block in blocks if block)
 
     def moved(self, direction: str, name: str) -> int:
         size = self.program.tensors[name].bytes

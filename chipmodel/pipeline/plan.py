@@ -66,13 +66,13 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
 
 def _refuse_enormous(program: Program, chip: Chip) -> None:
     """Raise DoesNotFit for bytes so far beyond both memories that cutting them into slices takes minutes."""
-    memory = chip.shared_memory.bytes + chip.psram.bytes
+    memory = chip.shared_memory.bytes + chip.off_chip_bytes
     most = max(LARGEST_CUT, 2 * memory)
     sizes = {f"tensor {shown(tensor.name)}": tensor.bytes for tensor in program.tensors.values()}
     sizes["all weights"] = used_weight_bytes(program)
     what, size = max(sizes.items(), key=lambda item: item[1])
     if size > most:
-        fault = f"{what}: {size:,} B, and the chip has {memory:,} B in SharedMemory and Psram together"
+        fault = f"{what}: {size:,} B, and the chip has {memory:,} B on and off chip together"
         raise DoesNotFit(fault, hint="a smaller network, or check the sizes of its ops")
 
 

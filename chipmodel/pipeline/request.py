@@ -22,6 +22,8 @@ from solvers.core.outcome import Limits
 
 DEFAULT_PACKER = "auto"
 DEFAULT_STREAMER = "auto"
+VENDOR_STREAMER = "vendor"
+"""The streamer that schedules as the chip's own tool does."""
 CASCADE_AUTO = "auto"
 """Cascades wherever they are expected to be faster."""
 CASCADE_OFF = "off"

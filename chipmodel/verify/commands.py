@@ -66,7 +66,7 @@ def verify(
     for name in program.outputs:
         if name in verifier.defined and not state.in_psram(name):
             verifier.report(f"output {name!r} is not completely in Psram at the end")
-    for fault in verifier.psram.faults(chip.psram.bytes):
+    for fault in verifier.psram.faults(chip.off_chip_bytes):
         verifier.report(fault)
     for name in state.in_flight:
         verifier.report(f"transfer {name!r} is never waited for")

@@ -41,7 +41,7 @@ def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
     streams = [core.commands for core in plan.cores or (alone,)]
-    yield from psram_table_faults(plan.psram, streams, chip.psram.bytes)
+    yield from psram_table_faults(plan.psram, streams, chip.off_chip_bytes)
     if plan.cores:
         yield from verify_cores(program, streams, chip, [core.cascades for core in plan.cores])
     else:

@@ -56,7 +56,7 @@ def cascade_candidates(
 def _cut(chip: Chip, runs: Sequence[SegmentedRun], capacity: int, budget: int) -> list[PlacedSegment]:
     def cost(segment: CascadeSegment) -> int:
         late = segment.bytes - budget
-        cycles = segment.cycles + (transfer_cycles(chip, "load", late) if late > 0 else 0)
+        cycles = segment.cycles + (transfer_cycles(chip, "weights", late) if late > 0 else 0)
         excess = segment.bytes - capacity
         return cycles + (_spill_cycles(chip, excess) if excess > 0 else 0)
 
@@ -76,7 +76,7 @@ def _estimate(chip: Chip, capacity: int, segments: Sequence[PlacedSegment]) -> i
         excess = max(0, segment.bytes - capacity)
         cycles = segment.cycles + (_spill_cycles(chip, excess) if excess else 0)
         early = min(segment.weights, max(0, free))
-        load = transfer_cycles(chip, "load", segment.weights) if segment.weights else 0
+        load = transfer_cycles(chip, "weights", segment.weights) if segment.weights else 0
         hidden = min(before, load * early // segment.weights) if segment.weights else 0
         total += cycles + load - hidden
         before, free = cycles, capacity - segment.bytes

@@ -129,7 +129,7 @@ def _forecast(key: _CutKey, tiling: Tiling) -> TilingForecast:
     weights = slice_bytes(program, op, tiling.channels)
     if weights:
         reloaded = stripes if slices > 1 and not tiling.channels_outer else 1
-        dma += transfer_cycles(chip, "load", weights) * slices * reloaded
+        dma += transfer_cycles(chip, "weights", weights) * slices * reloaded
     size = stripe_bytes(program, op, tiling, kept) + weights * (1 if slices == 1 else tiling.depth)
     return TilingForecast(tiling, size, _npu(chip, op, tiling), dma, ends)
 

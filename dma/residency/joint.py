@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import Way
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.in_place import left_to_move
 from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
@@ -185,7 +186,7 @@ class _JointProblem:
             if size:
                 least = min(size, self.tiers.reserve(op))
                 item = ResidencyItem(
-                    op.name, size, (position,), (self._load(size),), (size,), (least,), False
+                    op.name, size, (position,), (self._load(size, "weights"),), (size,), (least,), False
                 )
                 loop = None if op.gathers else self._loop(position)
                 result.append(item._replace(whole=False, since=self._since(position), loop=loop))
@@ -201,8 +202,8 @@ class _JointProblem:
         around = [loop for loop in self.tiers.table.scopes.loops if position in loop]
         return (around[-1].start, around[-1].stop) if around and around[-1].start else None
 
-    def _load(self, size: int) -> Fraction:
-        return Fraction(transfer_cycles(self.tiers.chip, "load", size)) if size else Fraction(0)
+    def _load(self, size: int, way: Way = "load") -> Fraction:
+        return Fraction(transfer_cycles(self.tiers.chip, way, size)) if size else Fraction(0)
 
 
 def touches_of(tiers: ChipTierProblem, index: int) -> list[int]:

@@ -91,8 +91,8 @@ def _sliced(
 
 def _set_ups(tiers: ChipTierProblem, op: Op, pieces: int) -> int:
     size = tiers.program.block_bytes(op)
-    once = transfer_cycles(tiers.chip, "load", size)
-    return max(0, pieces * transfer_cycles(tiers.chip, "load", -(-size // pieces)) - once)
+    once = transfer_cycles(tiers.chip, "weights", size)
+    return max(0, pieces * transfer_cycles(tiers.chip, "weights", -(-size // pieces)) - once)
 
 
 def _once(item: ResidencyItem, step: int) -> int:

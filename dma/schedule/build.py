@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.fit import own_weight_bytes
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
     BufferSpec,
@@ -182,8 +183,9 @@ def _with_floor(
     transfers = [_not_before_it_is_made(program, emission, transfer) for transfer in transfers]
     layout = lay_out(program, residency.storage, [transfer.need for transfer in transfers])
     schedule = _schedule(emission, IssuePlan(transfers, buffers), streamer.name, residency, layout)
-    if request.chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
-        schedule = within_psram(program, schedule, request.chip.psram.bytes)
+    chip = request.chip
+    if chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
+        schedule = within_psram(program, schedule, chip.psram.bytes + own_weight_bytes(schedule, chip))
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
     cut = (n for n in schedule.striped if n not in slicers or len(set(emission.op_steps[n])) > 1)

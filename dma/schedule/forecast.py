@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
-from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, steps
+from chipmodel.model.schedule import Direction, Late, Schedule, Transfer, Way, steps
 from chipmodel.passes.liveness import scopes
 from dma.schedule.steps import TransferNeed
 from dma.timing.transfer import transfer_cycles
@@ -109,17 +109,17 @@ class TransferTimes:
 
     def __init__(self, chip: Chip) -> None:
         self.chip = chip
-        self.known: dict[tuple[Direction, int, int], int] = {}
+        self.known: dict[tuple[Way, int, int], int] = {}
 
-    def __call__(self, direction: Direction, size: int, runs: int = 1) -> int:
-        key = direction, size, runs
+    def __call__(self, way: Way, size: int, runs: int = 1) -> int:
+        key = way, size, runs
         if key not in self.known:
             self.known[key] = transfer_cycles(self.chip, *key)
         return self.known[key]
 
     def of(self, moved: Transfer | TransferNeed) -> int:
         """Core cycles of a transfer, issued already or not."""
-        return self(moved.direction, moved.bytes, moved.part.runs)
+        return self(moved.way, moved.bytes, moved.part.runs)
 
 
 def late_weights(schedule: Schedule, chip: Chip, jitter: int = 0) -> tuple[Late, ...]:

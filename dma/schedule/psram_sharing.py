@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from chipmodel.model.fit import psram_bytes
+from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
@@ -34,10 +34,10 @@ def within_psram(program: Program, schedule: Schedule, capacity: int) -> Schedul
 
     The homes of ``schedule`` must not overlap.
     """
-    if psram_bytes(schedule) <= capacity:
+    if off_chip_bytes(schedule) <= capacity:
         return schedule
     tight = at_homes(schedule, tight_homes(program, schedule))
-    return min(schedule, tight, key=psram_bytes)
+    return min(schedule, tight, key=off_chip_bytes)
 
 
 def at_homes(schedule: Schedule, homes: Homes) -> Schedule:

@@ -27,6 +27,7 @@ from chipmodel.model.schedule import (
     StepIf,
     StepLoop,
     StepNode,
+    Way,
 )
 from chipmodel.model.work import WHOLE, Share
 from chipmodel.npu.cycles import op_cycles, op_phases
@@ -59,6 +60,10 @@ class TransferNeed:
     lane: str
     advance: int = 0
     """Bytes from a slice in Psram to the next iteration's, where the part is of the first of them."""
+
+    @property
+    def way(self) -> Way:
+        return "weights" if self.part.weights else self.direction
 
 
 @dataclass

@@ -145,6 +145,12 @@ class StreamerPortfolio:
     """Quick streamers by whose fastest forecast sets of cascades are compared; empty: one for all."""
     searches_offsets: bool = False
     """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
+    of_chip: Callable[[Chip], StreamerPortfolio] | None = None
+    """What it is on a chip, where that is the chip's to say; then it has no candidates itself."""
+
+    def on(self, chip: Chip) -> StreamerPortfolio:
+        """The portfolio with its candidates on ``chip``, under its own name."""
+        return self if self.of_chip is None else replace(self.of_chip(chip), name=self.name)
 
     def with_loop_candidates(self) -> StreamerPortfolio:
         """The portfolio for a program with loops."""

@@ -191,11 +191,11 @@ def _fastest_width(memory: MemoryBudget, op: Op, left: int, width: int) -> int:
     Loading and computing overlap in the estimate where two slices fit into ``left`` bytes.
     """
     program = memory.program
-    load = transfer_cycles(memory.chip, "load", program.block_bytes(op))
+    load = transfer_cycles(memory.chip, "weights", program.block_bytes(op))
 
     def cycles(channels: int) -> int:
         npu, size = slices_cycles(memory.chip, op, channels), slice_bytes(program, op, channels)
-        first = transfer_cycles(memory.chip, "load", size)
+        first = transfer_cycles(memory.chip, "weights", size)
         return max(npu, load - first) + first if 2 * size <= left else npu + load
 
     widths = [sliced(program, op, left // count, memory.granule) for count in WIDER_SLICES_AT_ONCE]

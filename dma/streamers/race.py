@@ -62,6 +62,7 @@ class StreamerRace:
     ) -> None:
         self.request = replace(request, deadline=stop.deadline)
         self.forecast = ScheduleForecast(request.program, request.chip)
+        portfolio = portfolio.on(request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
         self.cache = cache or BuildCache()

@@ -12,11 +12,11 @@ from functools import lru_cache
 from math import ceil
 
 from chipmodel.chip.chip import BurstDma, Chip, Dma
-from chipmodel.model.schedule import Direction
+from chipmodel.model.schedule import Way
 from dma.timing.contiguous import NAMES
 from dma.timing.controlled import burst_shape
 from dma.timing.strided import run_times
-from dma.timing.transfer import burst_routes_of, cycles_per_byte, transfer_cycles
+from dma.timing.transfer import burst_routes_of, cycles_per_byte, link, transfer_cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class TransferShape:
 
 
 @lru_cache(maxsize=1 << 14)
-def _shape(chip_key: _ChipKey, direction: Direction, size: int, runs: int) -> TransferShape:
+def _shape(chip_key: _ChipKey, way: Way, size: int, runs: int) -> TransferShape:
     chip = chip_key.chip
     if runs == 1:
-        return _contiguous_shape(chip, direction, size)
-    times = run_times(chip.core_mhz, chip.psram, chip.dma, direction, size, runs)
+        return _contiguous_shape(chip, way, size)
+    times = run_times(chip.core_mhz, *link(chip, way), size, runs)
     run = -(-size // runs)
-    one = _contiguous_shape(chip, direction, run)
+    one = _contiguous_shape(chip, way, run)
     # A run has the lines of a transfer of its bytes; the first one takes as much longer as the run does.
     first, pace = Fraction(one.first, one.scale) + times.each - one.data, Fraction(one.pace, one.scale)
     if times.each < one.data:
@@ -162,26 +162,27 @@ def _shape(chip_key: _ChipKey, direction: Direction, size: int, runs: int) -> Tr
     )
 
 
-def _contiguous_shape(chip: Chip, direction: Direction, size: int) -> TransferShape:
-    total = transfer_cycles(chip, direction, size)
-    if isinstance(chip.dma, Dma):
-        way = chip.dma.load if direction == "load" else chip.dma.store
-        slope = cycles_per_byte(chip, direction)
+def _contiguous_shape(chip: Chip, way: Way, size: int) -> TransferShape:
+    total = transfer_cycles(chip, way, size)
+    _, dma, direction = link(chip, way)
+    if isinstance(dma, Dma):
+        route = dma.load if direction == "load" else dma.store
+        slope = cycles_per_byte(chip, way)
         # A line of less than a cycle would have no cycle for its beat.
-        line = chip.dma.port_bytes * ceil(1 / (slope * chip.dma.port_bytes))
-        setup, first, pace = way.setup_cycles, Fraction(0), slope * line
-        beat, lines = chip.dma.port_bytes, max(1, way.burst_bytes // line)
-    elif isinstance(chip.dma, BurstDma):
-        route = burst_routes_of(chip)[NAMES[direction]]
-        line, beat = route.line_bytes, chip.dma.beat_bytes
-        setup, first, pace = route.pace(size, chip.dma.setup_cycles)
-        lines = 1 + chip.dma.prefetch_lines if direction == "load" else 1
+        line = dma.port_bytes * ceil(1 / (slope * dma.port_bytes))
+        setup, first, pace = route.setup_cycles, Fraction(0), slope * line
+        beat, lines = dma.port_bytes, max(1, route.burst_bytes // line)
+    elif isinstance(dma, BurstDma):
+        bursts = burst_routes_of(chip)[NAMES[direction]]
+        line, beat = bursts.line_bytes, dma.beat_bytes
+        setup, first, pace = bursts.pace(size, dma.setup_cycles)
+        lines = 1 + dma.prefetch_lines if direction == "load" else 1
     else:
-        setup, beats = chip.dma.setup_cycles, burst_shape(chip.dma)
+        setup, beats = dma.setup_cycles, burst_shape(dma)
         line, beat, lines = beats.beat_bytes, beats.beat_bytes, beats.burst_beats
         # A line is a beat here; the first one takes longer or shorter than the others.
         count, data = -(-size // line), total - setup
-        pace = line * cycles_per_byte(chip, direction)
+        pace = line * cycles_per_byte(chip, way)
         first = data - count * pace
         if first + pace < 1:
             first, pace = Fraction(0), Fraction(data, count)
@@ -200,16 +201,16 @@ class _ChipKey:
     chip: Chip
 
     def __hash__(self) -> int:
-        return hash((self.chip.core_mhz, self.chip.psram, self.chip.dma))
+        return hash((self.chip.core_mhz, self.chip.psram, self.chip.dma, self.chip.weights))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _ChipKey):
             return NotImplemented
-        mine = (self.chip.core_mhz, self.chip.psram, self.chip.dma)
-        return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma)
+        mine = (self.chip.core_mhz, self.chip.psram, self.chip.dma, self.chip.weights)
+        return mine == (other.chip.core_mhz, other.chip.psram, other.chip.dma, other.chip.weights)
 
 
-def shape_of(chip: Chip, direction: Direction, size: int, runs: int = 1) -> TransferShape:
+def shape_of(chip: Chip, way: Way, size: int, runs: int = 1) -> TransferShape:
     """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data`` are its
     ``transfer_cycles``."""
-    return _shape(_ChipKey(chip), direction, size, runs)
+    return _shape(_ChipKey(chip), way, size, runs)

@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from math import gcd
+from typing import NamedTuple
 
-from chipmodel.chip.chip import BurstDma, Chip, Dma
+from chipmodel.chip.chip import AnyDma, BurstDma, Chip, Dma, Psram
 from chipmodel.chip.psram_device import Device, ce_low_clocks
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
-from chipmodel.model.schedule import Direction
+from chipmodel.model.schedule import Direction, Way
 from dma.timing.bursts import PsramTransfer
 from dma.timing.bursts import assert_legal as assert_bursts_legal
 from dma.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
@@ -28,33 +29,52 @@ from dma.timing.split import split, wall
 from dma.timing.strided import run_times
 
 
-def transfer_cycles(chip: Chip, direction: Direction, size: int, runs: int = 1) -> int:
-    """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs of Psram, from its start to its
+class Link(NamedTuple):
+    """The memory, the engine that reads or writes it, and in which direction."""
+
+    memory: Psram
+    dma: AnyDma
+    direction: Direction
+
+
+def link(chip: Chip, way: Way) -> Link:
+    """What transfers of that way use."""
+    if way == "weights":
+        own = chip.weights
+        return Link(own.memory, own.dma, "load") if own else Link(chip.psram, chip.dma, "load")
+    return Link(chip.psram, chip.dma, way)
+
+
+def transfer_cycles(chip: Chip, way: Way, size: int, runs: int = 1) -> int:
+    """Core cycles of one transfer of ``size`` bytes in ``runs`` equal runs off chip, from its start to its
     end."""
+    used = link(chip, way)
     if runs == 1:
-        return contiguous_cycles(chip.core_mhz, chip.psram, chip.dma, direction, size)
-    times = run_times(chip.core_mhz, chip.psram, chip.dma, direction, size, runs)
+        return contiguous_cycles(chip.core_mhz, *used, size)
+    times = run_times(chip.core_mhz, *used, size, runs)
     return times.setup + times.data
 
 
-def cycles_per_byte(chip: Chip, direction: Direction) -> Fraction:
+def cycles_per_byte(chip: Chip, way: Way) -> Fraction:
     """Core cycles that each byte of a long transfer adds (``k / 32``)."""
-    if isinstance(chip.dma, Dma):
-        return line_slope(chip.core_mhz, chip.psram, chip.dma, direction)
-    if isinstance(chip.dma, BurstDma):
-        return routes_of(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]].per_byte
-    return controlled_slope(chip.core_mhz, chip.psram, chip.dma, direction)
+    memory, dma, direction = link(chip, way)
+    if isinstance(dma, Dma):
+        return line_slope(chip.core_mhz, memory, dma, direction)
+    if isinstance(dma, BurstDma):
+        return routes_of(chip.core_mhz, memory, dma)[NAMES[direction]].per_byte
+    return controlled_slope(chip.core_mhz, memory, dma, direction)
 
 
-def least_cost(chip: Chip, direction: Direction) -> tuple[int, Fraction]:
+def least_cost(chip: Chip, way: Way) -> tuple[int, Fraction]:
     """A lower bound on any number of transfers together: cycles once, and cycles for each byte."""
-    if isinstance(chip.dma, Dma):
-        setup = (chip.dma.load if direction == "load" else chip.dma.store).setup_cycles
-        return setup, cycles_per_byte(chip, direction)
-    if not isinstance(chip.dma, BurstDma):
-        once, each = controlled_least(chip.core_mhz, chip.psram, chip.dma, direction)
-        return chip.dma.setup_cycles + once, each
-    route = routes_of(chip.core_mhz, chip.psram, chip.dma)[NAMES[direction]]
+    memory, dma, direction = link(chip, way)
+    if isinstance(dma, Dma):
+        setup = (dma.load if direction == "load" else dma.store).setup_cycles
+        return setup, cycles_per_byte(chip, way)
+    if not isinstance(dma, BurstDma):
+        once, each = controlled_least(chip.core_mhz, memory, dma, direction)
+        return dma.setup_cycles + once, each
+    route = routes_of(chip.core_mhz, memory, dma)[NAMES[direction]]
     if route.least_setup < 0:
         return 0, route.least_per_byte
     return int(route.least_setup), route.per_byte
@@ -81,20 +101,19 @@ def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
     return routes_of(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
 
 
-def assert_legal(
-    chip: Chip, direction: Direction, address: int, size: int, runs: int = 1, pitch: int = 0
-) -> None:
+def assert_legal(chip: Chip, way: Way, address: int, size: int, runs: int = 1, pitch: int = 0) -> None:
     """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
     low, CE# high and pages; checks all of them by their sizes, the first 8 of a run one by one. O(1) in
     ``size``, and in ``runs`` too, of which only those at different places within a page are checked."""
-    device = chip.psram.device
-    if not isinstance(chip.dma, BurstDma) or device is None or not size:
+    memory, dma, direction = link(chip, way)
+    device = memory.device
+    if not isinstance(dma, BurstDma) or device is None or not size:
         return
     # Pages and boundaries repeat, so only the place within them matters.
     period = wall(device, direction == "store") or device.word_bytes
     for run in range(min(runs, period // gcd(period, pitch))):
         place = (address + run * pitch) % period
-        _assert_legal(device, chip.dma, direction, place, -(-size // runs))
+        _assert_legal(device, dma, direction, place, -(-size // runs))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -42,6 +42,7 @@ STREAMERS = (
     "prefetch-k",
     "prefetch-greedy",
     "resident-knapsack",
+    "vendor",
     "exact",
 )
 

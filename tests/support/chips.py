@@ -9,6 +9,7 @@ from typing import Literal
 
 from chipmodel.chip.chip import (
     AnyDma,
+    ArrayCosts,
     Banks,
     BurstDma,
     CdmaDma,
@@ -22,6 +23,7 @@ from chipmodel.chip.chip import (
     Psram,
     Route,
     SharedMemory,
+    WeightMemory,
 )
 from chipmodel.chip.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.chip.psram_parts import DEVICES
@@ -83,6 +85,9 @@ def tiny_chip(random: Random) -> Chip:
     array = (random.choice((1, 8)), random.choice((1, 2)), random.choice((1, 4)))
     macs = {8: Fraction(random.randint(8, 64)), 16: Fraction(4), 32: Fraction(1)}
     read, write = Fraction(random.randint(1, 8)), Fraction(random.randint(1, 8))
+    # The same draws as what follows, which so stays what it is without these.
+    ahead = Random()
+    ahead.setstate(random.getstate())
     return Chip(
         name="tiny",
         title="a random small chip",
@@ -93,9 +98,29 @@ def tiny_chip(random: Random) -> Chip:
         psram=psram,
         dma=replace(dma, channels=_tiny_channels(random)),
         cpu=_tiny_cpu(random),
-        npu=Npu(macs, array, read, write, _tiny_luna(random) if random.random() < 0.4 else None),
+        npu=Npu(
+            *(macs, array, read, write, _tiny_luna(random) if random.random() < 0.4 else None),
+            costs=_tiny_costs(ahead),
+        ),
         figures={},
+        weights=_tiny_weight_memory(ahead),
     )
+
+
+def _tiny_costs(random: Random) -> ArrayCosts:
+    if random.random() < 0.6:
+        return ArrayCosts()
+    operands: Literal["free", "overlap", "serial"] = random.choice(("free", "overlap", "serial"))
+    rates = (Fraction(random.choice((0, 1, 5))) for _ in range(2))
+    return ArrayCosts(random.choice((0, 3, 20)), operands, *rates)
+
+
+def _tiny_weight_memory(random: Random) -> WeightMemory | None:
+    if random.random() < 0.7:
+        return None
+    memory = Psram(1 << 20, Fraction(random.randint(1, 9)), Fraction(random.choice((1, 2, 4))))
+    route = _tiny_route(random)
+    return WeightMemory(random.choice(("flash", "mram", "sram")), memory, Dma(route, route))
 
 
 def _tiny_controller(random: Random) -> AnyDma:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chipmodel.cli.verdict import verdict
@@ -34,6 +36,14 @@ def test_after_a_time_limit_it_is_unknown(capsys: pytest.CaptureFixture[str]) ->
     assert verdict(fit(120), solved(), True) == 3
     assert "--time-limit came before a plan that fits" in capsys.readouterr().err
     assert verdict(fit(120), solved("infeasible"), True) == 1
+
+
+def test_weights_may_have_a_memory_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    own = MemoryNeed("memory of the weights", "weights.bytes", 1100, 1000)
+    assert verdict(replace(fit(10, 20, 1100), weights=own), solved(), True) == 1
+    said = capsys.readouterr().err
+    assert "the memory of the weights needs 1,100 B of 1,000 B" in said
+    assert "--set weights.bytes=1100" in said
 
 
 def test_too_many_weights_are_proven_whatever_the_limit(capsys: pytest.CaptureFixture[str]) -> None:

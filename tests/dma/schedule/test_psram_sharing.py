@@ -10,7 +10,7 @@ import pytest
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.fit import psram_bytes
+from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
@@ -48,10 +48,10 @@ def test_a_chain_in_stripes_needs_two_tensors_at_a_time() -> None:
     plain = planned(program, chip).schedule
     weights = sum(aligned(len(home)) for home in {t.home for t in plain.transfers if t.part.weights})
     assert len(plain.striped) == 6
-    assert psram_bytes(plain) == weights + 7 * TENSOR
+    assert off_chip_bytes(plain) == weights + 7 * TENSOR
     enough = weights + 2 * TENSOR
     tight = planned(program, with_psram(chip, enough))
-    assert psram_bytes(tight.schedule) == enough
+    assert off_chip_bytes(tight.schedule) == enough
     assert tight.fit(program, with_psram(chip, enough)).fits
     assert verify(program, tight.commands, with_psram(chip, enough)) == ()
     less = with_psram(chip, enough - 1)
@@ -63,7 +63,7 @@ def test_a_chain_in_stripes_needs_two_tensors_at_a_time() -> None:
 
 def test_a_psram_that_is_large_enough_changes_nothing() -> None:
     schedule = planned(chain(3), with_memory(LUNA_LIKE, 8192)).schedule
-    assert within_psram(chain(3), schedule, psram_bytes(schedule)) is schedule
+    assert within_psram(chain(3), schedule, off_chip_bytes(schedule)) is schedule
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
@@ -82,11 +82,11 @@ def test_random_programs_lose_nothing(first: int) -> None:
         except DoesNotFit:
             continue
         plain = plan(request.with_chip(with_psram(chip, AMPLE)))
-        assert psram_bytes(found.schedule) <= psram_bytes(plain.schedule), seed
+        assert off_chip_bytes(found.schedule) <= off_chip_bytes(plain.schedule), seed
         if found.solved.peak <= chip.shared_memory.bytes:
             assert verify(program, found.commands, with_psram(chip, AMPLE)) == (), seed
             seen["verified"] += 1
-            seen["smaller"] += psram_bytes(found.schedule) < psram_bytes(plain.schedule)
+            seen["smaller"] += off_chip_bytes(found.schedule) < off_chip_bytes(plain.schedule)
     assert seen["verified"] > 5
     assert seen["smaller"] > 3
 
@@ -139,7 +139,7 @@ def test_a_table_is_in_psram_as_a_whole_and_equal_weights_once() -> None:
     a, b = program.body
     twice = replace(program, body=(a, replace(b, weights=a.weights)))  # type: ignore[union-attr, arg-type]
     once, both = planned(twice, LUNA_LIKE), planned(program, LUNA_LIKE)
-    assert psram_bytes(both.schedule) - psram_bytes(once.schedule) == 640
+    assert off_chip_bytes(both.schedule) - off_chip_bytes(once.schedule) == 640
     assert once.fit(twice, LUNA_LIKE).weight_bytes == program.block_bytes(a)  # type: ignore[arg-type]
     assert verify(twice, once.commands, LUNA_LIKE) == ()
 
@@ -147,7 +147,7 @@ def test_a_table_is_in_psram_as_a_whole_and_equal_weights_once() -> None:
 def test_stacks_of_many_inferences_take_two_slices() -> None:
     many = steady(chain(2), 1000)
     found = planned(many, LUNA_LIKE)
-    assert psram_bytes(found.schedule) == psram_bytes(planned(steady(chain(2), 2), LUNA_LIKE).schedule)
+    assert off_chip_bytes(found.schedule) == off_chip_bytes(planned(steady(chain(2), 2), LUNA_LIKE).schedule)
     assert verify(many, found.commands, LUNA_LIKE) == ()
 
 

@@ -17,6 +17,7 @@ from chipmodel.chip.chip import Chip, Dma
 from chipmodel.chip.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
 from dma.timing import transfer as module
+from dma.timing.shape import shape_of
 from dma.timing.split import BurstGroup, BurstRun
 from dma.timing.transfer import assert_legal, cycles_per_byte, least_cost, transfer_cycles
 
@@ -156,3 +157,16 @@ def test_a_refresh_slows_a_part_of_variable_latency_and_no_other() -> None:
     bursts = 65536 / 96
     assert worst - none == pytest.approx(bursts * 7 * 300 / 200, rel=0.01)
     assert load() == load("psram.collision=worst")
+
+
+def test_weights_come_from_a_memory_of_their_own() -> None:
+    """Octo-SPI flash: 200 MHz at 2 bytes a clock, bursts of 1,024 bytes with 12 clocks, a core of 1 GHz."""
+    fields = ("bytes=64MiB", "clock_mhz=200", "bytes_per_clock=2", "setup_cycles=30", "burst_bytes=1024")
+    own = [f"weights.{field}" for field in (*fields, "burst_overhead_clocks=12", "memory=flash")]
+    chip, plain = load_chip("stm32n6", own), load_chip("stm32n6")
+    assert transfer_cycles(chip, "weights", 4096) == 30 + 4 * (12 + 512) * 5
+    assert least_cost(chip, "weights") == (30, Fraction(524 * 5, 1024))
+    assert transfer_cycles(chip, "load", 4096) == transfer_cycles(plain, "load", 4096)
+    assert transfer_cycles(plain, "weights", 4096) == transfer_cycles(plain, "load", 4096)
+    shape = shape_of(chip, "weights", 4096)
+    assert shape.setup + shape.data == transfer_cycles(chip, "weights", 4096)

@@ -1,0 +1,30 @@
+"""``vendor``: the schedule that the chip's own tool makes, as far as documents and measurements tell.
+
+The chip file says whose loads overlap with computing as the tool's do (``vendor.streamer``), and whether the
+tool makes cascades (``vendor.cascades``). The other streamers answer what a chip could take, this one what a
+board takes today.
+
+Source: the chip file, which has the origin of both fields.
+"""
+
+from __future__ import annotations
+
+from chipmodel.chip.chip import Chip, VendorStreamer
+from dma.schedule.streamer import Streamer, StreamerPortfolio
+from dma.streamers import ping_pong, ping_pong_across, prefetch_greedy, sync
+
+_STREAMERS: dict[VendorStreamer, Streamer | StreamerPortfolio] = {
+    "sync": sync.STREAMER,
+    "ping-pong": ping_pong.STREAMER,
+    "ping-pong-across": ping_pong_across.STREAMER,
+    "prefetch-greedy": prefetch_greedy.PORTFOLIO,
+}
+
+
+def of_chip(chip: Chip) -> StreamerPortfolio:
+    """The streamer that ``chip`` names."""
+    found = _STREAMERS[chip.vendor.streamer]
+    return found if isinstance(found, StreamerPortfolio) else StreamerPortfolio(found.name, (found,))
+
+
+PORTFOLIO = StreamerPortfolio("vendor", (), of_chip=of_chip)

@@ -9,6 +9,9 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
 
+OFF_CHIP_ALIGNMENT = 64
+"""Bytes: weights and tensors begin on multiples of it off chip; at least a line of every modelled controller."""
+
 MemoryName = Literal["SharedMemory", "Psram", "memory of the weights"]
 
 
@@ -76,9 +79,11 @@ def psram_bytes(schedule: Schedule, chip: Chip) -> int:
 
 
 def own_weight_bytes(schedule: Schedule, chip: Chip) -> int:
-    """Bytes of the weights' own memory up to the end of the highest ones; 0 where they lie in Psram."""
-    homes = (t.home.stop for t in schedule.transfers if t.part.weights)
-    return max(homes, default=0) if chip.weights else 0
+    """Bytes of the weights' own memory that they take; 0 where they lie in Psram."""
+    if not chip.weights:
+        return 0
+    homes = {transfer.home for transfer in schedule.transfers if transfer.part.weights}
+    return sum(-(-len(home) // OFF_CHIP_ALIGNMENT) * OFF_CHIP_ALIGNMENT for home in homes)
 
 
 def off_chip_bytes(schedule: Schedule) -> int:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share
 from dma.schedule.steps import TransferNeed
-
-ALIGNMENT = 64
-"""Bytes; at least a line of every modelled controller."""
 
 HomeKey = tuple[tuple[str, ...], Share] | str
 """What has one place in Psram: a slice of the weights with these names, or a tensor that has the memory."""
@@ -72,7 +70,7 @@ class PsramLayout:
 
 def aligned(size: int) -> int:
     """``size`` bytes up to the next line."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return -(-size // OFF_CHIP_ALIGNMENT) * OFF_CHIP_ALIGNMENT
 
 
 def lay_out(program: Program, storage: Mapping[str, str], needs: Iterable[TransferNeed]) -> PsramLayout:

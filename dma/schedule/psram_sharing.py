@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from chipmodel.model.fit import off_chip_bytes
+from chipmodel.model.fit import OFF_CHIP_ALIGNMENT, off_chip_bytes
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.nesting import in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import If, Program, ops
 from chipmodel.model.schedule import Schedule, StepIf, StepLoop, StepNode, Transfer, steps
 from chipmodel.passes.liveness import Touch, lifetime, scopes
-from dma.schedule.psram_layout import ALIGNMENT
 from solvers.core.alignment import align
 from solvers.core.first_fit import ORDERS, Order, first_fit
 
@@ -58,8 +57,8 @@ def tight_homes(program: Program, schedule: Schedule, apart: Collection[Interval
     starts, end = _one_after_another(home for home, live in lives.items() if live == throughout)
     rest = {home: live for home, live in lives.items() if home not in starts}
     # Weights are many slices, which first fit would look at for each of them: they are one buffer to it.
-    below = Buffer(BELOW, end, throughout, ALIGNMENT)
-    others = (Buffer(_name(home), len(home), live, ALIGNMENT) for home, live in rest.items())
+    below = Buffer(BELOW, end, throughout, OFF_CHIP_ALIGNMENT)
+    others = (Buffer(_name(home), len(home), live, OFF_CHIP_ALIGNMENT) for home, live in rest.items())
     problem = Problem((below, *others))
 
     def packed(order: Order) -> Mapping[str, int]:
@@ -78,7 +77,7 @@ def _one_after_another(homes: Iterable[Interval]) -> tuple[dict[Interval, int], 
     starts: dict[Interval, int] = {}
     end = 0
     for home in homes:
-        starts[home] = align(end, ALIGNMENT) if len(home) else 0
+        starts[home] = align(end, OFF_CHIP_ALIGNMENT) if len(home) else 0
         end = max(end, starts[home] + len(home))
     return starts, end
 

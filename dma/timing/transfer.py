@@ -29,7 +29,7 @@ from dma.timing.split import split, wall
 from dma.timing.strided import run_times
 
 
-class Link(NamedTuple):
+class OffChipLink(NamedTuple):
     """The memory, the engine that reads or writes it, and in which direction."""
 
     memory: Psram
@@ -37,12 +37,12 @@ class Link(NamedTuple):
     direction: Direction
 
 
-def link(chip: Chip, way: Way) -> Link:
+def link(chip: Chip, way: Way) -> OffChipLink:
     """What transfers of that way use."""
     if way == "weights":
         own = chip.weights
-        return Link(own.memory, own.dma, "load") if own else Link(chip.psram, chip.dma, "load")
-    return Link(chip.psram, chip.dma, way)
+        return OffChipLink(own.memory, own.dma, "load") if own else OffChipLink(chip.psram, chip.dma, "load")
+    return OffChipLink(chip.psram, chip.dma, way)
 
 
 def transfer_cycles(chip: Chip, way: Way, size: int, runs: int = 1) -> int:

@@ -10,7 +10,7 @@ from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule
 
 OFF_CHIP_ALIGNMENT = 64
-"""Bytes: weights and tensors begin on multiples of it off chip; at least a line of every modelled controller."""
+"""Bytes: weights and tensors begin on multiples of it off chip, at least a line of every controller."""
 
 MemoryName = Literal["SharedMemory", "Psram", "memory of the weights"]
 

@@ -11,7 +11,7 @@ from chipmodel.model.program import Node, Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
-_MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "shuffle", *("residual",) * 3)
+_MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "shuffle", "fork", *("residual",) * 3)
 DTYPES = ("int8", "int8", "int8", "int16", "float32")
 
 
@@ -135,11 +135,22 @@ class _ImageGenerator:
                     self.name("op"), x, channels, (2 * reach + 1, 1), pad=(reach, 0, reach, 0)
                 )
                 return (builder.elementwise("add", name, [x, inner]),)
+            case "fork":
+                return (self.fork(builder, name, x),)
             case "scale":
                 small = builder.pool(self.name("op"), x, None)
                 return (builder.elementwise("mul", name, [x, small]),)
             case _:
                 return (builder.vector("softmax", name, [x], rows=1),)
+
+    def fork(self, builder: ProgramBuilder, name: str, x: Value) -> Value:
+        """A sum of two arms from one tensor, of which the one that runs first needs fewer rows of it."""
+        start = builder.elementwise("relu", self.name("op"), [x])
+        narrow = builder.elementwise("tanh", self.name("op"), [start])
+        reach = self.random.randint(1, 2)
+        pads = (reach, 0, reach, 0)
+        wide = builder.conv(self.name("op"), start, x.shape[1], (2 * reach + 1, 1), pad=pads)
+        return builder.elementwise("add", name, [narrow, wide])
 
     def shuffle(self, builder: ProgramBuilder, name: str, x: Value) -> Value:
         """Channels dealt out in turn, as one op or as a transpose between two reshapes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -24,20 +25,33 @@ def _softplus(x: Numbers) -> Numbers:
     return np.asarray(np.log1p(np.exp(np.clip(x, -60.0, 60.0))))
 
 
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
+def _erf(x: Numbers) -> Numbers:
+    return np.asarray(_ERF(x), np.float64)
+
+
 def _gelu(x: Numbers) -> Numbers:
-    return x * _sigmoid(1.702 * x)
+    return np.asarray(x / 2 * (1 + _erf(x / math.sqrt(2))))
+
+
+def _fast_gelu(x: Numbers) -> Numbers:
+    return np.asarray(x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
 
 
 _CURVES: Mapping[str, Callable[[Numbers], Numbers]] = {
     "relu6": lambda x: np.clip(x, 0.0, 6.0),
     "leaky_relu": lambda x: np.where(x > 0, x, x / 8),
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))),
-    "selu": lambda x: 1.0507 * np.where(x > 0, x, 1.67326 * np.expm1(np.minimum(x, 0.0))),
+    "selu": lambda x: (
+        1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0.0)))
+    ),
     "gelu": _gelu,
-    "fast_gelu": _gelu,
-    "quick_gelu": _gelu,
+    "fast_gelu": _fast_gelu,
+    "quick_gelu": lambda x: x * _sigmoid(1.702 * x),
     "bias_gelu": _gelu,
-    "erf": lambda x: np.tanh(1.128 * x),
+    "erf": _erf,
     "silu": lambda x: x * _sigmoid(x),
     "mish": lambda x: x * np.tanh(_softplus(x)),
     "hard_sigmoid": lambda x: np.clip(x / 6 + 0.5, 0.0, 1.0),

@@ -105,6 +105,14 @@ def requantised(sums: Integers, dtype: str) -> Numbers:
     return drawn
 
 
+def summed(sums: Integers, dtype: str, fraction_bits: int, plain: bool) -> Numbers:
+    """Elements of ``dtype`` for accumulated sums, which floats have in units of 2^-``fraction_bits``: the
+    sums themselves if ``plain``, otherwise as ``requantised``."""
+    if not plain:
+        return requantised(sums, dtype)
+    return sums / float(1 << fraction_bits) if is_float(dtype) else sums
+
+
 def product(left: Integers, right: Integers) -> Integers:
     """The matrix product, modulo 2^64. It is computed in float64, which is much faster, where it is exact."""
     most = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0)) * left.shape[-1]

@@ -31,6 +31,7 @@ def evaluate(
     channels: Interval | None = None,
     iteration: int = 0,
     state: RecurrentState | None = None,
+    plain: bool = False,
 ) -> tuple[Bytes, ...]:
     """All bytes of each output of ``op``, of which those of the part ``rows`` x ``channels`` are right.
 
@@ -39,6 +40,8 @@ def evaluate(
     change the part. ``rows`` and ``channels`` are all by default. An op that moves one slice of a tensor
     moves slice ``iteration`` modulo their number; it keeps the other slices of a tensor that it collects.
     ``state`` is one object for all parts of one run of the op, in order: what the NPU keeps between them.
+    With ``plain`` sums of products and normalised values are elements as they are; by default a fixed
+    function spreads them evenly over all values, so that a wrong byte anywhere shows.
     """
     rows = Interval(0, op.work.rows) if rows is None else rows
     channels = Interval(0, op.work.channels) if channels is None else channels
@@ -52,7 +55,7 @@ def evaluate(
         _slice(op, array, number) if name == op.sliced else array
         for name, array in zip(op.inputs, inputs, strict=True)
     ]
-    part = request(program, op, given, weights, rows, channels, state or RecurrentState())
+    part = request(program, op, given, weights, rows, channels, state or RecurrentState(), plain)
     with np.errstate(all="ignore"):
         written = _known(part)
         if written is None:
@@ -61,6 +64,24 @@ def evaluate(
         _collected(op, inputs, new, number) if name == op.sliced else new
         for name, new in zip(op.outputs, written, strict=True)
     )
+
+
+def evaluate_plainly(
+    op: Op,
+    program: Program,
+    inputs: Sequence[Bytes],
+    weights: Bytes,
+    rows: Interval,
+    channels: Interval,
+    iteration: int,
+    state: RecurrentState,
+) -> tuple[Bytes, ...]:
+    """As ``evaluate``, with values as a network has them: for comparing with other evaluators.
+
+    What a program does not keep is as by ONNX's defaults or as the function's module says: scales of
+    quantisation are 1, epsilons 1e-5, and functions fused into another op are left out.
+    """
+    return evaluate(op, program, inputs, weights, rows, channels, iteration, state, plain=True)
 
 
 def _known(part: PartRequest) -> tuple[Bytes, ...] | None:

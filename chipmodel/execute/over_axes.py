@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes, digests, mixed
 from chipmodel.execute.elements import Integers, Numbers, decode, fixed, is_float, requantised, unfixed
 from chipmodel.execute.kernels import weight_dtype
-from chipmodel.model.attributes import AlongAxis, OverAxes, OverGroups
+from chipmodel.model.attributes import AlongAxis, ChannelWindow, OverAxes, OverGroups
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Vector
 
@@ -30,9 +32,12 @@ def over_axes(
 ) -> Numbers | None:
     """The output, of ``shape``; None for an op that is not known."""
     x = given[0]
+    if op.kind == "lrn" and isinstance(work.attributes, ChannelWindow) and len(given) == 1 and not len(block):
+        whole = fixed(x)
+        return requantised(whole * 3 + channel_sums(whole * whole, work.attributes), dtype)
     for more in given[1:]:
         x = np.asarray(x + np.broadcast_to(more, x.shape))
-    axes = _axes(work, x.ndim)
+    axes = axes_of(work, x.ndim)
     if axes is None:
         return None
     if op.kind in _NORMS:
@@ -49,7 +54,15 @@ def over_axes(
     return None
 
 
-def _axes(work: Vector, rank: int) -> tuple[int, ...] | None:
+def channel_sums(x: NDArray[Any], window: ChannelWindow) -> NDArray[Any]:
+    """For each element the sum of those of the channels around it, at the same place."""
+    count = x.shape[1]
+    ends = [window.channels(channel, count) for channel in range(count)]
+    return np.stack([x[:, first:stop].sum(axis=1) for first, stop in ends], axis=1)
+
+
+def axes_of(work: Vector, rank: int) -> tuple[int, ...] | None:
+    """The axes over which an op of ``rank`` axes works; None where it does not say."""
     match work.attributes:
         case AlongAxis(axis):
             return (axis,)
@@ -106,11 +119,11 @@ def _normalised(
     deviation = x if op.kind == "rms_norm" else x - x.sum(axis=axes, keepdims=True) // count
     size = np.abs(deviation).sum(axis=axes, keepdims=True) // count + 1
     even = (deviation * 256 // size).reshape(shape)
-    scale, shift = _scale_and_shift(program, op, block, channels)
+    scale, shift = scale_and_shift(program, op, block, channels)
     return requantised(even * scale[numbers] + shift[numbers], dtype)
 
 
-def _scale_and_shift(program: Program, op: Op, block: Bytes, channels: int) -> tuple[Integers, Integers]:
+def scale_and_shift(program: Program, op: Op, block: Bytes, channels: int) -> tuple[Integers, Integers]:
     """The first number of each channel in the weights, and what follows: the second, and digests of more."""
     found: list[Integers] = []
     first = 0

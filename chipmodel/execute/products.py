@@ -16,6 +16,7 @@ from chipmodel.execute.elements import (
     is_float,
     product,
     requantised,
+    summed,
     unfixed,
 )
 from chipmodel.execute.kernels import kernels
@@ -44,8 +45,8 @@ def matmul(part: PartRequest, work: Matmul) -> tuple[Bytes, ...] | None:
         more = _added(part, work, index, rows, channels)
         if more is None:
             return None
-        sums = sums * 3 + more
-    result = encode(requantised(sums, out.dtype), out.dtype)
+        sums = sums * (1 if part.plain else 3) + more
+    result = encode(summed(sums, out.dtype, 2 * FRACTION_BITS, part.plain), out.dtype)
     cut = part.channels if work.channels == 1 else channels
     return (placed(out, (work.rows, work.channels), (rows, cut), result),)
 

@@ -39,6 +39,8 @@ class PartRequest:
     inputs: tuple[SeenTensor, ...]
     outputs: tuple[SeenTensor, ...]
     state: RecurrentState = field(default_factory=RecurrentState)
+    plain: bool = False
+    """Whether sums are elements as they are, rather than spread evenly over all values."""
 
     def numbers(self, index: int) -> Numbers:
         """Input number ``index`` in the shape under which the op sees it."""
@@ -61,12 +63,12 @@ def request(
     rows: Interval,
     channels: Interval,
     state: RecurrentState,
+    plain: bool = False,
 ) -> PartRequest:
     """The request for a part of ``op``."""
     tensors = program.tensors
-    return PartRequest(
-        program, op, data, block, rows, channels, seen_inputs(op, tensors), seen_outputs(op, tensors), state
-    )
+    inputs, outputs = seen_inputs(op, tensors), seen_outputs(op, tensors)
+    return PartRequest(program, op, data, block, rows, channels, inputs, outputs, state, plain)
 
 
 def from_memory(tensor: SeenTensor, data: Bytes) -> Numbers:

@@ -6,8 +6,10 @@ import numpy as np
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.concat import joined
+from chipmodel.execute.elements import is_float
 from chipmodel.execute.moving import moved
 from chipmodel.execute.over_axes import over_axes
+from chipmodel.execute.plain_axes import plainly_over_axes
 from chipmodel.execute.pointwise import pointwise
 from chipmodel.execute.request import PartRequest, to_memory
 from chipmodel.execute.tables import looked_up
@@ -40,7 +42,11 @@ def _whole(part: PartRequest, work: Vector) -> tuple[Bytes, ...] | None:
     if not part.op.weights:
         made = moved(part.op.kind, work, given, shapes, dtype)
     if made is None and len(shapes) == 1 and all(_spreads(x.shape, given[0].shape) for x in given):
-        own = over_axes(part.program, part.op, work, given, part.block, shapes[0], dtype)
+        own = None
+        if part.plain and is_float(dtype):
+            own = plainly_over_axes(part, work, given)
+        if own is None:
+            own = over_axes(part.program, part.op, work, given, part.block, shapes[0], dtype)
         made = None if own is None else [own]
     if made is None or [each.shape for each in made] != shapes:
         return None

@@ -18,7 +18,7 @@ from chipmodel.execute.elements import (
     fixed,
     is_float,
     product,
-    requantised,
+    summed,
     unfixed,
 )
 from chipmodel.execute.kernels import kernels
@@ -148,9 +148,9 @@ def convolve(part: PartRequest, work: Conv) -> tuple[Bytes, ...] | None:
     for index in range(1, len(part.inputs)):
         if part.inputs[index].elements != part.outputs[0].elements:
             return None
-        sums = sums * 3 + _residual(part, work, index, rows, channels)
+        sums = sums * (1 if part.plain else 3) + _residual(part, work, index, rows, channels)
     out = part.outputs[0]
-    result = encode(requantised(sums, out.dtype), out.dtype)
+    result = encode(summed(sums, out.dtype, 2 * FRACTION_BITS, part.plain), out.dtype)
     return (placed(out, (work.rows, work.channels), (rows, channels), result),)
 
 

@@ -24,6 +24,21 @@ class OverAxes:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelWindow:
+    """Normalisation of each element by the ``size`` channels (axis 1) around it, as ONNX's LRN."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    bias: float = 1.0
+
+    def channels(self, channel: int, count: int) -> tuple[int, int]:
+        """The first channel that ``channel`` of ``count`` needs, and the one after the last."""
+        before = (self.size - 1) // 2
+        return max(0, channel - before), min(count, channel + self.size - before)
+
+
+@dataclass(frozen=True, slots=True)
 class OverGroups:
     """Normalisation of each of ``groups`` groups of channels (axis 1) of each image."""
 
@@ -77,6 +92,7 @@ class Interleaving:
 Attributes = (
     AlongAxis
     | OverAxes
+    | ChannelWindow
     | OverGroups
     | AxisOrder
     | Margins

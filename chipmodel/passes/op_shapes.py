@@ -9,6 +9,7 @@ from math import prod
 from chipmodel.model.attributes import (
     AlongAxis,
     AxisOrder,
+    ChannelWindow,
     Interleaving,
     Margins,
     OverAxes,
@@ -116,7 +117,7 @@ def kept_axes(work: Vector, given: tuple[int, ...], made: tuple[int, ...]) -> tu
             return 0, *(None,) * (len(made) - 1)
         case PixelBlocks() if same:
             return 0, *(None,) * (len(made) - 1)
-        case Interleaving() if same:
+        case Interleaving() | ChannelWindow() if same:
             return tuple(None if axis == 1 else axis for axis in range(len(made)))
         case Margins(before) if same and len(before) == len(given):
             return tuple(None if before[a] or given[a] != made[a] else a for a in range(len(made)))

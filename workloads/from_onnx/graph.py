@@ -80,6 +80,13 @@ class OnnxNode:
             raise fault(self, f"attribute {name} is {value!r} and must be an integer")
         return value
 
+    def number(self, name: str, default: float) -> float:
+        """A number. Raises BadInput where the file has another type."""
+        value = self.attributes.get(name, default)
+        if not isinstance(value, int | float):
+            raise fault(self, f"attribute {name} is {value!r} and must be a number")
+        return float(value)
+
     def integers(self, name: str) -> tuple[int, ...]:
         """A list of integers, empty where the node leaves it out."""
         value: Any = self.attributes.get(name, ())

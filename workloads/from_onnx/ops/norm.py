@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from chipmodel.model.attributes import OverAxes, OverGroups
+from chipmodel.model.attributes import ChannelWindow, OverGroups
 from workloads.from_onnx.fusion import fuse, is_inference_norm
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import (
@@ -100,7 +100,17 @@ def skip_rms_norm(low: OnnxLowering, node: OnnxNode) -> None:
 def local_response_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise across neighbouring channels."""
     x = low.shape(node.input(0))
-    low.vector(node, "lrn", rows=axis_rows(x, 1), attributes=OverAxes((1,)))
+    low.vector(node, "lrn", rows=axis_rows(x, 1), attributes=_channel_window(node))
+
+
+def _channel_window(node: OnnxNode) -> ChannelWindow:
+    usual = ChannelWindow(node.integer("size", 1))
+    return ChannelWindow(
+        usual.size,
+        node.number("alpha", usual.alpha),
+        node.number("beta", usual.beta),
+        node.number("bias", usual.bias),
+    )
 
 
 @operator("MeanVarianceNormalization")
@@ -115,12 +125,7 @@ def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("QLinearSoftmax", domain=MICROSOFT)
 def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     """Work along one axis; before operator set 13, softmax works over all axes from ``axis`` on."""
-    kind = {
-        "LpNormalization": "lp_norm",
-        "CumSum": "cumsum",
-        "Softmax": "softmax",
-        "QLinearSoftmax": "softmax",
-    }
+    kind = {"LpNormalization": "lp_norm", "LogSoftmax": "log_softmax", "QLinearSoftmax": "softmax"}
     axis = node.integer("axis", -1)
     if node.op == "CumSum":
         axis = 0
@@ -133,7 +138,7 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     attributes = axes_from(x, 1) if old else along_axis(x, axis)
     low.vector(
         node,
-        kind.get(node.op, "softmax"),
+        kind.get(node.op, node.op.lower()),
         rows=axis_rows(x, axis),
         operands=node.inputs[:1],
         attributes=attributes,

@@ -234,7 +234,7 @@ CASES = {
     "mean variance norm": Case("MeanVarianceNormalization", X, ["instance_norm"]),
     "lp norm": Case("LpNormalization", TOKENS, ["lp_norm"]),
     "softmax": Case("Softmax", TOKENS, ["softmax"]),
-    "log softmax old": Case("LogSoftmax", TOKENS, ["softmax"], opset=9, reference=False, shape=(2, 5, 8)),
+    "log softmax old": Case("LogSoftmax", TOKENS, ["log_softmax"], opset=9, reference=False, shape=(2, 5, 8)),
     "relu": Case("Relu", X, ["relu"]),
     "clip": Case("Clip", X, ["clip"], constants={"lo": numpy.array(0, "f"), "hi": numpy.array(6, "f")}),
     "prelu": Case("PRelu", X, ["prelu"], 0, 4, {"s": (4, 1, 1)}),

@@ -35,7 +35,7 @@ def plainly_over_axes(part: PartRequest, work: Vector, given: Sequence[Numbers])
         case "softmax" | "log_softmax":
             below = x - x.max(axis=axes, keepdims=True)
             logarithm = below - np.log(np.exp(below).sum(axis=axes, keepdims=True))
-            return logarithm if kind == "log_softmax" else np.exp(logarithm)
+            return np.asarray(logarithm if kind == "log_softmax" else np.exp(logarithm))
         case "hardmax" if len(axes) == 1:
             result = np.zeros_like(x)
             np.put_along_axis(result, x.argmax(axis=axes[0], keepdims=True), 1.0, axes[0])
@@ -43,9 +43,9 @@ def plainly_over_axes(part: PartRequest, work: Vector, given: Sequence[Numbers])
         case "layer_norm" | "rms_norm" | "instance_norm" | "group_norm":
             return _normalised(part, work, x, axes)
         case "reduce_l1":
-            return np.abs(x).sum(axis=axes).reshape(shape)
+            return np.asarray(np.abs(x).sum(axis=axes)).reshape(shape)
         case "reduce_l2":
-            return np.sqrt((x * x).sum(axis=axes)).reshape(shape)
+            return np.asarray(np.sqrt((x * x).sum(axis=axes))).reshape(shape)
         case "reduce_sumsquare":
             return np.asarray((x * x).sum(axis=axes)).reshape(shape)
         case "reduce_prod":

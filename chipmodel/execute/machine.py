@@ -55,7 +55,7 @@ class RunOptions:
     core_order: CoreOrder = "in turn"
     evaluate: Evaluate = evaluate
     cascades: tuple[CascadeOps, ...] = ()
-    """The plan's cascades: the weights of all ops of one are one block."""
+    """The plan's cascades: the weights that stay until one ends are one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,8 @@ class _Machine:
         self.psram = ByteMemory("Psram", self.homes.end, self.garbage)
         self.blocks = {op.name: weight_block(program, op, weights) for op in self.ops.values()}
         for cascade in options.cascades:
-            inside = [self.blocks[name] for name in cascade.ops if name in self.blocks]
+            stay = (name for name in cascade.ops if name not in cascade.reloaded)
+            inside = [self.blocks[name] for name in stay if name in self.blocks]
             self.blocks[cascade.name] = np.concatenate([*inside, np.zeros(0, np.uint8)])
         self.steps = StepRunner(program, options.evaluate, self.garbage, self.blocks)
         self.cores = [

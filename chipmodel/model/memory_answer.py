@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CascadedOps:
-    """The ops of a cascade, and the most rows that a step of each computes."""
+    """The ops of a cascade, and the most rows that a step of each computes. The weights of ``reloaded`` ops
+    are loaded again in each of their turns."""
 
     ops: tuple[str, ...]
     heights: tuple[int, ...]
+    reloaded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,17 +197,18 @@ class Late:
 @dataclass(frozen=True, slots=True)
 class CascadeOps:
     """Which ops a cascade has, in the order of the program, and whether it computes each row once: whether
-    the tensors inside lie in rolling buffers."""
+    the tensors inside lie in rolling buffers. The weights of ``reloaded`` ops do not stay."""
 
     name: str
     ops: tuple[str, ...]
     rolls: bool
+    reloaded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CascadePlan:
     """Ops whose steps take turns, at the positions ``steps``. Their weights are loaded as one block, named
-    after the cascade, in which those of each op follow one another."""
+    after the cascade, in which those of each op follow one another, but for those of ``reloaded`` ops."""
 
     name: str
     ops: tuple[str, ...]
@@ -218,11 +219,13 @@ class CascadePlan:
     """By op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
+    reloaded: tuple[str, ...] = ()
+    """Ops whose weights are loaded again for each of their turns, through one buffer."""
 
     @property
     def members(self) -> CascadeOps:
         """What its commands have to be read with."""
-        return CascadeOps(self.name, self.ops, self.rolls)
+        return CascadeOps(self.name, self.ops, self.rolls, self.reloaded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -426,6 +426,10 @@ class CascadeWork:
     heights: tuple[int, ...]
     """By op, the most rows of its output that one step computes."""
     macs: int
+    reloaded: tuple[int, ...] = ()
+    """The ops whose weights do not stay: they take turns in one buffer of ``reload_bytes``, and are loaded
+    again whenever another op's were there."""
+    reload_bytes: int = 0
 
     @property
     def rows(self) -> int:
@@ -437,8 +441,8 @@ class CascadeWork:
 
     @property
     def workspace(self) -> int:
-        """Bytes of SharedMemory for the tensors inside."""
-        return sum(each.bytes for each in self.held)
+        """Bytes of SharedMemory for the tensors inside, and for the weights that do not stay."""
+        return sum(each.bytes for each in self.held) + self.reload_bytes
 
     @property
     def steps(self) -> tuple[CascadeStep, ...]:

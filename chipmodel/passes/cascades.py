@@ -28,11 +28,16 @@ MAX_CASCADE_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class CascadeChoice:
-    """The ops of a cascade, neighbours in one body, and the most rows that a step of each computes."""
+    """The ops of a cascade, neighbours in one body, and the most rows that a step of each computes.
+
+    The weights of ``reloaded`` ops do not stay in SharedMemory until the cascade ends: they take turns in one
+    buffer, and are loaded again whenever another op's were there.
+    """
 
     ops: tuple[str, ...]
     heights: tuple[int, ...]
     rolls: bool = True
+    reloaded: tuple[str, ...] = ()
 
 
 def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program:
@@ -78,6 +83,9 @@ def cascade_op(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> Op
     """The op that stands for the cascade ``choice`` of ``ops``. Raises ValueError where it is impossible."""
     if tuple(op.name for op in ops) != choice.ops or len(ops) < 2:
         raise ValueError(f"not neighbours in one body: {', '.join(choice.ops)}")
+    for name in choice.reloaded:
+        if name not in choice.ops:
+            raise ValueError(f"{name!r}, whose weights are to be loaded again, is not in the cascade")
     return _known_cascade(_CascadeKey(program, tuple(ops), choice))
 
 
@@ -104,14 +112,24 @@ def _known_cascade(key: _CascadeKey) -> Op:
     groups, held = walk(program, shape, choice.heights)
     reads = tuple(_rows_read(shape, groups, name) for name in shape.inputs)
     makes = tuple(_rows_made(shape, groups, name) for name in shape.outputs)
-    work = CascadeWork(groups, reads, makes, held, _heights(shape, groups), sum(op.work.macs for op in ops))
+    reloaded = tuple(i for i, op in enumerate(ops) if op.name in choice.reloaded and program.block_bytes(op))
+    work = CascadeWork(
+        groups,
+        reads,
+        makes,
+        held,
+        _heights(shape, groups),
+        sum(op.work.macs for op in ops),
+        reloaded,
+        max((program.block_bytes(ops[index]) for index in reloaded), default=0),
+    )
     return Op(
         name=f"{ops[0].name}..{ops[-1].name}",
         kind=KIND,
         work=work,
         inputs=shape.inputs,
         outputs=shape.outputs,
-        weights=tuple(weight for op in ops for weight in op.weights),
+        weights=tuple(weight for i, op in enumerate(ops) if i not in reloaded for weight in op.weights),
         dtype=ops[0].dtype,
         core=ops[0].core,
         place=ops[0].place,

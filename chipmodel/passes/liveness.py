@@ -158,7 +158,9 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     value.
     """
     touches: dict[str, list[Touch]] = {name: [] for name in schedule.buffers}
-    block_of = {op: cascade.name for cascade in schedule.cascades for op in cascade.ops}
+    block_of = {
+        op: cascade.name for cascade in schedule.cascades for op in cascade.ops if op not in cascade.reloaded
+    }
     for transfer in schedule.transfers:
         if transfer.direction == "load":
             touches[transfer.buffer].append(Touch(transfer.due, True, _value(transfer.part)))

@@ -108,12 +108,15 @@ def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
     taken: set[str] = set()
 
     def read(item: JsonValue) -> CascadeOps:
-        item.only("name", "ops", "rolls")
+        item.only("name", "ops", "rolls", "reloaded")
         names = item.at("ops").each(JsonValue.text)
         if len(names) < 2 or len(set(names)) < len(names) or taken & set(names):
             item.at("ops").fail("a cascade has at least two ops, each of which is in no other cascade")
         taken.update(names)
-        return CascadeOps(item.at("name").text(), names, item.at("rolls").flag())
+        reloaded = item.at("reloaded").each(JsonValue.text) if item.has("reloaded") else ()
+        if len(set(reloaded)) < len(reloaded) or not set(reloaded) <= set(names):
+            item.at("reloaded").fail("weights are loaded again of ops of the cascade, each named once")
+        return CascadeOps(item.at("name").text(), names, item.at("rolls").flag(), reloaded)
 
     return node.at("cascades").each(read)
 

@@ -55,12 +55,16 @@ def _lists(
         {"name": b.name, "offset": b.offset, "bytes": b.bytes, "live": [_span(i) for i in b.live]}
         for b in buffers
     ]
-    taking_turns = [{"name": c.name, "ops": list(c.ops), "rolls": c.rolls} for c in cascades]
     return [
-        *([_list("cascades", taking_turns)] if cascades else []),
+        *([_list("cascades", list(map(_cascade, cascades)))] if cascades else []),
         _list("buffers", placed),
         _list("commands", [_encode(c) for c in commands]),
     ]
+
+
+def _cascade(cascade: CascadeOps) -> dict[str, object]:
+    found = {"name": cascade.name, "ops": list(cascade.ops), "rolls": cascade.rolls}
+    return {**found, "reloaded": list(cascade.reloaded)} if cascade.reloaded else found
 
 
 def _list(key: str, items: Sequence[Mapping[str, object]]) -> str:

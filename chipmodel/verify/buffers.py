@@ -34,7 +34,7 @@ def buffer_faults(
     yield from _place_faults(program, buffers, commands, table)
     placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
     yield from check_fast(Problem(placed, memory.bytes), Plan({b.name: b.offset for b in buffers}))
-    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.name_of)
+    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.block_of)
     yield from condition_faults(program, commands)
 
 

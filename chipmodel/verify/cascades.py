@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 
-from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, Repeat, walk
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op, Program, bodies, nodes
 from chipmodel.model.schedule import CascadeOps, Part
@@ -23,19 +23,27 @@ class CascadeTable:
         self.ops = {op.name: op for op in program.ops()}
         self.of_op = {op: cascade for cascade in self.cascades for op in cascade.ops}
         self.blocks = {c.name: self._block(c) for c in self.cascades}
-        """For each cascade an op that has the weights of all of its ops, and computes nothing."""
+        """For each cascade an op that has the weights that stay until it ends, and computes nothing."""
         self.weights_at = {c.name: tuple(self._weights_at(c)) for c in self.cascades}
         """By cascade, each op that has weights and the bytes of them in the block."""
 
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
-        sizes = [self.program.block_bytes(self.ops[name]) if name in self.ops else 0 for name in cascade.ops]
-        for name, start, size in zip(cascade.ops, accumulate(sizes, initial=0), sizes, strict=False):
+        stay = self._stay(cascade)
+        sizes = [self.program.block_bytes(op) for op in stay]
+        for name, start, size in zip(
+            (op.name for op in stay), accumulate(sizes, initial=0), sizes, strict=False
+        ):
             if size:
                 yield name, Interval(start, start + size)
 
     def _block(self, cascade: CascadeOps) -> Op:
-        weights = tuple(w for name in cascade.ops if name in self.ops for w in self.ops[name].weights)
+        weights = tuple(weight for op in self._stay(cascade) for weight in op.weights)
         return Op(cascade.name, "cascade", Vector(0, 0, 0), (), (), weights)
+
+    def _stay(self, cascade: CascadeOps) -> list[Op]:
+        """The ops whose weights stay until the cascade ends."""
+        names = (name for name in cascade.ops if name not in cascade.reloaded)
+        return [self.ops[name] for name in names if name in self.ops]
 
     def computes_again(self, op: str) -> bool:
         """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, and a
@@ -47,6 +55,11 @@ class CascadeTable:
     def name_of(self) -> dict[str, str]:
         """By op, the name of its cascade."""
         return {op: cascade.name for op, cascade in self.of_op.items()}
+
+    @property
+    def block_of(self) -> dict[str, str]:
+        """By op, the name of its cascade, in whose block of weights its own lie."""
+        return {op: c.name for op, c in self.of_op.items() if op not in c.reloaded}
 
     @property
     def first_of(self) -> dict[str, str]:
@@ -83,6 +96,17 @@ class CascadeTable:
             if again:
                 yield f"{subject} makes {again[0]!r} again"
             seen |= set(op.outputs)
+        loaded = [n for n in cascade.ops if n in cascade.reloaded and self.program.block_bytes(self.ops[n])]
+        if list(cascade.reloaded) != loaded:
+            yield f"{subject} loads weights again of {list(cascade.reloaded)}: no list of its ops"
+
+    def load_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
+        """Loads of weights of one op that the plan says are in the block of its cascade."""
+        for command in walk(commands):
+            part = command.at.part if isinstance(command, DmaStart) else None
+            cascade = self.of_op.get(part.name) if part and part.weights else None
+            if part and cascade and part.name not in cascade.reloaded:
+                yield f"weights of {part.name!r} are loaded alone, not with those of cascade {cascade.name!r}"
 
     def rolling_faults(self, step: Compute) -> Iterator[str]:
         """Operands that say that their buffer rolls, and must not."""

@@ -15,6 +15,7 @@ from fractions import Fraction
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
 from dma.cascades.cuts import cheapest_cut
+from dma.cascades.reloads import Reloading
 from dma.cascades.segmented_runs import (
     Candidate,
     PlacedSegment,
@@ -22,6 +23,7 @@ from dma.cascades.segmented_runs import (
     cascade_choices,
     is_possible,
     segmented_runs,
+    with_reloads,
 )
 from dma.cascades.segments import CascadeSegment
 from dma.timing.transfer import transfer_cycles
@@ -30,6 +32,10 @@ BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 15, 14, 12, 10, 8, 6, 
 """Of the capacity, what tensors and a cascade's weights may take. Chosen."""
 LEAST_WEIGHTS = Fraction(1, 64)
 """Of the capacity, what an op's weights need at least, as in ``dma.schedule.build``."""
+RELOADED = (1 / 16, 1 / 64)
+"""Of the capacity, weights of an op that a cascade may load again. Chosen."""
+RELOADING_OPS = 8
+"""Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
 WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
 
@@ -41,7 +47,8 @@ def cascade_candidates(
     where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers;
     None: where the chip can address them."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    runs = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
+    runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
     alone = _estimate(chip, capacity, [(run, single) for run in runs for single in run.single_ops])
     found: dict[Candidate, int] = {}
     for share in BUDGET_SHARES:

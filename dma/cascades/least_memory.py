@@ -18,19 +18,24 @@ from chipmodel.model.program import Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.cuts import Cut, cheapest_cut, least_maximum
+from dma.cascades.reloads import Reloading
 from dma.cascades.segmented_runs import (
     Candidate,
     PlacedSegment,
     SegmentedRun,
     cascade_choices,
     is_possible,
+    segment_reloads,
     segmented_runs,
+    with_reloads,
 )
-from dma.cascades.segments import CascadeSegment
+from dma.cascades.segments import MAX_OPS, CascadeSegment
 from dma.residency.tiling import least_stripe
 
 LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
 """Budgets, in shares of the least. Chosen: the packer's fragmentation may favour another set."""
+RELOADED = (1 / 16, 1 / 256)
+"""Of the least memory without it, weights of an op that a cascade may load again. Chosen."""
 MOST_CUTS = 64
 """Cuts of a run until estimates in it stay as they are. Chosen."""
 
@@ -38,7 +43,10 @@ MOST_CUTS = 64
 def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = None) -> tuple[Candidate, ...]:
     """Sets of cascades for the smallest SharedMemory, the one that is expected to need the least first."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
-    runs = [_ExactRun(program, run, rolls) for run in segmented_runs(program, chip, rolls, 0)]
+    plain = segmented_runs(program, chip, rolls, 0)
+    least = max((least_maximum(len(run.geometry.ops), run.ending) for run in plain), default=0)
+    reloading = Reloading(least, RELOADED, MAX_OPS)
+    runs = [_ExactRun(program, with_reloads(run, rolls, reloading), rolls) for run in plain]
     least = max((run.least() for run in runs), default=0)
     found: list[Candidate] = []
     for budget in (int(least * share) for share in LOOSER):
@@ -55,7 +63,7 @@ class _ExactRun:
         self.program, self.run, self.rolls = program, run, rolls
         self.count = len(run.geometry.ops)
         self.ending = [list(segments) for segments in run.ending]
-        self.exact: dict[tuple[Interval, tuple[int, ...]], int] = {}
+        self.exact: dict[tuple[Interval, tuple[int, ...], tuple[int, ...]], int] = {}
         self.beyond_all = 1 + sum(segment.cycles for segments in run.ending for segment in segments)
 
     def least(self) -> int:
@@ -84,7 +92,7 @@ class _ExactRun:
         """Whether the bytes of any cascade in the cut are not what was estimated; they are then."""
         changed = False
         for segment in cut.segments:
-            key = segment.ops, segment.heights
+            key = segment.ops, segment.heights, segment.reloaded
             if not segment.heights or key in self.exact:
                 continue
             self.exact[key] = exact = self.exact_bytes(segment)
@@ -97,7 +105,8 @@ class _ExactRun:
         """The bytes of a cascade by its exact geometry; more than all others where it is impossible."""
         geometry = self.run.geometry
         ops = geometry.ops[segment.ops.start : segment.ops.stop]
-        choice = CascadeChoice(tuple(op.name for op in ops), segment.heights, self.rolls)
+        reloaded = segment_reloads(geometry, segment)
+        choice = CascadeChoice(tuple(op.name for op in ops), segment.heights, self.rolls, reloaded)
         try:
             op = cascade_op(self.program, ops, choice)
         except ValueError:
@@ -106,4 +115,4 @@ class _ExactRun:
         streamed = {name for name, _ in geometry.streamed[segment.ops.start]}
         whole = frozenset((*op.inputs, *op.outputs)) - streamed
         stripes = least_stripe(self.program, op, whole) if streamed else 0
-        return segment.outside + op.work.workspace + segment.weights + stripes
+        return segment.outside + op.work.workspace + self.program.block_bytes(op) + stripes

@@ -10,6 +10,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
+from dma.cascades.reloads import Reloading, reloading_cascades
 from dma.cascades.segments import CascadeSegment, RunGeometry
 from dma.cascades.straight_runs import LiveAround, straight_runs
 from dma.residency.tiling import slice_bytes
@@ -66,6 +67,15 @@ def _segmented(
     return SegmentedRun(geometry, tuple(ending))
 
 
+def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> SegmentedRun:
+    """``run`` with further cascades, which load some of their weights again."""
+    ending = tuple(
+        (*known, *reloading_cascades(run.geometry, stop, rolls, reloading, known))
+        for stop, known in enumerate(run.ending)
+    )
+    return SegmentedRun(run.geometry, ending)
+
+
 def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:
     op, weights = run.ops[index], run.weights[index]
     channel = slice_bytes(run.program, op, 1) if op.work.channels > 1 else weights
@@ -82,10 +92,16 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
             tuple(op.name for op in run.geometry.ops[segment.ops.start : segment.ops.stop]),
             segment.heights,
             rolls,
+            segment_reloads(run.geometry, segment),
         )
         for run, segment in segments
         if segment.heights
     )
+
+
+def segment_reloads(run: RunGeometry, segment: CascadeSegment) -> tuple[str, ...]:
+    """The names of the ops of a cascade whose weights are loaded again."""
+    return tuple(run.ops[segment.ops.start + index].name for index in segment.reloaded)
 
 
 def is_possible(program: Program, candidate: Candidate) -> bool:

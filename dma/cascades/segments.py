@@ -6,7 +6,7 @@ numbers are those of ``chipmodel.passes.cascades``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from chipmodel.chip.chip import Chip
@@ -37,6 +37,9 @@ class CascadeSegment:
     """Bytes of weights, included in ``bytes`` as far as they must be there at once."""
     outside: int = 0
     """Bytes of whole tensors, without inputs of the program that come in stripes; included in ``bytes``."""
+    reloaded: tuple[int, ...] = ()
+    """The ops, counted from the first one, whose weights take turns in one buffer (``dma.cascades.reloads``).
+    They are not in ``weights``, and the loads that nothing hides are in ``cycles``."""
 
 
 @dataclass
@@ -100,27 +103,34 @@ class RunGeometry:
         cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
         return cycles + STEP_CYCLES * (whole + bool(rest))
 
-    def cascades(self, stop: int, rolls: bool) -> Iterator[CascadeSegment]:
-        """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights."""
+    def cascades(
+        self,
+        stop: int,
+        rolls: bool,
+        heights: Iterable[list[int]] | None = None,
+        most_ops: int = MAX_OPS,
+    ) -> Iterator[CascadeSegment]:
+        """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights, or of each of
+        ``heights`` by op of the run up to ``stop``."""
         last = stop - 1
         if not self.fits[last]:
             return
-        starts = self._starts(stop)
+        starts = self._starts(stop, most_ops)
         if not starts:
             return
         outside = list(zip(range(last, -1, -1), self._outside(stop, starts[-1]), strict=False))
-        for heights in self._heights(starts[-1], stop, rolls):
-            yield from self._ending(stop, heights, outside, rolls)
+        for each in self._heights(starts[-1], stop, rolls) if heights is None else heights:
+            yield from self._ending(stop, each, outside, rolls)
 
     def _outside(self, stop: int, start: int) -> Iterator[int]:
         for _, size in zip(range(stop - start), self.around.outside(self.first + stop), strict=False):
             yield size
 
-    def _starts(self, stop: int) -> list[int]:
+    def _starts(self, stop: int, most_ops: int) -> list[int]:
         """Where a cascade that ends before ``stop`` may begin, the shortest first: each of its ops but the
         last makes what a later one reads, and what other cores make arrives in time."""
         found: list[int] = []
-        for start in range(stop - 2, max(-1, stop - 1 - MAX_OPS), -1):
+        for start in range(stop - 2, max(-1, stop - 1 - most_ops), -1):
             reads = any(reader < stop for reader, _ in self.readers[start])
             if not self.fits[start] or not reads or late_arrival(self.program, self.ops[start:stop]):
                 break

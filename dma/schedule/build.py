@@ -338,8 +338,8 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
 
 
 def _title(need: TransferNeed) -> str:
-    if need.kind == "weights":
-        return f"load weights of {need.op}"
+    if need.part.weights:
+        return f"load weights of {need.part.name}"
     if need.kind == "tensor":
         return f"{need.direction} {need.part.name}"
     return f"{need.direction} {need.part.name} {'for' if need.direction == 'load' else 'from'} {need.op}"

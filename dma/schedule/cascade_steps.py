@@ -46,6 +46,11 @@ class StepMaker(Protocol):
         """The operand of an op's weights, if it has any."""
         ...
 
+    def reloaded_weights(self, op: Op, inner: Op, lane: Lane) -> list[Operand]:
+        """The operand of the weights of ``inner``, which pass through the buffer of ``lane`` in turn with
+        those of other ops of ``op``."""
+        ...
+
     def buffer(self, name: str, size: int, kind: BufferKind) -> None:
         """Add a buffer."""
         ...
@@ -61,6 +66,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
         all(held.rolls for held in work.held),
         work.heights,
         tuple(held.tensor for held in work.held),
+        tuple(op.cascade[index].name for index in work.reloaded),
     )
 
 
@@ -91,12 +97,14 @@ class _CascadeEmission:
     lanes: Lanes
     held: dict[str, HeldRows] = field(init=False)
     weights_at: list[int] = field(init=False)
-    """By op, where its weights begin in the block of all."""
+    """By op, where its weights begin in the block of those that stay."""
     seen: Counter[int] = field(default_factory=Counter[int])
     block: list[Operand] = field(default_factory=list[Operand])
-    """The weights of all ops."""
+    """The weights that stay."""
     own: dict[int, list[Operand]] = field(default_factory=dict[int, list[Operand]])
     """Those of one op."""
+    in_turn: Lane = field(init=False)
+    """The buffer of weights that do not stay."""
     costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = field(
         default_factory=dict[tuple[int, int], tuple[int, tuple[Phase, ...]]]
     )
@@ -105,12 +113,16 @@ class _CascadeEmission:
         work, program = _work(self.op), self.maker.program
         self.held = {held.tensor: held for held in work.held}
         sizes = [program.block_bytes(inner) for inner in self.op.cascade]
-        self.weights_at = list(accumulate(sizes, initial=0))
+        stays = (0 if index in work.reloaded else size for index, size in enumerate(sizes))
+        self.weights_at = list(accumulate(stays, initial=0))
         self.total = Counter(step.op for step in work.steps)
         self.first = self.maker.next_step
         self.last = self.first + self.total.total() - 1
         for held in work.held:
             self.maker.buffer(self.rows_buffer(held.tensor), held.bytes, "rows")
+        self.in_turn = Lane(f"{self.op.name} weights loaded again", 1)
+        if work.reload_bytes:
+            self.maker.buffer(self.in_turn.name, work.reload_bytes, "weights")
 
     def rows_buffer(self, tensor: str) -> str:
         return f"{self.op.name}.rows.{tensor}"
@@ -207,10 +219,13 @@ class _CascadeEmission:
         return Operand(Part(name, share), self.rows_buffer(name), touched, rolls=True)
 
     def weights(self, index: int, inner: Op) -> list[Operand]:
-        """The op's own weights in the block of the whole cascade, which stays for all of its steps."""
+        """The op's own weights: in the block of the whole cascade, which stays for all of its steps, or where
+        they are loaded again."""
         here = self.maker.next_step
         if here in (self.first, self.last):
             self.block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)
+        if index in _work(self.op).reloaded:
+            return self.maker.reloaded_weights(self.op, inner, self.in_turn)
         if index not in self.own:
             size = self.maker.program.block_bytes(inner)
             part, at = Part(inner.name, weights=True), self.weights_at[index]

@@ -34,7 +34,8 @@ class PsramLayout:
     ops: dict[str, Op] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ops = {op.name: op for op in ops(self.program.body)}
+        outer = {op.name: op for op in ops(self.program.body)}
+        self.ops = outer | {inner.name: inner for op in outer.values() for inner in op.cascade}
 
     def home(self, part: Part, size: int) -> Interval:
         """The bytes of the weight slice ``part`` of ``size`` bytes, or of the whole tensor of ``part``. An op

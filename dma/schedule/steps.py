@@ -290,6 +290,18 @@ class _Emitter:
             lane.need = self._add(need)
         return [self._operand(lane)]
 
+    def reloaded_weights(self, op: Op, inner: Op, lane: Lane) -> list[Operand]:
+        """The weights of ``inner`` in the one buffer of ``lane``, loaded unless they are there already."""
+        part, size = Part(inner.name, weights=True), self.program.block_bytes(inner)
+        if lane.part == part:
+            self._extend(lane.need)
+        else:
+            lane.advance(part, 0)
+            here, name = self.next_step, lane.name
+            need = TransferNeed("load", "stripe", part, size, name, here, here, op.name, name)
+            lane.need = self._add(need)
+        return [self._operand(lane)]
+
     def tensor_needs(self) -> None:
         """Add the loads that begin segments and the stores that write tensors back."""
         for root, segments in self.residency.segments.items():

@@ -47,7 +47,7 @@ class EarlyLoads:
 
     def since(self, need: TransferNeed, first: int) -> int:
         """The first position, from ``first`` on, at which the load may be issued."""
-        if need.kind == "weights":
+        if need.part.weights:
             return first
         before = (
             store.due

@@ -133,7 +133,8 @@ def _issue(memory: MemoryBudget, emission: Emission, count: int) -> IssuePlan:
 
 
 def stripes(emission: Emission) -> Iterable[IssuedTransfer]:
-    """Issue each stripe's load with the stripe before, and wait for its store with the stripe after."""
+    """Issue each stripe's load with the stripe before, and wait for its store with the stripe after. Weights
+    of a cascade that do not stay are loaded as soon as those before them in their buffer are not needed."""
     lanes: dict[str, list[TransferNeed]] = {}
     for need in emission.needs:
         if need.kind == "stripe":
@@ -141,7 +142,10 @@ def stripes(emission: Emission) -> Iterable[IssuedTransfer]:
     for needs in lanes.values():
         double = len({need.buffer for need in needs}) > 1
         for index, need in enumerate(needs):
-            if need.direction == "load":
+            if need.part.weights:
+                after = needs[index - 1].last + 1 if index else need.first
+                yield IssuedTransfer(need, need.buffer, after, need.first)
+            elif need.direction == "load":
                 before = needs[index - 1].first if double and index else need.first
                 yield IssuedTransfer(need, need.buffer, before, need.first)
             else:
@@ -161,7 +165,8 @@ class TensorIssuer:
         self.steps = [s.op for s in steps(emission.body)]
         self.slack: dict[str, int] = {}
         striped: Counter[str] = Counter()
-        for buffer, owner in {(n.buffer, n.op) for n in emission.needs if n.kind == "stripe"}:
+        stripes = (n for n in emission.needs if n.kind == "stripe" and not n.part.weights)
+        for buffer, owner in {(n.buffer, n.op) for n in stripes}:
             striped[owner] += emission.buffers[buffer].bytes
         for op, through in zip(ops(memory.program.body), memory.residency.through, strict=True):
             self.slack[op.name] = memory.budget - weights(op) - through - striped.get(op.name, 0)

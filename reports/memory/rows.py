@@ -39,7 +39,10 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
         "peak_bytes": plan.peak,
         "moves_tensors": plan.moves,
         "streamer": plan.streamer,
-        "cascades": [{"ops": list(each.ops), "rows": list(each.heights)} for each in plan.cascades],
+        "cascades": [
+            {"ops": list(each.ops), "rows": list(each.heights), "reloaded": list(each.reloaded)}
+            for each in plan.cascades
+        ],
     }
 
 

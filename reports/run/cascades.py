@@ -51,7 +51,8 @@ class HeldTensor:
 
 @dataclass(frozen=True, slots=True)
 class CascadeTotals:
-    """A cascade of a run. ``weight_bytes`` are loaded as one block, which stays for all of its steps."""
+    """A cascade of a run. ``weight_bytes`` are those of all of its ops: one block, which stays for all of
+    its steps, and the weights of reloaded ops."""
 
     plan: CascadePlan
     core: int
@@ -77,6 +78,11 @@ class CascadeTotals:
     def buffers(self) -> str:
         """How its rows lie in their buffers, in words."""
         return "rolling buffers" if self.plan.rolls else "rows at the border of two stripes computed again"
+
+    @property
+    def reloads(self) -> str:
+        """Whose weights do not stay, in words; empty where all do."""
+        return reloads_words(self.plan) if self.plan.reloaded else ""
 
 
 def cascade_totals(result: Result) -> tuple[CascadeTotals, ...]:
@@ -121,11 +127,12 @@ def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
 
 
 def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:
-    """``loaded`` bytes of a cascade's weights by op, as its ``blocks`` follow one another."""
-    total = sum(blocks.get(name, 0) for name in plan.ops)
+    """``loaded`` bytes of the weights of a cascade that stay by op, as its ``blocks`` follow one another."""
+    stay = [name for name in plan.ops if name not in plan.reloaded]
+    total = sum(blocks.get(name, 0) for name in stay)
     found: dict[str, int] = {}
     end = given = 0
-    for name in plan.ops:
+    for name in stay:
         end += blocks.get(name, 0)
         upto = loaded * end // total if total else 0
         found[name] = upto - given
@@ -147,6 +154,7 @@ def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
         "first_step": plan.steps.start,
         "last_step": plan.steps.stop - 1,
         "rolls": plan.rolls,
+        "reloaded": list(plan.reloaded),
         "tensors": [
             {
                 "name": tensor.name,
@@ -174,6 +182,11 @@ def ops_words(cascade: CascadeTotals, most: int = 6) -> str:
     if len({op.height for op in cascade.ops}) == 1:
         return shortened([op.name for op in cascade.ops], most)
     return shortened([f"{op.name} ({plural(op.height, 'row')})" for op in cascade.ops], most)
+
+
+def reloads_words(plan: CascadePlan, most: int = 6) -> str:
+    """Whose weights do not stay."""
+    return f"weights loaded again in each turn of {shortened(plan.reloaded, most)}"
 
 
 def kept_words(cascades: Sequence[CascadeTotals]) -> str:
@@ -212,5 +225,7 @@ def cascade_remarks(cascades: Sequence[CascadeTotals]) -> list[tuple[str, str]]:
     if not cascades:
         return []
     remarks = [(f"Cascades ({len(cascades):,})", kept_words(cascades))]
-    remarks += [(f"Cascade of {plural(len(each.ops), 'op')}", ops_words(each)) for each in cascades[:2]]
+    for each in cascades[:2]:
+        reloads = f"; {reloads_words(each.plan, 2)}" if each.plan.reloaded else ""
+        remarks.append((f"Cascade of {plural(len(each.ops), 'op')}", f"{ops_words(each)}{reloads}"))
     return remarks

@@ -24,9 +24,10 @@ from chipmodel.model.program import Body, Op, Program, bodies
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.passes.validate import validate_program
+from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from chipmodel.verify.commands import verify
+from chipmodel.verify.plan_file import verify_file
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
@@ -81,7 +82,9 @@ def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
             length = random.randint(2, 6)
             ops = run[start : start + length]
             heights = tuple(random.choice((1, 1, 2, 3, 5, 100)) for _ in ops)
-            choice = CascadeChoice(tuple(op.name for op in ops), heights, random.random() < 0.6)
+            names, rolls = tuple(op.name for op in ops), random.random() < 0.6
+            reloaded = tuple(name for name in names if random.random() < 0.8) if random.random() < 0.7 else ()
+            choice = CascadeChoice(names, heights, rolls, reloaded)
             if random.random() < 0.8 and possible(program, ops, choice):
                 yield choice
                 start += len(ops)
@@ -145,9 +148,10 @@ def check(seed: int) -> Counter[str]:
     chip, schedule = request.chip, planned.schedule
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
+    seen["reloading"] += sum(len(each.reloaded) > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
     members = tuple(each.members for each in schedule.cascades)
-    faults = verify(program, planned.commands, chip, members)
+    faults = verify_file(program, plan_of_planned(planned, program, chip, "tiny", ()), chip)
     if faults:
         raise Fault(f"{where}: {faults[0]}")
     run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
@@ -179,7 +183,7 @@ def noticed(seed: int) -> set[str]:
         return set()
     request, planned = found
     members, result = tuple(each.members for each in planned.schedule.cascades), set[str]()
-    if verify(program, planned.commands, request.chip, members):
+    if verify_file(program, plan_of_planned(planned, program, request.chip, "tiny", ()), request.chip):
         result.add("verifier")
     run = PlanRun(program, [planned.commands], request.chip.shared_memory.bytes, members)
     try:

@@ -327,4 +327,31 @@ MUTATIONS = (
         "sizes = sorted(program.block_bytes(inner) for inner in self.op.cascade)",
     ),
     _steps("weights one byte short", "moved = Interval(0, size)", "moved = Interval(0, size - 1)"),
+    _steps(
+        "weights that are loaded again counted in the block",
+        "0 if index in work.reloaded else size",
+        "size",
+    ),
+    _geometry(
+        "weights that are loaded again left in the block", "if i not in reloaded for weight", "for weight"
+    ),
+    _geometry(
+        "a buffer for the smallest weights that are loaded again",
+        "max((program.block_bytes(ops[index]) for index in reloaded), default=0)",
+        "min((program.block_bytes(ops[index]) for index in reloaded), default=0)",
+    ),
+    Mutation(
+        "weights loaded once and never again",
+        "dma.schedule.steps",
+        "        if lane.part == part:\n            self._extend(lane.need)\n        else:\n"
+        "            lane.advance(part, 0)\n            here, name",
+        "        if lane.part:\n            self._extend(lane.need)\n        else:\n"
+        "            lane.advance(part, 0)\n            here, name",
+    ),
+    Mutation(
+        "weights loaded again in the step that still reads those before",
+        "dma.streamers.ping_pong",
+        "needs[index - 1].last + 1 if index",
+        "needs[index - 1].last if index",
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +32,25 @@ def test_a_plan_with_a_cascade_is_written_read_and_verified(iterations: int, rol
     assert ('"rolls": true}' in text) == rolls
     result = cascaded(iterations, rolls)
     assert verify_file(result.program, plan, result.chip) == ()
+
+
+def test_weights_that_are_loaded_again_are_written_and_read() -> None:
+    plan = planned()
+    [cascade] = plan.cascades
+    again = replace(plan, cascades=(replace(cascade, reloaded=("first", "third")),))
+    text = write_plan(again)
+    assert '"reloaded": ["first", "third"]' in text
+    assert read_plan(text, "plan.json") == again
+    result = cascaded()
+    assert verify_file(result.program, again, result.chip), "its weights come in one block"
+
+
+@pytest.mark.parametrize("ops", [["head"], ["first", "first"]])
+def test_weights_of_other_ops_are_not_loaded_again(ops: list[str]) -> None:
+    plan: Any = json.loads(write_plan(planned()))
+    plan["cascades"][0]["reloaded"] = ops
+    with pytest.raises(BadInput, match="ops of the cascade"):
+        read_plan(json.dumps(plan), "plan.json")
 
 
 def test_weights_elsewhere_in_the_block_are_wrong() -> None:

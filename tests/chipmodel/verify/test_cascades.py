@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.model.commands import Command, Compute, DmaStart, Located, Repeat
+from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -60,6 +60,48 @@ def test_cascades_pass(rolls: bool, heights: tuple[int, int, int]) -> None:
     members = [cascade.members for cascade in plan.schedule.cascades]
     assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls)]
     assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
+
+
+AGAIN = ("a", "c")
+"""Ops whose weights are loaded again."""
+
+
+def reloading(rolls: bool = True) -> Planned:
+    choice = CascadeChoice(("a", "b", "c"), (1, 1, 3), rolls, AGAIN)
+    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
+    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+
+
+def claimed(commands: Commands, reloaded: tuple[str, ...]) -> str:
+    cascade = CascadeOps("a..c", ("a", "b", "c"), True, reloaded)
+    return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [cascade]))
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_weights_that_are_loaded_again_pass(rolls: bool) -> None:
+    plan = reloading(rolls)
+    members = [cascade.members for cascade in plan.schedule.cascades]
+    assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls, AGAIN)]
+    assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
+
+
+def test_a_plan_says_whose_weights_are_loaded_again() -> None:
+    commands = reloading().commands
+    assert "weights of 'c' are loaded alone" in claimed(commands, ("a",))
+    assert "weights of 'a' are loaded alone" in claimed(commands, ())
+    assert "bytes, but its part has 0" in claimed(commands, ("a", "b", "c"))
+    assert "no list of its ops" in claimed(commands, ("c", "a"))
+    assert "no list of its ops" in claimed(commands, ("a", "c", "other"))
+
+
+def test_weights_of_another_turn_are_not_there_any_more() -> None:
+    """Without its second load, ``a`` finds the weights of ``c``."""
+    commands = reloading().commands
+    loads = [c for c in commands if isinstance(c, DmaStart) and c.at.part == Part("a", weights=True)]
+    assert len(loads) > 1
+    names = {loads[1].name}
+    left = tuple(c for c in commands if not (isinstance(c, DmaStart | DmaWait) and c.name in names))
+    assert "'a' is not at" in claimed(left, AGAIN)
 
 
 def test_a_cascade_must_be_named() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import CascadePlan
-from reports.run.cascades import cascade_totals, op_bytes
+from reports.run.cascades import cascade_remarks, cascade_totals, op_bytes
 from reports.run.document import document
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
@@ -85,6 +86,20 @@ def test_shares_of_a_block_add_up(sizes: list[int], loaded: int) -> None:
     assert sum(found.values()) == (loaded if sum(sizes) else 0)
     if loaded == sum(sizes):
         assert list(found.values()) == sizes
+
+
+def test_weights_that_do_not_stay_are_no_part_of_the_block() -> None:
+    plan = CascadePlan("all", ("a", "b", "c"), Interval(0, 1), True, (1, 1, 1), (), ("b",))
+    assert op_bytes(plan, {"a": 10, "b": 20, "c": 30}, 40) == {"a": 10, "c": 30}
+
+
+def test_reloaded_weights_are_named() -> None:
+    [found] = cascade_totals(cascaded())
+    plan = replace(found.plan, reloaded=("first", "third"))
+    again = replace(found, plan=plan)
+    assert found.reloads == ""
+    assert again.reloads == "weights loaded again in each turn of first, third"
+    assert "; weights loaded again in each turn of first, third" in cascade_remarks([again])[1][1]
 
 
 def test_the_summary_has_a_row_for_each_cascade() -> None:

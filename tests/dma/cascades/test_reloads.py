@@ -1,0 +1,93 @@
+"""Cascades that load large weights again: fewer bytes, and turns that the exact geometry confirms."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.model.work import CascadeWork
+from chipmodel.passes.cascades import CascadeChoice, with_cascades
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.smallest_memory import smallest_memory
+from dma.cascades.choose import cascade_candidates
+from dma.cascades.least_memory import least_memory_candidates
+from dma.cascades.reloads import Reloading, reloading_cascades
+from dma.cascades.segmented_runs import segmented_runs
+from workloads.build.builder import ProgramBuilder
+from workloads.load import load
+
+KIB = 1024
+CHIP = load_chip("alif-e7")
+
+
+def heavy_block() -> Program:
+    """Rows of few bytes between two convolutions with 36 KiB of weights each."""
+    b = ProgramBuilder("heavy")
+    x = b.input("x", (1, 64, 24, 4))
+    x = b.conv("a", x, 64, 3, pad=1)
+    x = b.conv("b", x, 64, 3, pad=1)
+    b.output(b.conv("c", x, 64, 1))
+    return b.build()
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_large_weights_take_turns(rolls: bool) -> None:
+    program = heavy_block()
+    [run] = segmented_runs(program, CHIP, rolls, 0)
+    sizes = [program.block_bytes(op) for op in program.ops()]
+    reloading = Reloading(80 * KIB, (1 / 16,), 8)
+    found = [
+        each for stop in range(4) for each in reloading_cascades(run.geometry, stop, rolls, reloading, ())
+    ]
+    assert found
+    for each in found:
+        own = sizes[each.ops.start : each.ops.stop]
+        assert [own[index] for index in each.reloaded] == [size for size in own if size >= 5 * KIB]
+        assert each.bytes <= 80 * KIB
+        plain = next(
+            s
+            for s in run.geometry.cascades(each.ops.stop, rolls, [_by_op(each.heights, each.ops.start)])
+            if s.ops == each.ops
+        )
+        chosen = [own[index] for index in each.reloaded]
+        assert plain.bytes - each.bytes == sum(chosen) - max(chosen)
+        assert each.cycles > plain.cycles
+
+
+def _by_op(heights: tuple[int, ...], start: int) -> list[int]:
+    return [*(1 for _ in range(start)), *heights]
+
+
+def test_weights_that_stay_are_proposed_where_they_fit() -> None:
+    """With memory for everything nobody loads weights again."""
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    assert not any(c.reloaded for each in cascade_candidates(program, CHIP, 400 * KIB) for c in each)
+
+
+def test_mobilenet_v2_runs_in_less_memory() -> None:
+    """With all weights of a cascade in memory at once it needs 186.2 KiB."""
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    candidates = least_memory_candidates(program, CHIP)
+    assert any(choice.reloaded for choice in candidates[0])
+
+
+def test_the_smallest_memory_counts_what_is_loaded_again() -> None:
+    program = heavy_block()
+    answer = smallest_memory(PlanRequest(program, CHIP, "large-first", "sync"), points=0)
+    stay = [CascadeChoice(("a", "b", "c"), (1, 1, 1))]
+    together = sum(program.block_bytes(op) for op in with_cascades(program, stay).ops())
+    assert answer.cascaded.bytes < together
+
+
+def test_fewer_turns_than_steps() -> None:
+    """With one row at a time in the first op and stripes in the last one, both have one for each."""
+    program = heavy_block()
+    choice = CascadeChoice(("a", "b", "c"), (1, 1, 8), True, ("a", "c"))
+    [op] = with_cascades(program, [choice]).ops()
+    assert isinstance(op.work, CascadeWork)
+    order = [step.op for step in op.work.steps if step.op != 1]
+    assert sum(a != b for a, b in pairwise(order)) + 1 == 2 * 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 
 from chipmodel.model.interval import Interval
@@ -85,7 +85,8 @@ class _Placed:
 
 
 class Neighbourhood:
-    """Changes of sets of cascades of one program: other borders, heights, joined, split or dropped."""
+    """Changes of sets of cascades of one program: other borders, heights or weights that stay, and cascades
+    joined or dropped."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -104,35 +105,47 @@ class Neighbourhood:
             following = placed[index + 1] if index + 1 < len(placed) else None
             if following and following.run == each.run and following.ops.start == each.ops.stop:
                 heights = (*each.choice.heights, *following.choice.heights)
-                joined = self._made(
-                    each.run, Interval(each.ops.start, following.ops.stop), heights, each.choice.rolls
-                )
+                reloaded = (*each.choice.reloaded, *following.choice.reloaded)
+                both = replace(each, choice=replace(each.choice, reloaded=reloaded))
+                joined = self._made(both, Interval(each.ops.start, following.ops.stop), heights)
                 yield _set([*others[:index], joined, *others[index + 1 :]])
 
     def _placed(self, choice: CascadeChoice) -> _Placed:
         run, start = self.place[choice.ops[0]]
         return _Placed(run, Interval(start, start + len(choice.ops)), choice)
 
-    def _made(self, run: int, ops: Interval, heights: tuple[int, ...], rolls: bool) -> _Placed:
-        names = tuple(op.name for op in self.runs[run][ops.start : ops.stop])
-        return _Placed(run, ops, CascadeChoice(names, heights, rolls))
+    def _made(self, each: _Placed, ops: Interval, heights: tuple[int, ...]) -> _Placed:
+        """``each`` with other ops and heights; the others load their weights again as before."""
+        names = tuple(op.name for op in self.runs[each.run][ops.start : ops.stop])
+        reloaded = tuple(name for name in each.choice.reloaded if name in names)
+        return _Placed(each.run, ops, replace(each.choice, ops=names, heights=heights, reloaded=reloaded))
 
     def _changed(self, each: _Placed) -> Iterator[_Placed]:
         start, stop, heights = each.ops.start, each.ops.stop, each.choice.heights
-        count, rolls = len(heights), each.choice.rolls
+        count = len(heights)
         if start > 0:
-            yield self._made(each.run, Interval(start - 1, stop), (heights[0], *heights), rolls)
+            yield self._made(each, Interval(start - 1, stop), (heights[0], *heights))
         if stop < len(self.runs[each.run]):
-            yield self._made(each.run, Interval(start, stop + 1), (*heights, heights[-1]), rolls)
+            yield self._made(each, Interval(start, stop + 1), (*heights, heights[-1]))
         if count > 2:
-            yield self._made(each.run, Interval(start + 1, stop), heights[1:], rolls)
-            yield self._made(each.run, Interval(start, stop - 1), heights[:-1], rolls)
+            yield self._made(each, Interval(start + 1, stop), heights[1:])
+            yield self._made(each, Interval(start, stop - 1), heights[:-1])
         doubled = tuple(2 * height for height in heights)
         halved = tuple(max(1, height // 2) for height in heights)
         last = (*heights[:-1], 2 * heights[-1])
         for other in dict.fromkeys((doubled, halved, last)):
             if other != heights:
-                yield self._made(each.run, each.ops, other, rolls)
+                yield self._made(each, each.ops, other)
+        yield from self._reloads(each)
+
+    def _reloads(self, each: _Placed) -> Iterator[_Placed]:
+        """``each`` with all weights staying if some did not, otherwise with the large ones loaded again."""
+        sizes = {op.name: self.program.block_bytes(op) for op in self.runs[each.run]}
+        largest = max(sizes[name] for name in each.choice.ops)
+        large = tuple(name for name in each.choice.ops if sizes[name] >= max(1, largest / 4))
+        if each.choice.reloaded or len(large) > 1:
+            reloaded = () if each.choice.reloaded else large
+            yield replace(each, choice=replace(each.choice, reloaded=reloaded))
 
     def _fits(self, each: _Placed, others: Sequence[_Placed]) -> bool:
         return not any(each.run == other.run and each.ops.overlaps(other.ops) for other in others)

@@ -92,6 +92,6 @@ def _cycles(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...], 
     for index, own in zip(chosen, steps, strict=True):
         # Another op's weights are needed at most so often in between.
         turns = min(own, sum(steps) - own + 1)
-        loads += turns * transfer_cycles(run.chip, "load", run.weights[first + index])
+        loads += turns * transfer_cycles(run.chip, "weights", run.weights[first + index])
         computing += run.step_cycles(first + index, segment.heights[index])
     return segment.cycles + max(0, loads - max(0, segment.cycles - computing))

@@ -63,7 +63,7 @@ def _lists(
 
 
 def _cascade(cascade: CascadeOps) -> dict[str, object]:
-    found = {"name": cascade.name, "ops": list(cascade.ops), "rolls": cascade.rolls}
+    found: dict[str, object] = {"name": cascade.name, "ops": list(cascade.ops), "rolls": cascade.rolls}
     return {**found, "reloaded": list(cascade.reloaded)} if cascade.reloaded else found
 
 

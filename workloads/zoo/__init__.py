@@ -15,6 +15,7 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
+from workloads.zoo.catalogue_measured import MEASURED
 from workloads.zoo.network import Network, NetworkOption, OptionValue, PublishedFigure
 
 __all__ = ["Network", "NetworkOption", "OptionValue", "PublishedFigure", "build", "networks", "parse_zoo_url"]
@@ -22,7 +23,9 @@ __all__ = ["Network", "NetworkOption", "OptionValue", "PublishedFigure", "build"
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
 
-_BY_NAME: Mapping[str, Network] = {network.name: network for network in (*CATALOGUE, *CONTROL_FLOW)}
+_BY_NAME: Mapping[str, Network] = {
+    network.name: network for network in (*CATALOGUE, *MEASURED, *CONTROL_FLOW)
+}
 _NO_OPTIONS: Mapping[str, str] = {}
 
 

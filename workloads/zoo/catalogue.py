@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
+from workloads.zoo.options import WIDTH, class_count, head, image_size, imagenet, width
 
 MLPERF_TINY = "MLPerf Tiny v1 reference model (Banbury et al. 2021, arXiv:2106.07597)"
 TORCHVISION = "torchvision's weights meta data"
@@ -15,21 +14,6 @@ TFLITE_FILE = "bytes of the int8 TFLite file, its graph and quantisation tables 
 KERAS_COUNT = "multiply-accumulates counted here by layer: not a published figure"
 
 
-def _image(default: int, minimum: int) -> NetworkOption:
-    return NetworkOption(default, "the height and width of the image in pixels", minimum, 8192)
-
-
-def _classes(default: int) -> NetworkOption:
-    return NetworkOption(default, "the number of classes", 1, 1_000_000)
-
-
-def _imagenet(minimum: int) -> Mapping[str, NetworkOption]:
-    """The options of torchvision's networks; ``minimum`` is the ``min_size`` of its meta data."""
-    return {"input": _image(224, minimum), "classes": _classes(1000)}
-
-
-_WIDTH = "the factor on all channel counts"
-
 CATALOGUE: tuple[Network, ...] = (
     Network(
         name="ds_cnn",
@@ -39,7 +23,7 @@ CATALOGUE: tuple[Network, ...] = (
         options={
             "input": NetworkOption(49, "the number of MFCC frames, one every 20 ms", 10, 100_000),
             "coefficients": NetworkOption(10, "the number of MFCC coefficients per frame", 4, 1024),
-            "classes": _classes(12),
+            "classes": class_count(12),
         },
         macs=PublishedFigure("2.66 M", KERAS_COUNT),
         parameters=PublishedFigure("52.5 kB", TFLITE_FILE),
@@ -50,9 +34,11 @@ CATALOGUE: tuple[Network, ...] = (
         source=f"{MLPERF_TINY}, after Howard et al. 2017, arXiv:1704.04861",
         build=of_family("mobilenet", "mobilenetv1"),
         options={
-            "input": _image(96, 1),
-            "classes": _classes(2),
-            "width": NetworkOption(0.25, _WIDTH, 0.05, 8),
+            "input": image_size(96, 1),
+            "channels": NetworkOption(3, "the channels of the image: 1 where it is grey", 1, 4),
+            "classes": class_count(2),
+            "width": width(0.25),
+            "head": head("softmax"),
         },
         macs=PublishedFigure("7.49 M", KERAS_COUNT),
         parameters=PublishedFigure("325 kB", TFLITE_FILE),
@@ -62,7 +48,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="ResNet-8, image classification at 32 x 32 (CIFAR-10)",
         source=f"{MLPERF_TINY}, after He et al. 2015, arXiv:1512.03385",
         build=of_family("mlperf_tiny", "resnet8"),
-        options={"input": _image(32, 1), "classes": _classes(10)},
+        options={"input": image_size(32, 1), "classes": class_count(10)},
         macs=PublishedFigure("12.5 M", KERAS_COUNT),
         parameters=PublishedFigure("96 kB", TFLITE_FILE),
     ),
@@ -84,7 +70,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="MobileNet v2 1.0 at 224 x 224",
         source="Sandler et al. 2018, arXiv:1801.04381, as in torchvision",
         build=of_family("mobilenet", "mobilenetv2"),
-        options={**_imagenet(1), "width": NetworkOption(1.0, _WIDTH, 0.05, 8)},
+        options={**imagenet(1), "width": width(1.0), "head": head("logits")},
         macs=PublishedFigure("300 M", "multiply-adds (Sandler et al., Table 4)"),
         parameters=PublishedFigure("3504872", WITH_BATCH_NORM),
     ),
@@ -93,7 +79,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="ResNet-18 at 224 x 224",
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
         build=of_family("resnet", "resnet18"),
-        options=_imagenet(1),
+        options={**imagenet(1), "width": width(1.0)},
         macs=PublishedFigure("1.814 G", CONV_AND_DENSE),
         parameters=PublishedFigure("11689512", WITH_BATCH_NORM),
     ),
@@ -102,7 +88,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="ResNet-50 v1.5 (stride in the 3x3 convolution) at 224 x 224",
         source="He et al. 2015, arXiv:1512.03385, as in torchvision",
         build=of_family("resnet", "resnet50"),
-        options=_imagenet(1),
+        options=imagenet(1),
         macs=PublishedFigure("4.089 G", CONV_AND_DENSE),
         parameters=PublishedFigure("25557032", WITH_BATCH_NORM),
     ),
@@ -111,7 +97,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="VGG-16 (configuration D, no BatchNorm) at 224 x 224",
         source="Simonyan and Zisserman 2014, arXiv:1409.1556, as in torchvision",
         build=of_family("plain", "vgg16"),
-        options=_imagenet(32),
+        options=imagenet(32),
         macs=PublishedFigure("15.47 G", CONV_AND_DENSE),
         parameters=PublishedFigure("138357544", WITHOUT_BATCH_NORM),
     ),
@@ -120,7 +106,7 @@ CATALOGUE: tuple[Network, ...] = (
         title="AlexNet, the one-tower network of 'One weird trick', at 224 x 224",
         source="Krizhevsky 2014, arXiv:1404.5997, as in torchvision; not the network of 2012",
         build=of_family("plain", "alexnet"),
-        options=_imagenet(63),
+        options=imagenet(63),
         macs=PublishedFigure("0.714 G", CONV_AND_DENSE),
         parameters=PublishedFigure("61100840", WITHOUT_BATCH_NORM),
     ),
@@ -130,7 +116,7 @@ CATALOGUE: tuple[Network, ...] = (
         source="Szegedy et al. 2014, arXiv:1409.4842, as in torchvision",
         build=of_family("googlenet", "googlenet"),
         options={
-            **_imagenet(15),
+            **imagenet(15),
             "kernel": NetworkOption(
                 3, "the kernel of the 5x5 branches: 3 as in torchvision, 5 as in the paper", choices=(3, 5)
             ),
@@ -144,8 +130,8 @@ CATALOGUE: tuple[Network, ...] = (
         source="Zhang et al. 2017, arXiv:1707.01083, as in github.com/megvii-model/ShuffleNet-Series",
         build=of_family("shufflenet", "shufflenetv1"),
         options={
-            **_imagenet(1),
-            "width": NetworkOption(1.0, _WIDTH, choices=(0.5, 1.0, 1.5, 2.0)),
+            **imagenet(1),
+            "width": NetworkOption(1.0, WIDTH, choices=(0.5, 1.0, 1.5, 2.0)),
             "groups": NetworkOption(3, "the groups of the pointwise convolutions", choices=(3, 8)),
         },
         macs=PublishedFigure("138 M", "multiply-adds (README of the reference code, FLOPs)"),
@@ -160,7 +146,7 @@ CATALOGUE: tuple[Network, ...] = (
         "face_detection_front.tflite (github.com/hollance/BlazeFace-PyTorch)",
         build=of_family("blazeface", "blazeface"),
         options={
-            "input": _image(128, 16),
+            "input": image_size(128, 16),
             "variant": NetworkOption(
                 "paper",
                 "paper for 5x5 single and double blocks, mediapipe for the released 3x3 network",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
+from workloads.build.shapes import Padding, Value
 
 
 def image(net: ProgramBuilder, size: int, channels: int = 3) -> Value:
@@ -23,6 +23,40 @@ def classifier(net: ProgramBuilder, name: str, x: Value, classes: int, *, bias: 
 def softmax(net: ProgramBuilder, x: Value) -> Value:
     """Softmax over the last axis."""
     return net.vector("softmax", "softmax", [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
+
+
+def classified(net: ProgramBuilder, name: str, x: Value, classes: int, head: str) -> Value:
+    """A classifier that ends in ``logits``, or in a ``softmax``: a sigmoid where there is one class."""
+    scores = classifier(net, name, x, classes)
+    if head == "logits":
+        return scores
+    return softmax(net, scores) if classes > 1 else net.elementwise("sigmoid", "sigmoid", [scores])
+
+
+def depthwise(
+    net: ProgramBuilder, name: str, x: Value, kernel: int = 3, stride: int = 1, pad: Padding | None = None
+) -> Value:
+    """A depthwise convolution; by default with the padding that keeps the size at stride 1."""
+    channels = x.shape[1]
+    around = kernel // 2 if pad is None else pad
+    return net.conv(name, x, channels, kernel, stride=stride, pad=around, groups=channels)
+
+
+def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
+    """``x`` times its sigmoid: two ops in int8 graphs, where the sigmoid is a table of its own scale."""
+    return net.elementwise("mul", f"{name}.swish", [x, net.elementwise("sigmoid", f"{name}.sigmoid", [x])])
+
+
+def gated(net: ProgramBuilder, name: str, x: Value, gate: Value) -> Value:
+    """``x`` with each channel scaled by the sigmoid of ``gate``: the end of squeeze and excitation."""
+    gate = net.elementwise("sigmoid", f"{name}.gate", [gate])
+    return net.elementwise("mul", f"{name}.excite", [x, gate])
+
+
+def upsample_like(net: ProgramBuilder, name: str, x: Value, like: Value) -> Value:
+    """``x`` enlarged to the height and width of ``like``, each pixel repeated."""
+    shape = (*x.shape[:2], *like.shape[2:])
+    return net.vector("resize", name, [x], shape, rows=shape[2], attributes=Scaling())
 
 
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
@@ -65,3 +99,9 @@ def adaptive_pool(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
         return net.vector("resize", name, [x], (batch, channels, size, size), attributes=Scaling())
     stride = height // size
     return net.pool(name, x, height - (size - 1) * stride, stride=stride, kind="average_pool")
+
+
+def divisible(channels: float) -> int:
+    """The nearest multiple of 8, but not less than 90 % of ``channels``: the rule of MobileNet v2's code."""
+    nearest = max(8, int(channels + 4) // 8 * 8)
+    return nearest + 8 if nearest < 0.9 * channels else nearest

@@ -1,10 +1,15 @@
-"""MobileNet v1 (Howard et al. 2017, arXiv:1704.04861) and v2 (Sandler et al. 2018, arXiv:1801.04381)."""
+"""MobileNet v1 (Howard et al. 2017, arXiv:1704.04861), v2 (Sandler et al. 2018, arXiv:1801.04381) and
+FD-MobileNet (Qin et al. 2018, arXiv:1802.03750).
+
+All three have the channels of Keras' and torchvision's networks at every width; only the padding of
+convolutions with stride 2 differs (Keras pads behind, torchvision around), which changes no count.
+"""
 
 from __future__ import annotations
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import add, classifier, image, softmax
+from workloads.zoo.layers import add, classified, depthwise, divisible, image
 
 V1_BLOCKS: tuple[tuple[int, int], ...] = (
     (64, 1),
@@ -31,37 +36,68 @@ V2_STAGES: tuple[tuple[int, int, int, int], ...] = (
 """Expansion t, output channels c, blocks n, stride s of the first (Sandler et al., Table 2)."""
 
 
-def mobilenetv1(net: ProgramBuilder, *, size: int, classes: int, width: float) -> None:
+FD_BLOCKS: tuple[tuple[int, int], ...] = (
+    (64, 2),
+    (128, 2),
+    (128, 1),
+    (256, 2),
+    (256, 1),
+    (512, 2),
+    *((512, 1),) * 4,
+    (1024, 1),
+)
+"""The same for FD-MobileNet, which halves the image five times within seven layers (Qin et al., Table 1)."""
+
+
+def mobilenetv1(
+    net: ProgramBuilder, *, size: int, channels: int, classes: int, width: float, head: str
+) -> None:
     """As MLPerf Tiny's visual wake words model: "same" padding, a dense layer and a softmax."""
-    x = net.conv("conv1", image(net, size), _scaled(32, width), 3, stride=2, pad="same")
-    for i, (channels, stride) in enumerate(V1_BLOCKS, start=2):
-        x = net.conv(f"conv{i}.depthwise", x, x.shape[1], 3, stride=stride, pad="same", groups=x.shape[1])
+    _separable(net, V1_BLOCKS, image(net, size, channels), classes, width, head)
+
+
+def fdmobilenet(net: ProgramBuilder, *, size: int, classes: int, width: float, head: str) -> None:
+    """As pytorchcv's fdmobilenet and ST's fdmobilenet.py."""
+    _separable(net, FD_BLOCKS, image(net, size), classes, width, head)
+
+
+def _separable(
+    net: ProgramBuilder,
+    blocks: tuple[tuple[int, int], ...],
+    x: Value,
+    classes: int,
+    width: float,
+    head: str,
+) -> None:
+    """A convolution of stride 2, then depthwise separable ones."""
+    x = net.conv("conv1", x, _scaled(32, width), 3, stride=2, pad="same")
+    for i, (channels, stride) in enumerate(blocks, start=2):
+        x = depthwise(net, f"conv{i}.depthwise", x, 3, stride, "same")
         x = net.conv(f"conv{i}.pointwise", x, _scaled(channels, width), 1)
-    net.output(softmax(net, classifier(net, "fc", x, classes)))
+    net.output(classified(net, "fc", x, classes, head))
 
 
-def mobilenetv2(net: ProgramBuilder, *, size: int, classes: int, width: float) -> None:
+def mobilenetv2(net: ProgramBuilder, *, size: int, classes: int, width: float, head: str) -> None:
     """As torchvision's mobilenet_v2, which ends in logits."""
-    x = net.conv("features.0", image(net, size), _divisible(32 * width), 3, stride=2, pad=1)
+    x = net.conv("features.0", image(net, size), divisible(32 * width), 3, stride=2, pad=1)
     index = 1
     for expansion, channels, blocks, first_stride in V2_STAGES:
         for block in range(blocks):
             stride = first_stride if block == 0 else 1
-            x = _inverted_residual(
-                net, f"features.{index}", x, expansion, _divisible(channels * width), stride
-            )
+            x = inverted_residual(net, f"features.{index}", x, expansion, divisible(channels * width), stride)
             index += 1
-    x = net.conv(f"features.{index}", x, _divisible(1280 * max(1.0, width)), 1)
-    net.output(classifier(net, "classifier", x, classes))
+    x = net.conv(f"features.{index}", x, divisible(1280 * max(1.0, width)), 1)
+    net.output(classified(net, "classifier", x, classes, head))
 
 
-def _inverted_residual(
+def inverted_residual(
     net: ProgramBuilder, name: str, x: Value, expansion: int, channels: int, stride: int
 ) -> Value:
+    """Expansion by 1x1, depthwise, projection by 1x1; a residual addition where input and output agree."""
     in_c = x.shape[1]
     hidden = in_c * expansion
     y = x if expansion == 1 else net.conv(f"{name}.expand", x, hidden, 1)
-    y = net.conv(f"{name}.depthwise", y, hidden, 3, stride=stride, pad=1, groups=hidden)
+    y = depthwise(net, f"{name}.depthwise", y, 3, stride)
     y = net.conv(f"{name}.project", y, channels, 1)
     return add(net, f"{name}.add", x, y) if stride == 1 and in_c == channels else y
 
@@ -69,9 +105,3 @@ def _inverted_residual(
 def _scaled(channels: int, width: float) -> int:
     """The width multiplier of v1, with at least 8 channels (``min_depth`` of TensorFlow's slim models)."""
     return max(8, int(channels * width))
-
-
-def _divisible(channels: float) -> int:
-    """The nearest multiple of 8, but not less than 90 % of ``channels`` (both reference codes' rule)."""
-    nearest = max(8, int(channels + 4) // 8 * 8)
-    return nearest + 8 if nearest < 0.9 * channels else nearest

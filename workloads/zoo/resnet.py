@@ -12,9 +12,9 @@ BlockBuilder = Callable[[ProgramBuilder, str, Value, int, int], Value]
 """(net, name, x, planes, stride) -> output."""
 
 
-def resnet18(net: ProgramBuilder, *, size: int, classes: int) -> None:
-    """Two basic blocks a stage."""
-    _resnet(net, size, classes, _basic, (2, 2, 2, 2))
+def resnet18(net: ProgramBuilder, *, size: int, classes: int, width: float) -> None:
+    """Two basic blocks a stage; ``width`` as in pytorchcv's resnet18_wd4 (0.25) and others."""
+    _resnet(net, size, classes, _basic, (2, 2, 2, 2), width)
 
 
 def resnet50(net: ProgramBuilder, *, size: int, classes: int) -> None:
@@ -22,13 +22,23 @@ def resnet50(net: ProgramBuilder, *, size: int, classes: int) -> None:
     _resnet(net, size, classes, _bottleneck, (3, 4, 6, 3))
 
 
-def _resnet(net: ProgramBuilder, size: int, classes: int, block: BlockBuilder, depths: Sequence[int]) -> None:
-    x = net.conv("conv1", image(net, size), 64, 7, stride=2, pad=3)
+def _resnet(
+    net: ProgramBuilder,
+    size: int,
+    classes: int,
+    block: BlockBuilder,
+    depths: Sequence[int],
+    width: float = 1.0,
+) -> None:
+    x = net.conv("conv1", image(net, size), max(1, int(64 * width)), 7, stride=2, pad=3)
     x = net.pool("maxpool", x, 3, stride=2, pad=1)
     for stage, depth in enumerate(depths):
         for i in range(depth):
             stride = 2 if stage > 0 and i == 0 else 1
-            x = block(net, f"layer{stage + 1}.{i}", x, 64 << stage, stride)
+            # pytorchcv's narrow networks keep the width of the last block.
+            last = stage == len(depths) - 1 and i == depth - 1
+            planes = 64 << stage if last else max(1, int((64 << stage) * width))
+            x = block(net, f"layer{stage + 1}.{i}", x, planes, stride)
     net.output(classifier(net, "fc", x, classes))
 
 

@@ -17,13 +17,13 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support.chips import with_psram
 from tests.support.folders import LIGHT_MODELS
+from tests.support.networks import PLANNED
 from workloads.load import load
-from workloads.zoo import networks
 
 LIGHT = sorted(LIGHT_MODELS.glob("*.onnx"))
 LARGE_PSRAM = 256 << 20
 """Bytes; more than VGG-16 needs."""
-SOURCES = [*map(str, LIGHT), *(f"zoo:{network.name}" for network in networks())]
+SOURCES = [*map(str, LIGHT), *(f"zoo:{network.name}" for network in PLANNED)]
 
 
 @cache

@@ -29,10 +29,11 @@ from solvers.tiers.search import initial_state, search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
+from tests.support.networks import PLANNED
 from tests.support.random_commands import random_path
 from workloads.build.builder import ProgramBuilder
 from workloads.build.random_programs import TreeShape, random_program
-from workloads.zoo import build, networks
+from workloads.zoo import build
 from workloads.zoo.catalogue import CATALOGUE
 
 BATCHES = 4
@@ -223,7 +224,7 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
         assert through + keeps[op.name] <= budget, op.name
 
 
-@pytest.mark.parametrize("name", [network.name for network in networks()])
+@pytest.mark.parametrize("name", [network.name for network in PLANNED])
 def test_every_network_plans(name: str) -> None:
     program, chip = build(name), with_psram(load_chip("stm32n6"), 256 << 20)
     planned = plan(PlanRequest(program, chip, "state-search", "ping-pong"))

@@ -1,0 +1,86 @@
+"""The networks that measurements of boards name are those of their sources: multiply-accumulates and
+parameters equal what the sources' own code counts.
+
+Each row was counted by running that code: pytorchcv 0.0.74, timm 1.0.31, torchvision 0.28, Keras 3.15 and
+STMicroelectronics/stm32ai-modelzoo-services (its Keras and PyTorch networks). Layer by layer, in
+multiply-accumulates and weights, all agreed when the rows were written.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.model.program import Program, ops
+from chipmodel.model.work import Conv, Matmul
+from workloads import zoo
+
+
+def program(url: str) -> Program:
+    return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
+
+
+def biases(built: Program) -> int:
+    return sum(weight.elements for name, weight in built.weights.items() if name.endswith(".bias"))
+
+
+# URL, multiply-accumulates, numbers in the kernels of all convolutions and dense layers.
+COUNTED = [
+    ("efficientnetv2", 718_086_176, 7_064_576),
+    ("efficientnetv2?variant=b1&input=240", 1_196_819_360, 8_053_152),
+    ("efficientnetv2?variant=b2&input=260", 1_697_542_832, 9_994_384),
+    ("efficientnetv2?variant=b3&input=300", 3_011_458_816, 14_223_448),
+    ("efficientnetv2?variant=s&input=384", 8_365_617_152, 21_268_424),
+    ("mobilenetv2?width=0.35&head=softmax", 59_285_808, 1_662_048),
+    ("mobilenetv2?width=1.0&head=softmax", 300_774_272, 3_469_760),
+    ("mobilenetv2?width=1.4", 582_195_824, 6_059_840),
+    ("mobilenetv1_025?input=224&classes=1000", 41_030_272, 463_600),
+    ("mobilenetv1_025?input=224&classes=1000&width=0.5", 149_497_088, 1_319_648),
+    ("mobilenetv1_025?input=224&classes=1000&width=1", 568_740_352, 4_209_088),
+    ("fdmobilenet", 144_489_728, 2_884_544),
+    ("fdmobilenet?width=0.75", 84_282_816, 1_820_496),
+    ("fdmobilenet?width=0.25", 12_037_952, 378_224),
+    ("mobilenetv1_025?input=224&classes=1000", 41_030_272, 463_600),
+    ("mobilenetv1_025?input=224&classes=1000&width=0.75", 325_400_448, 2_568_144),
+    ("mobilenetv2?width=0.5", 97_131_840, 1_949_136),
+    ("hardnet", 429_471_474, 3_470_412),
+    ("hardnet?depth=68", 775_281_526, 4_157_002),
+    ("proxylessnas", 320_427_584, 4_045_016),
+    ("resnet18?width=0.25", 269_254_656, 3_931_440),
+    ("squeezenet", 818_924_576, 1_244_448),
+    ("squeezenet?version=1.1", 349_151_936, 1_231_552),
+    ("mnasnet?variant=a1", 311_579_072, 3_848_312),
+    ("mnasnet", 314_415_872, 4_344_392),
+    ("mnasnet?width=0.5", 104_455_968, 2_196_888),
+    ("mnasnet?width=0.75", 215_493_104, 3_139_400),
+    ("mnasnet?width=1.3", 526_362_432, 6_232_440),
+    ("st_resnet?variant=pico", 123_521_600, 617_249),
+    ("st_resnet?variant=nano", 516_267_968, 1_011_233),
+    ("st_resnet?variant=micro", 749_360_576, 1_566_305),
+    ("st_resnet?variant=milli", 1_068_288_640, 3_128_761),
+    ("st_resnet?variant=tiny", 1_207_122_496, 4_153_465),
+    ("st_efficientnet_lc_v1?input=128", 19_886_848, 540_736),
+    ("st_efficientnet_lc_v1", 60_645_808, 540_736),
+    ("st_yoloxn?input=192", 110_476_800, 881_668),
+    ("st_yoloxn", 518_627_200, 881_668),
+    ("st_yoloxn?input=256&depth=0.5&width=0.4", 508_521_216, 2_432_199),
+    ("st_yoloxn?input=480&depth=1.0&classes=80", 909_979_200, 1_140_196),
+    ("st_yoloxn?depth=0.67", 592_089_472, 1_003_348),
+    ("st_yolod", 853_362_432, 3_232_089),
+    ("st_yolod?input=320&classes=1", 2_359_833_600, 3_216_921),
+    ("st_yolod?variant=tiny", 1_026_073_728, 4_876_265),
+    ("st_yolod?input=256&classes=1&variant=tiny", 1_813_938_176, 4_853_513),
+    ("ssd_mobilenetv2", 2_315_287_280, 19_885_760),
+    ("ssd_mobilenetv2?classes=1", 813_351_920, 7_569_344),
+    ("ssd_mobilenetv2?classes=20", 1_174_576_880, 10_531_520),
+    ("ssdlite_mobilenetv2", 787_595_056, 4_391_296),
+    ("ssdlite_mobilenetv2?classes=1", 620_686_384, 2_995_840),
+]
+
+
+@pytest.mark.parametrize(("url", "macs", "kernels"), COUNTED, ids=[row[0] for row in COUNTED])
+def test_macs_and_weights_of_the_source(url: str, macs: int, kernels: int) -> None:
+    built = program(url)
+    assert built.macs == macs
+    assert built.parameters - biases(built) == kernels
+    with_weights = [op for op in ops(built.body) if isinstance(op.work, Conv | Matmul)]
+    assert sum(built.weights[op.weights[0]].elements for op in with_weights) == kernels

@@ -19,7 +19,7 @@ from workloads.zoo.layers import add, classified, depthwise, divisible, gated, i
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class EfficientNetStage:
     """``blocks`` inverted residual blocks; the first has ``stride``. Without ``gated`` they are fused: one
     3x3 convolution in place of the expansion and the depthwise one."""
 
@@ -31,18 +31,18 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class EfficientNetVariant:
     """Channels of the stem, stages, and factors on channels and blocks."""
 
     stem: int
-    stages: tuple[Stage, ...]
+    stages: tuple[EfficientNetStage, ...]
     width: float = 1.0
     depth: float = 1.0
 
 
-def _stages(*rows: tuple[int, int, int, int]) -> tuple[Stage, ...]:
+def _stages(*rows: tuple[int, int, int, int]) -> tuple[EfficientNetStage, ...]:
     """Channels, blocks, expansion, stride; the first three stages are fused."""
-    return tuple(Stage(*row, gated=index >= 3) for index, row in enumerate(rows))
+    return tuple(EfficientNetStage(*row, gated=index >= 3) for index, row in enumerate(rows))
 
 
 BASE = _stages((16, 1, 1, 1), (32, 2, 4, 2), (48, 2, 4, 2), (96, 3, 4, 2), (112, 5, 6, 1), (192, 8, 6, 2))
@@ -57,13 +57,13 @@ LARGE = _stages(
 )
 
 VARIANTS = {
-    "b0": Variant(32, BASE),
-    "b1": Variant(32, BASE, 1.0, 1.1),
-    "b2": Variant(32, BASE, 1.1, 1.2),
-    "b3": Variant(32, BASE, 1.2, 1.4),
-    "s": Variant(24, SMALL),
-    "m": Variant(24, MEDIUM),
-    "l": Variant(32, LARGE),
+    "b0": EfficientNetVariant(32, BASE),
+    "b1": EfficientNetVariant(32, BASE, 1.0, 1.1),
+    "b2": EfficientNetVariant(32, BASE, 1.1, 1.2),
+    "b3": EfficientNetVariant(32, BASE, 1.2, 1.4),
+    "s": EfficientNetVariant(24, SMALL),
+    "m": EfficientNetVariant(24, MEDIUM),
+    "l": EfficientNetVariant(32, LARGE),
 }
 """By the ``variant`` option (keras/src/applications/efficientnet_v2.py)."""
 

@@ -25,7 +25,7 @@ class HarmonicBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class HarDNetVariant:
     """Channels before the first block, the factor by which layers with more readers are wider, the blocks."""
 
     stem: int
@@ -34,7 +34,7 @@ class Variant:
 
 
 VARIANTS = {
-    39: Variant(
+    39: HarDNetVariant(
         48,
         1.6,
         (
@@ -44,7 +44,7 @@ VARIANTS = {
             HarmonicBlock(4, 160, 1024, halved=False),
         ),
     ),
-    68: Variant(
+    68: HarDNetVariant(
         64,
         1.7,
         (

@@ -15,7 +15,7 @@ from workloads.zoo.layers import add, classified, depthwise, divisible, gated, i
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MobileBlock:
     """An inverted residual block; ``gated`` by squeeze and excitation or not."""
 
     channels: int
@@ -25,36 +25,36 @@ class Block:
     gated: bool = False
 
 
-def _stage(blocks: int, first: Block) -> tuple[Block, ...]:
-    rest = Block(first.channels, first.kernel, first.expansion, 1, first.gated)
+def _stage(blocks: int, first: MobileBlock) -> tuple[MobileBlock, ...]:
+    rest = MobileBlock(first.channels, first.kernel, first.expansion, 1, first.gated)
     return (first, *(rest,) * (blocks - 1))
 
 
 B1 = (
-    *_stage(3, Block(24, 3, 3, 2)),
-    *_stage(3, Block(40, 5, 3, 2)),
-    *_stage(3, Block(80, 5, 6, 2)),
-    *_stage(2, Block(96, 3, 6)),
-    *_stage(4, Block(192, 5, 6, 2)),
-    *_stage(1, Block(320, 3, 6)),
+    *_stage(3, MobileBlock(24, 3, 3, 2)),
+    *_stage(3, MobileBlock(40, 5, 3, 2)),
+    *_stage(3, MobileBlock(80, 5, 6, 2)),
+    *_stage(2, MobileBlock(96, 3, 6)),
+    *_stage(4, MobileBlock(192, 5, 6, 2)),
+    *_stage(1, MobileBlock(320, 3, 6)),
 )
 A1 = (
-    *_stage(2, Block(24, 3, 6, 2)),
-    *_stage(3, Block(40, 5, 3, 2, gated=True)),
-    *_stage(4, Block(80, 3, 6, 2)),
-    *_stage(2, Block(112, 3, 6, 1, gated=True)),
-    *_stage(3, Block(160, 5, 6, 2, gated=True)),
-    *_stage(1, Block(320, 3, 6)),
+    *_stage(2, MobileBlock(24, 3, 6, 2)),
+    *_stage(3, MobileBlock(40, 5, 3, 2, gated=True)),
+    *_stage(4, MobileBlock(80, 3, 6, 2)),
+    *_stage(2, MobileBlock(112, 3, 6, 1, gated=True)),
+    *_stage(3, MobileBlock(160, 5, 6, 2, gated=True)),
+    *_stage(1, MobileBlock(320, 3, 6)),
 )
 """The blocks after the first, which has 16 channels and no expansion (Tan et al., Figure 7)."""
 
 PROXYLESS = (
-    *(Block(32, 5, 3, 2), Block(32, 3, 3)),
-    *(Block(40, 7, 3, 2), Block(40, 3, 3), Block(40, 5, 3), Block(40, 5, 3)),
-    *(Block(80, 7, 6, 2), *(Block(80, 5, 3),) * 3),
-    *(Block(96, 5, 6), *(Block(96, 5, 3),) * 3),
-    *(Block(192, 7, 6, 2), Block(192, 7, 6), *(Block(192, 7, 3),) * 2),
-    Block(320, 7, 6),
+    *(MobileBlock(32, 5, 3, 2), MobileBlock(32, 3, 3)),
+    *(MobileBlock(40, 7, 3, 2), MobileBlock(40, 3, 3), MobileBlock(40, 5, 3), MobileBlock(40, 5, 3)),
+    *(MobileBlock(80, 7, 6, 2), *(MobileBlock(80, 5, 3),) * 3),
+    *(MobileBlock(96, 5, 6), *(MobileBlock(96, 5, 3),) * 3),
+    *(MobileBlock(192, 7, 6, 2), MobileBlock(192, 7, 6), *(MobileBlock(192, 7, 3),) * 2),
+    MobileBlock(320, 7, 6),
 )
 """The blocks after the first, without those that the search left out (Cai et al., Figure 4)."""
 
@@ -70,7 +70,7 @@ def proxylessnas(net: ProgramBuilder, *, size: int, classes: int, head: str) -> 
 
 
 def _network(
-    net: ProgramBuilder, x: Value, blocks: tuple[Block, ...], classes: int, width: float, head: str
+    net: ProgramBuilder, x: Value, blocks: tuple[MobileBlock, ...], classes: int, width: float, head: str
 ) -> None:
     x = net.conv("stem", x, divisible(32 * width), 3, stride=2, pad=1)
     x = net.conv("block0.project", depthwise(net, "block0.depthwise", x), divisible(16 * width), 1)
@@ -80,7 +80,7 @@ def _network(
     net.output(classified(net, "classifier", x, classes, head))
 
 
-def _block(net: ProgramBuilder, name: str, x: Value, block: Block, channels: int) -> Value:
+def _block(net: ProgramBuilder, name: str, x: Value, block: MobileBlock, channels: int) -> Value:
     y = net.conv(f"{name}.expand", x, x.shape[1] * block.expansion, 1)
     y = depthwise(net, f"{name}.depthwise", y, block.kernel, block.stride)
     if block.gated:

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby
 
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, Repeat, walk
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.program import Op, Program, bodies, nodes
+from chipmodel.model.program import Op, Program, bodies, nodes, reads
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import WHOLE, Share, Vector
 from chipmodel.verify.coverage import covers
@@ -26,6 +26,8 @@ class CascadeTable:
         """For each cascade an op that has the weights that stay until it ends, and computes nothing."""
         self.weights_at = {c.name: tuple(self._weights_at(c)) for c in self.cascades}
         """By cascade, each op that has weights and the bytes of them in the block."""
+        self.inside = {c.name: self._inside(c) for c in self.cascades}
+        """By cascade, the tensors that nothing but its own ops needs."""
 
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
         stay = self._stay(cascade)
@@ -35,6 +37,11 @@ class CascadeTable:
         ):
             if size:
                 yield name, Interval(start, start + size)
+
+    def _inside(self, cascade: CascadeOps) -> frozenset[str]:
+        made = {n for name in cascade.ops[:-1] if name in self.ops for n in self.ops[name].outputs}
+        outside = {n for node in self.program.nodes() if node.name not in cascade.ops for n in reads(node)}
+        return frozenset(made - outside - {*self.program.outputs})
 
     def _block(self, cascade: CascadeOps) -> Op:
         weights = tuple(weight for op in self._stay(cascade) for weight in op.weights)
@@ -81,12 +88,21 @@ class CascadeTable:
             yield "an op is in two cascades"
         if len({c.name for c in self.cascades} - set(self.ops)) < len(self.cascades):
             yield "a cascade has the name of another one or of an op"
+        first = {name: number for number, name in enumerate(self.ops)}
+        begins = [first.get(cascade.ops[0], -1) for cascade in self.cascades]
+        if begins != sorted(begins):
+            yield "the cascades are not in the order in which they run"
 
     def _faults(self, cascade: CascadeOps) -> Iterator[str]:
         subject = f"cascade {cascade.name!r}"
         if len(cascade.ops) < 2 or not _neighbours(self.program, cascade.ops):
             yield f"{subject} is not of several neighbouring ops of one body"
             return
+        name = f"{cascade.ops[0]}..{cascade.ops[-1]}"
+        if cascade.name != name:
+            yield f"{subject} is not called {name!r}"
+        if not cascade.rolls and not self.inside[cascade.name]:
+            yield f"{subject} has no tensor inside, so that no row is computed again"
         seen: set[str] = set()
         for op in (self.ops[name] for name in cascade.ops):
             if op.gathers or op.allocates or op.sliced is not None:
@@ -96,6 +112,10 @@ class CascadeTable:
             if again:
                 yield f"{subject} makes {again[0]!r} again"
             seen |= set(op.outputs)
+        for index, name in enumerate(cascade.ops[:-1]):
+            later = {n for other in cascade.ops[index + 1 :] for n in self.ops[other].inputs}
+            if later.isdisjoint(self.ops[name].outputs):
+                yield f"{subject} needs nothing that {name!r} makes"
         loaded = [n for n in cascade.ops if n in cascade.reloaded and self.program.block_bytes(self.ops[n])]
         if list(cascade.reloaded) != loaded:
             yield f"{subject} loads weights again of {list(cascade.reloaded)}: no list of its ops"
@@ -108,12 +128,19 @@ class CascadeTable:
             if part and cascade and part.name not in cascade.reloaded:
                 yield f"weights of {part.name!r} are loaded alone, not with those of cascade {cascade.name!r}"
 
-    def rolling_faults(self, step: Compute) -> Iterator[str]:
-        """Operands that say that their buffer rolls, and must not."""
+    def place_faults(self, step: Compute) -> Iterator[str]:
+        """Operands whose buffer rolls and must not, or the other way round: rows of the tensors inside a
+        cascade lie in buffers of their own, which all roll or none."""
         cascade = self.of_op.get(step.op)
+        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
         for place in (*step.reads, *step.writes):
-            if place.rolls and (cascade is None or not cascade.rolls or place.part.weights):
+            is_inside = place.part.name in inside and not place.part.weights
+            if place.rolls and not (is_inside and cascade is not None and cascade.rolls):
                 yield f"step {step.label!r} has {place.part.name!r} in a rolling buffer, and no such cascade"
+            elif (
+                is_inside and cascade is not None and ((cascade.rolls and not place.rolls) or place.in_tensor)
+            ):
+                yield f"step {step.label!r} has {place.part.name!r}, of which only rows exist, as a tensor"
 
     def wider(self, op: str, held: Part, needed: Part) -> bool:
         """Whether a step of ``op``, in a cascade, finds the rows that it needs among those of a buffer."""

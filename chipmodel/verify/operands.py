@@ -37,7 +37,7 @@ def operand_faults(program: Program, op: Op, step: Compute, cascades: CascadeTab
     subject = f"step {step.label!r}"
     yield from _faults(subject, "read", step.reads, tuple(_reads(program, op, step, cascades)))
     yield from _faults(subject, "write", step.writes, tuple(_writes(program, op, step, cascades)))
-    yield from cascades.rolling_faults(step)
+    yield from cascades.place_faults(step)
 
 
 def _faults(

@@ -18,6 +18,9 @@ def cost_faults(program: Program, chip: Chip, op: Op, step: Compute) -> Iterator
     subject = f"step {step.label!r}"
     left = left_to_move(program, op, inputs_in_place(program, op, step))
     tile = (len(step.rows), len(step.channels))
+    if not all(tile) and op.work.rows and op.work.channels:
+        yield f"{subject} computes nothing"
+        return
     cycles = op_cycles(chip.npu, left, *tile) if left else 0
     if step.cycles != cycles:
         yield f"{subject} takes {cycles} cycles on {chip.name}, not {step.cycles}"

@@ -16,12 +16,14 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import BadInput
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.order_choice import order_faults
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.read import read_plan
 from chipmodel.plan_file.write import write_plan
 from chipmodel.verify.plan_file import verify_file
 from tests.fuzz.fuzzer import Check, Fault
-from tests.fuzz.plan_breaks import Document, breaks, objects
+from tests.fuzz.plan_breaks import CASCADE, breaks
 from tests.fuzz.plan_cases import PlanCase, plan_case
+from tests.fuzz.plan_objects import Document, objects
 
 COUNT = 200
 EACH = 40
@@ -57,7 +59,12 @@ def check(seed: int, each: int = EACH) -> Counter[str]:
     number = sum(1 for _ in breaks(json.loads(text), random))
     commands = sum(1 for found in objects(json.loads(text)) if "op" in found.object)
     tried = min(number, max(1, each * MANY // max(MANY, commands)))
-    for index in sorted(random.sample(range(number), tried)):
+    chosen_ways = {*random.sample(range(number), tried)}
+    if _cascades(case.plan):
+        seen["plans with cascades"] += 1
+        ways = enumerate(breaks(json.loads(text), random))
+        chosen_ways |= {index for index, way in ways if way.name.startswith(CASCADE)}
+    for index in sorted(chosen_ways):
         document = json.loads(text)
         chosen = list(breaks(document, random))[index]
         chosen.apply()
@@ -67,6 +74,10 @@ def check(seed: int, each: int = EACH) -> Counter[str]:
             raise Fault(f"{case.name}: {chosen.name} is accepted")
         seen[chosen.name] += 1
     return seen
+
+
+def _cascades(plan: PlanFile) -> bool:
+    return bool(plan.cascades or any(core.cascades for core in plan.cores))
 
 
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:

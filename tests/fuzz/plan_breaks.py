@@ -13,15 +13,11 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-Document = dict[str, Any]
-Object = dict[str, Any]
+from tests.fuzz import cascade_breaks
+from tests.fuzz.plan_objects import Document, Object, bodies, commands, objects, places
 
-
-class Found(NamedTuple):
-    """An object of a document, and what it is: ``buffers``, ``dma_start``, ``compute.reads``."""
-
-    kind: str
-    object: Object
+CASCADE = "cascades"
+"""How the names of breaks begin that only plans with cascades have."""
 
 
 class Break(NamedTuple):
@@ -41,39 +37,12 @@ def breaks(document: Document, random: Random) -> Iterator[Break]:
             yield from _key_breaks(kind, key, [each for each in found if key in each], random)
         yield Break(f"{kind}: a key too many", partial(_add_key, found, random))
     yield from _command_breaks(document, random)
+    for name, act in cascade_breaks.BREAKS.items():
+        yield Break(f"{CASCADE}: {name}", partial(act, document, random))
 
 
 def _add_key(found: list[Object], random: Random) -> None:
     random.choice(found)["unknown"] = 1
-
-
-def objects(document: Document) -> Iterator[Found]:
-    """Every object of a plan, the outer before the inner."""
-    yield Found("plan", document)
-    for core in document.get("cores", ()):
-        yield Found("cores", core)
-    yield from (Found("psram", each) for each in document["psram"])
-    for core in document.get("cores", (document,)):
-        yield from (Found("buffers", each) for each in core["buffers"])
-        for command in _commands(core["commands"]):
-            yield from _in_command(command)
-
-
-def _commands(commands: list[Object]) -> Iterator[Object]:
-    for command in commands:
-        yield command
-        for arm in command.get("arms", [command]):
-            yield from _commands(arm.get("commands", []))
-
-
-def _in_command(command: Object) -> Iterator[Found]:
-    kind = next(iter(command))
-    yield Found(kind, command)
-    for key in ("at", "condition"):
-        if key in command:
-            yield Found(f"{kind}.{key}", command[key])
-    for key in ("reads", "writes", "arms"):
-        yield from (Found(f"{kind}.{key}", each) for each in command.get(key, ()))
 
 
 # -- keys ------------------------------------------------------------------------------------------
@@ -141,7 +110,7 @@ def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) ->
     if key == "touches":
         return bool(each["touches"] == [0, each["bytes"]])
     if key == "condition":
-        return not any("compute" in command for command in _commands([each]))
+        return not any("compute" in command for command in commands([each]))
     return key == "order"
 
 
@@ -162,7 +131,7 @@ def _in_any_order(name: str, items: list[Any]) -> bool:
     """Lists whose order says nothing, and commands, of which only some pairs depend on each other. Cores
     that never wait for one another may change places."""
     if name == "plan.cores":
-        return not any("acquire" in c for core in items for c in _commands(core["commands"]))
+        return not any("acquire" in c for core in items for c in commands(core["commands"]))
     return name in ("plan.set", "plan.psram", "plan.buffers", "cores.buffers") or name.endswith(".commands")
 
 
@@ -171,9 +140,8 @@ def _in_any_order(name: str, items: list[Any]) -> bool:
 
 def _command_breaks(document: Document, random: Random) -> Iterator[Break]:
     """Commands in the other order than one needs of the other, and values that are wrong together."""
-    bodies = list(_bodies(document))
     pairs: dict[str, list[tuple[list[Object], int, int]]] = {}
-    for body in bodies:
+    for body in bodies(document):
         for i, first in enumerate(body):
             for j in range(i + 1, min(i + 12, len(body))):
                 if "branch" in body[j] or "repeat" in body[j]:
@@ -194,15 +162,6 @@ def _swap(found: list[tuple[list[Object], int, int]], random: Random) -> None:
     body[i], body[j] = body[j], body[i]
 
 
-def _bodies(document: Document) -> Iterator[list[Object]]:
-    for core in document.get("cores", (document,)):
-        yield core["commands"]
-        for command in _commands(core["commands"]):
-            if "repeat" in command:
-                yield command["commands"]
-            yield from (arm["commands"] for arm in command.get("arms", ()))
-
-
 def _dependence(first: Object, second: Object) -> str:
     """Why ``second`` must not come before ``first``; empty where it may."""
     if "dma_start" in first and second.get("dma_wait") == first["dma_start"]:
@@ -213,6 +172,14 @@ def _dependence(first: Object, second: Object) -> str:
         return "step before its wait"
     if "compute" in first and second.get("direction") == "store":
         return "store before its step"
+    return _dependence_of_cores(first, second)
+
+
+def _dependence_of_cores(first: Object, second: Object) -> str:
+    if "acquire" in first and second.get("at", {}).get("tensor") == first["acquire"]:
+        return "load before its acquire"
+    if "release" in second and first.get("at", {}).get("tensor") == second["release"]:
+        return "release before its store"
     return ""
 
 
@@ -224,14 +191,9 @@ def _off_alignment(document: Document, random: Random) -> None:
         return
     buffer = random.choice(core["buffers"])
     buffer["offset"] += 1
-    for place in _places(core["commands"]):
+    for place in places(core["commands"]):
         if place["buffer"] == buffer["name"]:
             place["offset"] += 1
-
-
-def _places(commands: list[Object]) -> Iterator[Object]:
-    for command in _commands(commands):
-        yield from (f.object for f in _in_command(command) if "offset" in f.object)
 
 
 def _move_home(document: Document, random: Random, by: int) -> None:

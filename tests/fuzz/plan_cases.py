@@ -1,4 +1,5 @@
-"""Right plans of many kinds: networks in little SharedMemory, control flow, several cores, steady state."""
+"""Right plans of many kinds: networks in little SharedMemory, control flow, several cores, steady state, and
+cascades in all of these."""
 
 from __future__ import annotations
 
@@ -16,11 +17,13 @@ from chipmodel.passes.op_order import names_in_order
 from chipmodel.passes.steady_state import steady
 from chipmodel.pipeline.order_search import ordered
 from chipmodel.pipeline.plan_export import plan_of
-from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.request import CASCADE_OFF, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.plan_file.contents import PlanFile
 from solvers.branches.mergers import mergers
+from tests.fuzz.cascades import TRIES, random_choices
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
+from tests.support.random_images import ImageShape, random_images
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.load import load
 
@@ -40,6 +43,16 @@ NETWORKS: Mapping[str, tuple[int, ...]] = {
     "zoo:wakeword": (8, 32),
 }
 """Sizes of SharedMemory in KiB for each network: from such that ops run in stripes to such that all fit."""
+CASCADED: Mapping[str, int] = {
+    "workloads/early_exit.yaml": 8,
+    "workloads/tiny_cnn.yaml": 6,
+    "workloads/two_cores.yaml": 16,
+    "zoo:ds_cnn": 12,
+    "zoo:resnet8": 16,
+}
+"""Networks in which cascades are named, and the least SharedMemory in KiB to try first."""
+EVERY_CASCADED = 3
+"""One in so many seeds has cascades."""
 QUICK = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline:7", "prefetch-k:3")
 STREAMERS = (*QUICK, "prefetch-greedy", "resident-knapsack")
 """Those that try many schedules plan random trees only."""
@@ -60,6 +73,8 @@ class PlanCase:
 def plan_case(seed: int) -> PlanCase | None:
     """The plan of that seed, the same each time; None where nothing fits."""
     random = Random(seed)
+    if seed % EVERY_CASCADED == EVERY_CASCADED - 1:
+        return _cascaded(seed, random)
     if random.random() < 0.5:
         return _random_tree(seed, random)
     return _network(seed, random)
@@ -77,6 +92,32 @@ def _network(seed: int, random: Random) -> PlanCase | None:
     return _planned(f"seed {seed}: {source}", program, chip, QUICK, random)
 
 
+def _cascaded(seed: int, random: Random) -> PlanCase | None:
+    """A plan with cascades of neighbouring ops, rolling or computed again, on one core or several."""
+    source = random.choice((*CASCADED, "", "", "", ""))
+    program = _loaded(source) if source else random_images(seed, ImageShape(depth=random.randint(0, 1)))
+    chip = tiny_chip(random) if not source else LUNA_LIKE
+    chip = replace(chip, npu=replace(chip.npu, rolling_buffers=random.random() < 0.6))
+    if source == "workloads/two_cores.yaml" or random.random() < 0.4:
+        chip = replace(chip, cores=2)
+    elif random.random() < 0.25:
+        with suppress(ChipmodelError):
+            program = steady(program, random.randint(2, 3))
+    program = reuse(program, "all")
+    choices = next(filter(None, (tuple(random_choices(program, random)) for _ in range(TRIES))), ())
+    named = ",".join(name for choice in choices for name in choice.ops)
+    if not named:
+        return None
+    least = CASCADED.get(source, 1)
+    for times in (1, 2, 4, 8, 16, 32):
+        enough = with_memory(chip, (least << 10) * times if source else 96 * times)
+        name = f"seed {seed}: {program.name} with cascades"
+        case = _planned(name, program, enough, QUICK, random, named)
+        if case is not None and (case.plan.cascades or any(core.cascades for core in case.plan.cores)):
+            return case
+    return None
+
+
 def _random_tree(seed: int, random: Random) -> PlanCase | None:
     shape = TreeShape(ops=random.randint(2, 7), depth=seed % 4, side=random.randint(2, 8), channels=8)
     program, chip = random_program(seed, shape), tiny_chip(random)
@@ -91,7 +132,12 @@ def _loaded(source: str) -> Program:
 
 
 def _planned(
-    name: str, program: Program, chip: Chip, streamers: tuple[str, ...], random: Random
+    name: str,
+    program: Program,
+    chip: Chip,
+    streamers: tuple[str, ...],
+    random: Random,
+    cascade: str = CASCADE_OFF,
 ) -> PlanCase | None:
     streamer = random.choice(streamers)
     packer = random.choice(PACKERS)
@@ -100,7 +146,7 @@ def _planned(
     running = ordered(program, in_place, "least-peak").program if orders else program
     marked = reuse(running, in_place)
     try:
-        result = run(PlanRequest(marked, chip, packer, streamer, merge))
+        result = run(PlanRequest(marked, chip, packer, streamer, merge, cascade=cascade))
     except ChipmodelError:
         return None
     if not result.fit.fits:

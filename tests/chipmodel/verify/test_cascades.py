@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from chipmodel.chip.chip import Npu
+from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
@@ -156,6 +158,18 @@ def test_rows_left_out_where_they_may_be_computed_again() -> None:
     assert "does not write 'b'" in said
 
 
+@pytest.mark.parametrize("npu", [LUNA_LIKE.npu, load_chip("alif-e7").npu], ids=["test-chip", "alif-e7"])
+def test_a_step_of_no_rows_or_channels(npu: Npu) -> None:
+    commands = planned(True).commands
+    first = steps_of(commands, "b")[0]
+    empty = Interval(first.rows.start, first.rows.start)
+    chip = replace(LUNA_LIKE, npu=npu)
+    for step in (replace(first, rows=empty), replace(first, channels=Interval(0, 0))):
+        wrong = tuple(step if command is first else command for command in commands)
+        said = verify(PROGRAM, wrong, chip, [CascadeOps("a..c", ("a", "b", "c"), rolls=True)])
+        assert f"step {first.label!r} computes nothing" in said
+
+
 def test_a_halo_that_is_one_row_short() -> None:
     commands = planned(False).commands
     second = steps_of(commands, "b")[1]
@@ -235,6 +249,72 @@ def test_an_op_is_in_one_cascade_and_names_are_unique() -> None:
     said = verify(PROGRAM, planned(True).commands, LUNA_LIKE, twice)
     assert "an op is in two cascades" in said
     assert "a cascade has the name of another one or of an op" in said
+
+
+def test_a_cascade_is_called_by_its_first_and_last_op() -> None:
+    said = verify(
+        PROGRAM, planned(True).commands, LUNA_LIKE, [CascadeOps("front", ("a", "b", "c"), rolls=True)]
+    )
+    assert "cascade 'front' is not called 'a..c'" in said
+
+
+def test_every_op_of_a_cascade_makes_what_a_later_one_reads() -> None:
+    """Otherwise two ops that each run at once could be called a cascade."""
+    builder = ProgramBuilder("apart")
+    x = builder.input("x", (1, 2, 4, 4))
+    for name in ("a", "b"):
+        builder.output(builder.elementwise("relu", name, [x]))
+    program = builder.build()
+    commands = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
+    assert verify(program, commands, LUNA_LIKE) == ()
+    said = verify(program, commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls=True)])
+    assert "cascade 'a..b' needs nothing that 'a' makes" in said
+
+
+def test_cascades_come_in_the_order_in_which_they_run() -> None:
+    builder = ProgramBuilder("four")
+    x = builder.input("x", (1, 2, 8, 8))
+    for name in ("a", "b", "c", "d"):
+        x = builder.conv(name, x, 2, 3, pad=1)
+    builder.output(x)
+    program = builder.build()
+    choices = [CascadeChoice(pair, (1, 1)) for pair in (("a", "b"), ("c", "d"))]
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, choices))
+    members = [each.members for each in plan.schedule.cascades]
+    assert verify(program, plan.commands, LUNA_LIKE, members) == ()
+    said = verify(program, plan.commands, LUNA_LIKE, members[::-1])
+    assert said == ("the cascades are not in the order in which they run",)
+
+
+def test_rows_inside_roll_where_the_cascade_says_so() -> None:
+    """Stripes without a halo could as well be computed again: the plan must say which it is."""
+    builder = ProgramBuilder("points")
+    x = builder.input("x", (1, 2, 8, 8))
+    for name in ("a", "b"):
+        x = builder.conv(name, x, 2, 1)
+    builder.output(x)
+    program = builder.build()
+    choice = CascadeChoice(("a", "b"), (2, 2), rolls=False)
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    for rolls in (False, True):
+        said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
+        assert any("'a', of which only rows exist, as a tensor" in fault for fault in said) == rolls
+
+
+def test_a_cascade_with_nothing_inside_computes_nothing_again() -> None:
+    builder = ProgramBuilder("leaving")
+    a = builder.conv("a", builder.input("x", (1, 2, 8, 8)), 2, 1)
+    builder.output(a)
+    builder.output(builder.conv("b", a, 2, 1))
+    program = builder.build()
+    choice = CascadeChoice(("a", "b"), (2, 2))
+    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
+    plan = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    for rolls in (False, True):
+        said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
+        assert any("has no tensor inside" in fault for fault in said) == (not rolls)
 
 
 def test_whole_rows_before_the_last_iteration_are_not_those_of_this_one() -> None:

@@ -97,6 +97,8 @@ class Window:
 
     def image_rows(self, rows: Interval) -> Interval:
         """As ``input_rows``, over a batch whose images lie one after another: a contiguous range of rows."""
+        if rows.stop <= self.out_h:
+            return self.input_rows(rows)
         first, first_row = divmod(rows.start, self.out_h)
         last, last_row = divmod(rows.stop - 1, self.out_h)
         start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start

@@ -18,7 +18,7 @@ from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest,
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.stream import streamer_named
-from dma.streamers import sync, weight_pipeline
+from dma.streamers import prefetch_greedy, sync
 from dma.streamers.race import NEVER_STOP, StreamerRace
 
 MOST_SETS = 200
@@ -99,7 +99,7 @@ class CascadeScreening:
 
     def _improved(self, candidates: Iterable[CascadeSet]) -> list[CascadeSet]:
         """The candidates, and the sets that a walk from the best of them to ever faster forecasts passes."""
-        quick = (weight_pipeline.STREAMER,)
+        quick = (prefetch_greedy.SCREENING,)
         neighbourhood = Neighbourhood(self.request.program)
         path: list[CascadeSet] = []
         for each in candidates:
@@ -152,7 +152,7 @@ class CascadeScreening:
 
 def screening_streamers(portfolio: StreamerPortfolio) -> tuple[Streamer, ...]:
     """The streamers by whose fastest forecast sets of cascades are compared."""
-    return portfolio.screening or (weight_pipeline.STREAMER,)
+    return portfolio.screening or (prefetch_greedy.SCREENING,)
 
 
 def moves_tensors(schedule: Schedule) -> bool:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import get_args
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.program import Program
+from chipmodel.model.schedule import Way
 from dma.cascades.cuts import cheapest_cut
 from dma.cascades.reloads import Reloading
 from dma.cascades.segmented_runs import (
@@ -49,41 +51,60 @@ def cascade_candidates(
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
     runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
-    alone = _estimate(chip, capacity, [(run, single) for run in runs for single in run.single_ops])
+    times = _TransferEstimate(chip)
+    alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     found: dict[Candidate, int] = {}
     for share in BUDGET_SHARES:
-        segments = _cut(chip, runs, capacity, int(capacity * share))
-        candidate, cycles = cascade_choices(segments, rolls), _estimate(chip, capacity, segments)
+        segments = _cut(times, runs, capacity, int(capacity * share))
+        candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
         new = bool(candidate) and candidate not in found
         if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
             found[candidate] = cycles
     return tuple(sorted(found, key=found.__getitem__))
 
 
-def _cut(chip: Chip, runs: Sequence[SegmentedRun], capacity: int, budget: int) -> list[PlacedSegment]:
+class _TransferEstimate:
+    """Cycles of transfers as a line through those of two sizes: thousands are asked for."""
+
+    SMALL, LARGE = 1 << 12, 1 << 17
+    """Bytes. Chosen."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.lines = {each: self.line(chip, each) for each in get_args(Way)}
+
+    def line(self, chip: Chip, way: Way) -> tuple[int, float]:
+        """The cycles of ``SMALL`` bytes, and those of each further byte."""
+        small, large = (transfer_cycles(chip, way, size) for size in (self.SMALL, self.LARGE))
+        return small, (large - small) / (self.LARGE - self.SMALL)
+
+    def cycles(self, way: Way, size: int) -> int:
+        """Cycles of a transfer, 0 of none."""
+        small, each = self.lines[way]
+        return max(0, round(small + each * (size - self.SMALL))) if size > 0 else 0
+
+    def spill(self, excess: int) -> int:
+        """Cycles to store bytes that do not fit, and to load them again."""
+        return self.cycles("store", excess) + self.cycles("load", excess)
+
+
+def _cut(
+    times: _TransferEstimate, runs: Sequence[SegmentedRun], capacity: int, budget: int
+) -> list[PlacedSegment]:
     def cost(segment: CascadeSegment) -> int:
-        late = segment.bytes - budget
-        cycles = segment.cycles + (transfer_cycles(chip, "weights", late) if late > 0 else 0)
-        excess = segment.bytes - capacity
-        return cycles + (_spill_cycles(chip, excess) if excess > 0 else 0)
+        cycles = segment.cycles + times.cycles("weights", segment.bytes - budget)
+        return cycles + times.spill(segment.bytes - capacity)
 
     return [(run, s) for run in runs for s in cheapest_cut(len(run.geometry.ops), run.ending, cost).segments]
 
 
-def _spill_cycles(chip: Chip, excess: int) -> int:
-    """Cycles to store bytes that do not fit, and to load them again."""
-    return transfer_cycles(chip, "store", excess) + transfer_cycles(chip, "load", excess)
-
-
-def _estimate(chip: Chip, capacity: int, segments: Sequence[PlacedSegment]) -> int:
+def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:
     """Cycles of segments one after another, where weights are loaded during the segment before as far as
     memory is left there."""
     total, before, free = 0, 0, 0
     for _, segment in segments:
-        excess = max(0, segment.bytes - capacity)
-        cycles = segment.cycles + (_spill_cycles(chip, excess) if excess else 0)
+        cycles = segment.cycles + times.spill(segment.bytes - capacity)
         early = min(segment.weights, max(0, free))
-        load = transfer_cycles(chip, "weights", segment.weights) if segment.weights else 0
+        load = times.cycles("weights", segment.weights)
         hidden = min(before, load * early // segment.weights) if segment.weights else 0
         total += cycles + load - hidden
         before, free = cycles, capacity - segment.bytes

@@ -40,7 +40,8 @@ def segmented_runs(
     program: Program, chip: Chip, rolls: bool, weight_floor: int, capacity: int | None = None
 ) -> list[SegmentedRun]:
     """Every straight run with its single ops, which keep room for ``weight_floor`` bytes of their weights and
-    at least for one output channel's, and with the cascades that need at most ``capacity`` bytes."""
+    at least for one output channel's, and with the cascades that need at most ``capacity`` bytes where all
+    whole tensors are in Psram."""
     around = LiveAround(program)
     return [
         _segmented(program, chip, around, run, rolls, weight_floor, capacity)
@@ -62,7 +63,7 @@ def _segmented(
     ending: list[tuple[CascadeSegment, ...]] = [()]
     for stop in range(1, len(ops) + 1):
         cascades = geometry.cascades(stop, rolls)
-        fitting = (each for each in cascades if capacity is None or each.bytes <= capacity)
+        fitting = (each for each in cascades if capacity is None or each.least <= capacity)
         ending.append((_single(geometry, stop - 1, weight_floor), *fitting))
     return SegmentedRun(geometry, tuple(ending))
 

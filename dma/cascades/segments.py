@@ -41,6 +41,11 @@ class CascadeSegment:
     """The ops, counted from the first one, whose weights take turns in one buffer (``dma.cascades.reloads``).
     They are not in ``weights``, and the loads that nothing hides are in ``cycles``."""
 
+    @property
+    def least(self) -> int:
+        """Bytes with all whole tensors in Psram, without the stripes of those that cross the border."""
+        return self.bytes - self.outside
+
 
 @dataclass
 class RunGeometry:

@@ -117,6 +117,10 @@ def early(
     return IssuePlan(issued, {})
 
 
+SCREENING = _streamer(NAME, PROBE_LIMIT, FREE_EIGHTHS[0], early)
+"""The streamer by whose forecast a program is compared with the same in other forms: it needs no more memory
+than any other one, and is mostly near the best of them."""
+
 PORTFOLIO = StreamerPortfolio(
     NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early))
 )

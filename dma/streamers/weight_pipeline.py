@@ -60,21 +60,26 @@ def _streamer(name: str, jitter: int) -> Streamer:
 
 
 def _reserve(program: Program, weight_floor: int) -> Reserve:
-    """Room for the slice that an op reads, and for the next one."""
+    """Room for the slice that an op reads, and for the next one; for no more than ``weight_floor`` of the
+    next one where that is the block of a cascade, which cannot be cut: it may come late."""
     order = list(ops(program.body))
     least = [least_weights(program, op, weight_floor) for op in order]
-    both = _with_next(program, order, least)
+    both = _with_next(program, order, least, weight_floor)
     return lambda op: both[op.name]
 
 
-def _with_next(program: Program, order: list[Op], sizes: list[int]) -> Mapping[str, int]:
-    """Bytes at each op of its own slice and of the next, which may be of the same op."""
+def _with_next(
+    program: Program, order: list[Op], sizes: list[int], ahead: int | None = None
+) -> Mapping[str, int]:
+    """Bytes at each op of its own slice and of the next, which may be of the same op; at most ``ahead`` bytes
+    of a cascade's."""
     result: dict[str, int] = {}
     following = 0
     for op, size in zip(reversed(order), reversed(sizes), strict=True):
         block = program.block_bytes(op)
         result[op.name] = size + (size if size < block else following)
-        following = size if block else following
+        coming = size if ahead is None or not op.cascade else min(size, ahead)
+        following = coming if block else following
     return result
 
 

@@ -8,7 +8,7 @@ are the files in ``chipmodel/chip/presets/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Literal
@@ -249,19 +249,30 @@ class WeightMemory:
     """How the DMA engine reads it: set-up and bursts."""
 
 
+OperandTime = Literal["free", "overlap", "one port", "serial"]
+CPU_KINDS = ("broadcast", "softmax", "resize", "transpose", "activation")
+"""Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
+as the scaling of squeeze and excitation."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayCosts:
     """What an op costs in the ``array`` model beside its MACs through the array."""
 
     launch_cycles: int = 0
     """Core cycles before each part of an op: registers, descriptors, the runtime's call."""
-    operands: Literal["free", "overlap", "serial"] = "free"
-    """Whether the operands of work with MACs take time on the ports: none, beside computing, or in turn with
-    it. With ``serial``, reads and writes take turns too."""
+    operands: OperandTime = "free"
+    """Whether the operands of work with MACs take time on the ports: none; beside computing; the same with
+    reads and writes in turn on one port; or all three in turn."""
     depthwise_macs: Fraction = Fraction(0)
     """MACs a cycle of depthwise convolutions on int8; 0: through the array, one input lane in use."""
     window_elements: Fraction = Fraction(0)
     """Elements of pooling windows a cycle; 0: through the array."""
+    depthwise_kernel: int = 0
+    """Rows and columns of the largest depthwise kernel that one pass over the operands serves; a larger one
+    takes as many passes as such kernels cover it. 0: any kernel takes one pass."""
+    on_cpu: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    """Core cycles of an output element, by the kinds of work that run on the CPU (``CPU_KINDS``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from chipmodel.chip.chip import (
+    CPU_KINDS,
     Arbitration,
     ArrayCosts,
     Banks,
@@ -24,6 +25,7 @@ from chipmodel.chip.chip import (
     Figure,
     Mark,
     Npu,
+    OperandTime,
     SharedMemory,
     Vendor,
     VendorStreamer,
@@ -346,9 +348,11 @@ def _npu(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> Npu:
 def _array_costs(numbers: Mapping[str, Fraction], choices: Mapping[str, str]) -> ArrayCosts:
     return ArrayCosts(
         int(numbers["npu.launch_cycles"]),
-        cast('Literal["free", "overlap", "serial"]', choices["npu.operands"]),
+        cast(OperandTime, choices["npu.operands"]),
         numbers["npu.depthwise_macs_per_cycle"],
         numbers["npu.window_elements_per_cycle"],
+        int(numbers["npu.depthwise_kernel"]),
+        {kind: cycles for kind in CPU_KINDS if (cycles := numbers[f"cpu.cycles_per_element.{kind}"])},
     )
 
 

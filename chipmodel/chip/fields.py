@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
-from chipmodel.chip.chip import VendorStreamer
+from chipmodel.chip.chip import CPU_KINDS, OperandTime, VendorStreamer
 from chipmodel.chip.psram_parts import DEVICES
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import format_bytes, parse_bytes
@@ -198,9 +198,10 @@ FIELDS: Mapping[str, Field] = {
     "npu.read_bytes_per_cycle": _PORT,
     "npu.write_bytes_per_cycle": _PORT,
     "npu.launch_cycles": _default("0", _array(_SETUP)),
-    "npu.operands": _default("free", _array(_choice("free", "overlap", "serial"))),
+    "npu.operands": _default("free", _array(_choice(*get_args(OperandTime)))),
     "npu.depthwise_macs_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
     "npu.window_elements_per_cycle": _default("0", _array(_OPTIONAL_MACS)),
+    "npu.depthwise_kernel": _default("0", _array(_wholes(0, 64, "rows and columns"))),
     "npu.rolling_buffers": _default("true", _choice("true", "false")),
     "npu.luna.input_buffer_bytes": _luna(_sizes(256, 1 << 30)),
     "npu.luna.weight_buffer_bytes": _luna(_sizes(256, 1 << 30)),
@@ -212,6 +213,10 @@ FIELDS: Mapping[str, Field] = {
     "npu.luna.piece_channel_cycles": _luna(_SETUP),
     "vendor.streamer": _default("ping-pong", _choice(*get_args(VendorStreamer))),
     "vendor.cascades": _default("no", _choice("no", "yes")),
+    **{
+        f"cpu.cycles_per_element.{kind}": _default("0", _array(_rationals("0", 10**6, "core cycles")))
+        for kind in CPU_KINDS
+    },
     "cpu.shared_every_cycles": _default("0", _SETUP),
     "cpu.psram_every_cycles": _default("0", _SETUP),
     "cpu.line_bytes": _default("32", _wholes(1, 4096, "bytes")),

@@ -1,8 +1,10 @@
 """NPU cycles in the ``array`` model: MACs padded to the array, operands through the ports, a launch.
 
 A part of an op is launched, computed, and its operands pass the ports on SharedMemory. How much time operands
-take is the chip's (``npu.operands``): none (``free``), beside computing (``overlap``), or in turn with it
-(``serial``). Work without MACs is its bytes through the ports, or a window's elements through the array.
+take is the chip's (``npu.operands``): none (``free``), beside computing (``overlap``), the same with reads
+and writes in turn (``one port``), or all in turn (``serial``). Work without MACs is its bytes through the
+ports, or a window's elements through the array; some kinds may run on the CPU instead
+(``cpu.cycles_per_element``).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.chip.chip import Npu
-from chipmodel.model.program import DTYPE_BITS
+from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
 
 
@@ -24,20 +26,50 @@ class Division:
     slices: int = 1
 
 
-def work_cycles(npu: Npu, work: SingleWork, dtype: str, depthwise: bool | None = None) -> int:
-    """Core cycles of ``work`` as one part, on operands of ``dtype``; at least 1. ``depthwise``: whether it is
-    a part of a depthwise convolution, which one of a single channel does not show; None: as it looks."""
-    return least_array_cycles(npu, work, dtype, Division(), depthwise)
+@dataclass(frozen=True, slots=True)
+class OpKind:
+    """What a part of an op's work does not show of the op."""
+
+    depthwise: bool | None = None
+    """Whether it is a depthwise convolution; None: as the work looks."""
+    cpu_cycles: Fraction = Fraction(0)
+    """Core cycles of an element where the op runs on the CPU; 0: on the NPU."""
 
 
-def least_array_cycles(
-    npu: Npu, work: SingleWork, dtype: str, division: Division, depthwise: bool | None = None
-) -> int:
+def kind_of_op(npu: Npu, op: Op) -> OpKind:
+    """What ``work_cycles`` has to know of an op."""
+    depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
+    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
+
+
+_CPU_KINDS = {
+    **dict.fromkeys(("softmax", "log_softmax"), "softmax"),
+    **dict.fromkeys(("resize", "upsample"), "resize"),
+    **dict.fromkeys(("transpose", "depth_to_space", "space_to_depth"), "transpose"),
+    **dict.fromkeys(("sigmoid", "tanh", "swish", "hard_swish", "hard_sigmoid", "gelu"), "activation"),
+}
+
+
+def _cpu_kind(op: Op) -> str:
+    if op.kind in ("add", "sub", "mul", "div") and isinstance(op.work, Vector) and op.work.broadcast:
+        return "broadcast"
+    return _CPU_KINDS.get(op.kind, "")
+
+
+def work_cycles(npu: Npu, work: SingleWork, dtype: str, kind: OpKind = OpKind()) -> int:
+    """Core cycles of ``work`` as one part, on operands of ``dtype``; at least 1."""
+    return least_array_cycles(npu, work, dtype, Division(), kind)
+
+
+def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Division, kind: OpKind) -> int:
     """The least core cycles of ``work`` in that division or a finer one."""
     stripes, slices = division.stripes, division.slices
     launches = npu.costs.launch_cycles * stripes * slices
     if isinstance(work, Vector):
+        if kind.cpu_cycles:
+            return max(1, launches + ceil(work.elements * kind.cpu_cycles))
         return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
+    depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
     rate = _own_rate(npu, work, depthwise)
     if rate:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
@@ -49,19 +81,28 @@ def least_array_cycles(
         return max(1, launches + ceil(compute))
     element = Fraction(DTYPE_BITS[dtype], 8)
     moved = _through_ports(npu, elements_read(work) * element, elements_written(work) * element)
-    both = max(compute, moved) if npu.costs.operands == "overlap" else compute + moved
+    if depthwise and isinstance(work, Conv):
+        moved *= _depthwise_passes(npu, work.window)
+    both = compute + moved if npu.costs.operands == "serial" else max(compute, moved)
     return max(1, launches + ceil(both))
+
+
+def _depthwise_passes(npu: Npu, window: Window) -> int:
+    """How often the operands of a depthwise convolution pass the ports."""
+    kernel = npu.costs.depthwise_kernel
+    return -(-window.kernel_h // kernel) * -(-window.kernel_w // kernel) if kernel else 1
 
 
 def _through_ports(npu: Npu, read: Fraction, written: Fraction) -> Fraction:
     """Cycles in which so many bytes pass the ports."""
     reading, writing = read / npu.read_bytes_per_cycle, written / npu.write_bytes_per_cycle
-    return reading + writing if npu.costs.operands == "serial" else max(reading, writing)
+    in_turn = npu.costs.operands in ("serial", "one port")
+    return reading + writing if in_turn else max(reading, writing)
 
 
-def _own_rate(npu: Npu, work: SingleWork, depthwise: bool | None) -> Fraction:
+def _own_rate(npu: Npu, work: SingleWork, depthwise: bool) -> Fraction:
     """MACs or window elements a cycle of int8 work that does not go through the array; 0 for other work."""
-    if isinstance(work, Conv) and (work.depthwise if depthwise is None else depthwise):
+    if depthwise:
         return npu.costs.depthwise_macs
     return npu.costs.window_elements if isinstance(work, Pool) else Fraction(0)
 

@@ -16,7 +16,7 @@ from chipmodel.chip.luna_npu import LunaNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
 from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, SingleWork, Vector
-from chipmodel.npu.array import Division, least_array_cycles, work_cycles
+from chipmodel.npu.array import Division, kind_of_op, least_array_cycles, work_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
 
@@ -31,11 +31,7 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
     work = op.work if whole else op.work.part(rows, channels)
     if npu.luna:
         return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
-    return work_cycles(npu, work, op.dtype, _is_depthwise(op))
-
-
-def _is_depthwise(op: Op) -> bool:
-    return op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
+    return work_cycles(npu, work, op.dtype, kind_of_op(npu, op))
 
 
 def cascade_cycles(npu: Npu, op: Op) -> int:
@@ -87,14 +83,14 @@ def busy_cycles(npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: in
     however it is cut. Parts may cost less than the whole op, because LUNA charges for each piece of an input
     that exceeds its buffer."""
     if not npu.luna:
-        return least_array_cycles(npu, work, op.dtype, Division(stripes, slices), _is_depthwise(op))
+        return least_array_cycles(npu, work, op.dtype, Division(stripes, slices), kind_of_op(npu, op))
     unlimited = replace(npu.luna, input_buffer=1 << 60)
     bits = DTYPE_BITS[op.dtype]
     cost = op_cost(unlimited, op.kind, work, bits)
     parts = stripes * slices - 1
     match op.work:
         case Conv() | Pool() if isinstance(work, Conv | Pool):
-            depthwise = _is_depthwise(op)
+            depthwise = bool(kind_of_op(npu, op).depthwise)
             groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
             more = least_part_cost(npu.luna, work, bits, PartCounts(stripes, slices, groups, depthwise))
             if groups == 1:

@@ -85,8 +85,10 @@ MEANING: Mapping[str, str] = {
     "npu.read_bytes_per_cycle": "The NPU's read port on SharedMemory.",
     "npu.write_bytes_per_cycle": "The NPU's write port on SharedMemory.",
     "npu.launch_cycles": "What starting each part of an op costs.",
-    "npu.operands": "Whether the operands of convolutions, pooling and products take time on the ports: none "
-    "(`free`), beside computing (`overlap`), in turn with it (`serial`).",
+    "npu.operands": "Whether the operands of convolutions, pooling and products take time on the ports: "
+    "none (`free`), beside computing (`overlap`), the same with reads and writes in turn (`one port`), all "
+    "in turn (`serial`).",
+    "npu.depthwise_kernel": "The largest depthwise kernel that one pass over the operands serves; 0: any.",
     "npu.depthwise_macs_per_cycle": "MACs a cycle of int8 depthwise convolutions; 0: through the array.",
     "npu.window_elements_per_cycle": "Elements of pooling windows a cycle; 0: through the array.",
     "npu.rolling_buffers": "Whether the NPU addresses rows modulo a buffer's size. If not, the rows that "
@@ -101,6 +103,12 @@ MEANING: Mapping[str, str] = {
     "npu.luna.piece_channel_cycles": "What an input channel of a piece costs.",
     "vendor.streamer": "The streamer whose loads overlap with computing as those of the chip's own tool do.",
     "vendor.cascades": "Whether that tool makes cascades.",
+    "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
+    "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
+    "cpu.cycles_per_element.softmax": "The same for softmax.",
+    "cpu.cycles_per_element.resize": "The same for resizing.",
+    "cpu.cycles_per_element.transpose": "The same for transposing, and moving depth to space and back.",
+    "cpu.cycles_per_element.activation": "The same for sigmoid, tanh and activations made of them.",
     "cpu.shared_every_cycles": "The CPU takes a word of SharedMemory every so many cycles; 0 for never.",
     "cpu.psram_every_cycles": "The CPU takes a line of Psram every so many cycles; 0 for never.",
     "cpu.line_bytes": "Bytes of such a line.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 from chipmodel.chip.chip import (
+    CPU_KINDS,
     AnyDma,
     ArrayCosts,
     Banks,
@@ -20,6 +21,7 @@ from chipmodel.chip.chip import (
     EfPsramDma,
     HyperBusDma,
     Npu,
+    OperandTime,
     Psram,
     Route,
     SharedMemory,
@@ -110,9 +112,12 @@ def tiny_chip(random: Random) -> Chip:
 def _tiny_costs(random: Random) -> ArrayCosts:
     if random.random() < 0.6:
         return ArrayCosts()
-    operands: Literal["free", "overlap", "serial"] = random.choice(("free", "overlap", "serial"))
-    rates = (Fraction(random.choice((0, 1, 5))) for _ in range(2))
-    return ArrayCosts(random.choice((0, 3, 20)), operands, *rates)
+    operands = random.choice(get_args(OperandTime))
+    depthwise, windows = (Fraction(random.choice((0, 1, 5))) for _ in range(2))
+    on_cpu = {kind: Fraction(random.choice((1, 7)), 2) for kind in CPU_KINDS if random.random() < 0.3}
+    return ArrayCosts(
+        random.choice((0, 3, 20)), operands, depthwise, windows, random.choice((0, 1, 2)), on_cpu
+    )
 
 
 def _tiny_weight_memory(random: Random) -> WeightMemory | None:

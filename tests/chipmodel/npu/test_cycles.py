@@ -61,6 +61,27 @@ def test_operands_overlap_with_computing_or_take_turns() -> None:
     serial = replace(costs, operands="serial", launch_cycles=1000)
     assert work_cycles(replace(NPU, costs=serial), work, "int8") == 1000 + 48 + 60 + 30
     assert work_cycles(replace(NPU, costs=serial), Vector(800, 800, 800), "int8") == 1000 + 100 + 50
+    one_port = replace(NPU, costs=replace(costs, operands="one port"))
+    assert work_cycles(one_port, work, "int8") == 60 + 30
+
+
+def test_large_depthwise_kernels_take_several_passes_over_the_operands() -> None:
+    wide = replace(SAME, kernel_h=5, kernel_w=5, pad_top=2, pad_left=2, pad_bottom=2, pad_right=2)
+    small, large = (Conv(window, 6, 6, groups=6) for window in (SAME, wide))
+    npu = replace(NPU, costs=ArrayCosts(0, "one port", Fraction(1000), depthwise_kernel=3))
+    assert work_cycles(npu, small, "int8") == 60 + 30
+    assert work_cycles(npu, large, "int8") == 4 * (60 + 30)
+
+
+def test_the_cpu_does_what_the_npu_cannot() -> None:
+    npu = replace(
+        NPU, costs=ArrayCosts(launch_cycles=5, on_cpu={"broadcast": Fraction(9), "softmax": Fraction(2)})
+    )
+    scale = Vector(800, 900, 800, rows=8, broadcast=(1,))
+    assert op_cycles(npu, Op("s", "mul", scale, ("x", "y"), ("z",)), 8, 1) == 5 + 9 * 800
+    assert op_cycles(npu, Op("s", "mul", scale, ("x", "y"), ("z",)), 4, 1) == 5 + 9 * 400
+    assert op_cycles(npu, Op("m", "mul", replace(scale, broadcast=()), ("x", "y"), ("z",)), 8, 1) == 5 + 113
+    assert op_cycles(npu, Op("p", "softmax", Vector(10, 10, 10), ("x",), ("y",)), 1, 1) == 5 + 20
 
 
 def test_pooling_may_have_a_rate_of_its_own() -> None:

@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chipmodel.bounds.cascade_rows import OpRuns
+from chipmodel.bounds.cascade_rows import OpRuns, PartRows
 from chipmodel.model.work import Conv, Matmul, Recurrent
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,13 @@ class LoadedItem:
     key: Hashable
     bytes: int
     weights: bool = True
+
+
+class RowCounts(NamedTuple):
+    """Numbers of rows: complete ones, and ones of which there are all channels in some columns."""
+
+    full: Counts
+    deep: Counts
 
 
 @dataclass(frozen=True)
@@ -87,26 +95,31 @@ class Between:
         return flags
 
     @cached_property
-    def early(self) -> tuple[Counts, list[dict[str, float]]]:
-        """[j, k]: complete rows of run ``k`` that are computed before ``j`` starts; and for each ``j`` the
-        share of each program input that is loaded by then."""
-        counts = self._filled()
+    def early(self) -> tuple[RowCounts, list[dict[str, float]]]:
+        """[j, k]: rows of run ``k`` that are computed before ``j`` starts; and for each ``j`` the share of
+        each program input that is loaded by then."""
+        counts = RowCounts(self._filled(), self._filled())
         shares: list[dict[str, float]] = []
         for number, index in enumerate(self.at):
             made, loaded = self.runs.before(index)
             for run, part in made.items():
-                counts[number, run] = part.full.complete(self.runs.ops[run].work.rows)
+                self._count(counts, number, run, part)
             shares.append({name: min(1.0, p.full.count / p.full.of) for name, p in loaded.items()})
         return counts, shares
 
     @cached_property
-    def late(self) -> Counts:
-        """[i, k]: complete rows of run ``k`` that are computed after ``i`` ends."""
-        counts = self._filled()
+    def late(self) -> RowCounts:
+        """[i, k]: rows of run ``k`` that are computed after ``i`` ends."""
+        counts = RowCounts(self._filled(), self._filled())
         for number, index in enumerate(self.at):
             for run, part in self.runs.after(index).items():
-                counts[number, run] = part.full.complete(self.runs.ops[run].work.rows)
+                self._count(counts, number, run, part)
         return counts
+
+    def _count(self, counts: RowCounts, number: int, run: int, part: PartRows) -> None:
+        rows = self.runs.ops[run].work.rows
+        counts.full[number, run] = part.full.complete(rows)
+        counts.deep[number, run] = part.deep.complete(rows)
 
     @cached_property
     def enough(self) -> Counts:
@@ -115,7 +128,7 @@ class Between:
         for number, index in enumerate(self.at):
             for run, (some, full) in self.runs.first_after(index).items():
                 work = self.runs.ops[run].work
-                needed = full if work.channels == 1 else some
+                needed = full if self.runs.whole_rows(run) else some
                 if needed is not None:
                     counts[number, run] = needed.enough(work.rows)
         return counts
@@ -133,9 +146,9 @@ class Between:
                 result[row, run] = self.rows_cycles(run, int(count))
         return result
 
-    def weights_needed(self, counts: Counts) -> Flags:
+    def weights_needed(self, counts: RowCounts) -> Flags:
         """Whether a number of rows of each run needs all of its weights."""
-        return ((counts > 0) & self.by_row) | (counts >= self.rows)
+        return ((counts.deep > 0) & self.by_row) | (counts.full >= self.rows)
 
 
 class Loads:

@@ -49,7 +49,7 @@ def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
     least ``least_cycles``. Padding to the array is linear in whole rows, so without LUNA it is what a part
     with these rows takes.
     """
-    whole = least_cycles(npu, op)
+    whole = least_cycles(npu, op, columns=True)
     if rows >= op.work.rows or not rows:
         return whole if rows else 0
     if op.cycles is not None:
@@ -57,7 +57,7 @@ def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
     fewer = whole // -(-op.work.rows // rows)
     if npu.luna or not whole:
         return fewer
-    return max(fewer, least_cycles(npu, replace(op, work=op.work.part(rows, op.work.channels))))
+    return max(fewer, least_cycles(npu, replace(op, work=op.work.part(rows, op.work.channels)), columns=True))
 
 
 class _Runs:
@@ -76,7 +76,7 @@ class _Runs:
         self.between = Between(OpRuns(program, ops), self._moments(), self.rows_cycles)
         self.stored = self._stored()
         early, late = self.between.early[0], self.between.late
-        self.early_cycles, self.late_cycles = self.between.cycles(early), self.between.cycles(late)
+        self.early_cycles, self.late_cycles = self.between.cycles(early.full), self.between.cycles(late.full)
         self.early_weights, self.late_weights = map(self.between.weights_needed, (early, late))
         self.row_cycles = self.between.cycles(np.ones((1, len(ops)), np.int64))[0]
 
@@ -96,7 +96,7 @@ class _Runs:
             else:
                 items += [LoadedItem(run, ("weights", w), program.weights[w].bytes) for w in op.weights]
             for name in inputs.intersection(op.inputs) - made:
-                share = Fraction(0) if name == op.sliced else read_share(op, name, 1)
+                share = Fraction(0) if name == op.sliced else read_share(op, name, 1, columns=True)
                 size = int(program.tensors[name].bytes * share)
                 items.append(LoadedItem(run, ("input", name), size, weights=False))
             made.update(op.outputs)
@@ -153,11 +153,11 @@ class _Runs:
         path.extend(end, ends, "npu", whole @ cycles, True)
         path.extend(end, ends, "dma", self._least(weights, whole), True)
         starts = np.flatnonzero(between.apart[number])
-        needed = between.early[0][starts] >= between.enough[number]
+        needed = between.early[0].full[starts] >= between.enough[number]
         path.extend(end, starts, "npu", needed @ self.row_cycles, False)
         path.extend(end, starts, "dma", self._least(between.by_row, needed), False)
         path.finish(end, "npu", float(cycles.sum()))
-        stored = self._last_stores(float(between.late[number] / between.rows @ self.stored))
+        stored = self._last_stores(float(between.late.full[number] / between.rows @ self.stored))
         path.finish(end, "dma", float(self._least(weights, weights[None, :])[0]) + stored)
 
     def _last_stores(self, cycles: float) -> float:
@@ -172,7 +172,7 @@ class _Runs:
         between, every = self.between, np.ones(len(self.ops), np.bool_)
         early, shares = between.early
         numbers = np.arange(len(between.at))
-        path.extend(None, numbers, "npu", between.cycles(early).sum(axis=1), False)
+        path.extend(None, numbers, "npu", between.cycles(early.full).sum(axis=1), False)
         loaded = np.array([float(sum(self._input_bytes(n, s) for n, s in each.items())) for each in shares])
         loaded += self.loads.least(every, between.weights_needed(early), False, held=False)
         path.extend(None, numbers, "dma", self._first_loads(loaded), False)

@@ -12,9 +12,10 @@ from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, Recurrent, Sin
 from chipmodel.npu.cycles import busy_cycles
 
 
-def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
-    """The least cycles of ``op`` on the NPU in at least so many stripes and slices. A tile may span several
-    images, groups or directions, and so needs padding once where the whole op needs it for each of them."""
+def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
+    """The least cycles of ``op`` on the NPU in at least so many stripes and slices, with ``columns`` in any
+    bands of columns too. A tile may span several images, groups or directions, and so needs padding once
+    where the whole op needs it for each of them."""
     if op.cycles is not None:
         return op.cycles
     if op.absorbs:
@@ -22,7 +23,7 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1) -> int:
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
     works = (op.work, _merged(op.work))
-    return min(busy_cycles(npu, op, work, stripes, slices) for work in works)
+    return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
 
 
 def _merged(work: SingleWork) -> SingleWork:
@@ -59,13 +60,24 @@ def written_share(op: Op, name: str, times: int) -> Fraction:
     return Fraction(min(times, op.slices), op.slices) if name == op.sliced else Fraction(1)
 
 
-def read_share(op: Op, name: str, times: int) -> Fraction:
-    """The least share of tensor ``name`` that ``op`` reads in ``times`` runs; strides may skip rows."""
+def read_share(op: Op, name: str, times: int, columns: bool = False) -> Fraction:
+    """The least share of tensor ``name`` that ``op`` reads in ``times`` runs; strides may skip rows, and with
+    ``columns`` columns."""
     if name not in op.inputs:
         return Fraction(0)
     if name == op.sliced:
         return Fraction(0) if op.collects else _read_rows(op, name) * min(times, op.slices) / op.slices
-    return _read_rows(op, name)
+    return _read_rows(op, name) * (_read_columns(op, name) if columns else 1)
+
+
+def _read_columns(op: Op, name: str) -> Fraction:
+    whole = name in op.inputs[1:] or not isinstance(op.work, Conv | Pool) or op.work.solid
+    if whole or op.inputs.index(name) in op.whole:
+        return Fraction(1)
+    assert isinstance(op.work, Conv | Pool)
+    window = op.work.window.turned
+    each = merged(window.input_rows(Interval(column, column + 1)) for column in range(window.out_h))
+    return Fraction(sum(len(columns) for columns in each), window.in_h)
 
 
 def _read_rows(op: Op, name: str) -> Fraction:

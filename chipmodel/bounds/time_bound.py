@@ -54,10 +54,10 @@ def time_bound(
     runs = [(op, times) for op, times in program.op_counts(path) if times]
     if not runs:
         return TimeBound(0, space=space)
-    cycles = {op.name: times * least_cycles(chip.npu, op) for op, times in runs}
+    cycles = {op.name: times * least_cycles(chip.npu, op, columns=cascades) for op, times in runs}
     found: list[TimeBound | None] = [
         _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, chain=not cascades)),
-        _over_all(runs, "dma", _least_dma_cycles(program, chip, runs)),
+        _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades)),
     ]
     moments = cascade_time_bound if cascades else window_time_bound
     found.insert(0, moments(program, chip, path))
@@ -71,13 +71,13 @@ def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:
     return TimeBound(cycles, (Binding(unit, runs[0][0].name, runs[-1][0].name, cycles),))
 
 
-def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]]) -> int:
-    """DMA cycles to move the weights, inputs and outputs of ``runs`` once."""
+def _least_dma_cycles(program: Program, chip: Chip, runs: list[tuple[Op, int]], columns: bool) -> int:
+    """DMA cycles to move the weights, inputs and outputs of ``runs`` once, with ``columns`` in any bands."""
     read = dict.fromkeys(program.inputs, Fraction(0))
     written = dict.fromkeys(program.outputs, Fraction(0))
     for op, times in runs:
         for n in read.keys() & set(op.inputs):
-            read[n] = max(read[n], read_share(op, n, times))
+            read[n] = max(read[n], read_share(op, n, times, columns))
         for n in written.keys() & set(op.outputs):
             written[n] = max(written[n], written_share(op, n, times))
     weights = sum(program.block_bytes(op) for op, _ in runs if op.gathers)

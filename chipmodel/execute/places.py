@@ -30,10 +30,18 @@ def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
     bytes."""
     own = numbers(place.part.share, total)
     if place.rolls:
-        return place.offset + own % place.bytes
+        return place.offset + (own - _before_band(place.part.share, total, own)) % place.bytes
     if not lies_in_tensor(place):
         return place.offset + np.arange(len(own), dtype=np.int64)
     return tensor_addresses(place, total, own, iteration)
+
+
+def _before_band(share: Share, total: int, own: Numbers) -> Numbers | int:
+    """Of the bytes before each byte ``own`` of a share of some columns, those of other columns."""
+    if not share.banded:
+        return 0
+    first = share.band_bytes(total) * share.rows.start // share.of_rows
+    return own - first - np.arange(len(own), dtype=np.int64)
 
 
 def tensor_addresses(place: Located, total: int, own: Numbers, iteration: int) -> Numbers:

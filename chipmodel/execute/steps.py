@@ -17,6 +17,7 @@ from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import WHOLE
+from chipmodel.passes.columns import part_reads, part_writes
 from chipmodel.passes.in_place import places_in_concat
 
 Evaluate: TypeAlias = Callable[
@@ -73,7 +74,8 @@ class StepRunner:
         """All bytes of an output, of which only those of the part that the step computes are right."""
         result = made[op.outputs.index(name)]
         whole = self.garbage.take(len(result))
-        own = numbers(op.writes(name, step.rows, step.channels), len(result)) + first
+        share = part_writes(self.program, op, name, step.rows, step.channels, step.columns)
+        own = numbers(share, len(result)) + first
         own = own[own < len(result)]
         whole[own] = result[own]
         return whole
@@ -84,11 +86,20 @@ class StepRunner:
             total = self.program.tensors[name].bytes
             array = self.garbage.take(total)
             if place is not None:
-                own, addresses = touched_addresses(_of_channels(op, index, step, place), total, iteration)
+                own, addresses = touched_addresses(self._of_part(op, index, step, place), total, iteration)
                 there = (own + self._first_of_slice(op, name, iteration)) % max(1, total)
                 array[there] = shared.read(addresses)
             found.append(array)
         return found
+
+    def _of_part(self, op: Op, index: int, step: Compute, place: Located) -> Located:
+        """``place``, with the part that ``step`` reads of a whole tensor where that is some of its channels
+        or columns: what it touches then says how many bytes they are, and not which."""
+        share = part_reads(self.program, op, index, step.rows, step.channels, step.columns)
+        rows_alone = len(share.channels) == share.of_channels and not share.banded
+        if place.part.share != WHOLE or not place.touched or rows_alone or place.rolls:
+            return place
+        return replace(place, part=replace(place.part, share=share), touched=None, in_tensor=True)
 
     def _first_of_slice(self, op: Op, name: str, iteration: int) -> int:
         """The first byte of the slice of a tensor that ``iteration`` moves; 0 where it is not sliced."""
@@ -138,15 +149,6 @@ def _operands(op: Op, step: Compute) -> Iterator[Located | None]:
             yield places.pop(0)
         else:
             yield None
-
-
-def _of_channels(op: Op, index: int, step: Compute, place: Located) -> Located:
-    """``place``, with the part that ``step`` reads of a whole tensor where that is some of its channels: what
-    it touches then says how many bytes they are, and not which."""
-    share = op.reads(index, step.rows, step.channels)
-    if place.part.share != WHOLE or not place.touched or len(share.channels) == share.of_channels:
-        return place
-    return replace(place, part=replace(place.part, share=share), touched=None, in_tensor=True)
 
 
 def _weights(step: Compute) -> Iterator[Located]:

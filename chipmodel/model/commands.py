@@ -115,7 +115,8 @@ class DmaWait:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Run output ``rows`` by ``channels`` of ``op`` on the NPU for ``cycles``, and wait for its end."""
+    """Run output ``rows`` by ``channels`` by ``columns`` of ``op`` on the NPU for ``cycles``, and wait for
+    its end."""
 
     label: str
     op: str
@@ -126,6 +127,8 @@ class Compute:
     reads: tuple[Located, ...]
     writes: tuple[Located, ...]
     phases: tuple[Phase, ...] = ()
+    columns: Interval | None = None
+    """The output columns that it computes; None for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,13 +101,21 @@ def spans(share: Share, total: int) -> Iterator[Interval]:
 
     Seen as ``of_rows`` rows of ``of_channels`` lines each, line number ``i`` begins at byte
     ``i * total / (of_rows * of_channels)``, rounded up. Ops are cut so that this is a whole number; only
-    weight blocks of a given size may make their channels differ by a byte.
+    weight blocks of a given size may make their channels differ by a byte. Of a share of some columns every
+    line has a range.
     """
-    lines = share.of_rows * share.of_channels
+    columns = share.of_columns if share.banded else 1
+    lines = share.of_rows * share.of_channels * columns
 
-    def start(row: int, channel: int) -> int:
-        return -(-total * (row * share.of_channels + channel) // lines)
+    def start(row: int, channel: int, column: int = 0) -> int:
+        return -(-total * ((row * share.of_channels + channel) * columns + column) // lines)
 
+    if share.banded:
+        for row in range(share.rows.start, share.rows.stop):
+            for channel in range(share.channels.start, share.channels.stop):
+                first = start(row, channel, share.columns.start)
+                yield Interval(first, start(row, channel, share.columns.stop))
+        return
     if len(share.channels) == share.of_channels:
         yield Interval(start(share.rows.start, 0), start(share.rows.stop, 0))
         return

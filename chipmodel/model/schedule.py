@@ -89,6 +89,8 @@ class Step:
     """For display: the op's name, and which part of it."""
     phases: tuple[Phase, ...] = ()
     """The ``cycles`` by cause, in order; empty where all operands move throughout."""
+    columns: Interval | None = None
+    """The output columns that it computes; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ class CascadeOps:
     ops: tuple[str, ...]
     rolls: bool
     reloaded: tuple[str, ...] = ()
+    bands: int = 1
+    """Bands of columns, one after another; columns that two of them need are computed for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +225,13 @@ class CascadePlan:
     """The tensors of which only rows exist."""
     reloaded: tuple[str, ...] = ()
     """Ops whose weights are loaded again for each of their turns, through one buffer."""
+    bands: int = 1
+    """Bands of columns of the last op's output, one after another."""
 
     @property
     def members(self) -> CascadeOps:
         """What its commands have to be read with."""
-        return CascadeOps(self.name, self.ops, self.rolls, self.reloaded)
+        return CascadeOps(self.name, self.ops, self.rolls, self.reloaded, self.bands)
 
 
 @dataclass(frozen=True, slots=True)

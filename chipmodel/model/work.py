@@ -14,32 +14,53 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chipmodel.model.attributes import AlongAxis, Attributes
-from chipmodel.model.interval import Interval
+from chipmodel.model.interval import Interval, hull
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """``rows`` out of ``of_rows`` equal rows and ``channels`` out of ``of_channels`` of a tensor."""
+    """``rows`` out of ``of_rows`` equal rows, ``channels`` out of ``of_channels`` and ``columns`` out of
+    ``of_columns`` of a tensor. A share of some columns has all channels, and counts them one by one."""
 
     rows: Interval = Interval(0, 1)
     of_rows: int = 1
     channels: Interval = Interval(0, 1)
     of_channels: int = 1
+    columns: Interval = Interval(0, 1)
+    of_columns: int = 1
 
     @property
     def whole(self) -> bool:
-        return len(self.rows) == self.of_rows and len(self.channels) == self.of_channels
+        return len(self.rows) == self.of_rows and len(self.channels) == self.of_channels and not self.banded
+
+    @property
+    def banded(self) -> bool:
+        """Whether it has only some of the columns."""
+        return len(self.columns) < self.of_columns
 
     @property
     def runs(self) -> int:
         """Runs of consecutive bytes that it consists of, in a tensor that lies row after row, in each row its
-        channels: one for each row where only some of the channels belong to it, else one."""
+        channels: one for each row where only some of the channels belong to it, one for each channel of each
+        row where only some of the columns do, else one."""
+        if self.banded:
+            return max(1, len(self.rows) * len(self.channels))
         return 1 if len(self.channels) == self.of_channels else max(1, len(self.rows))
 
     def bytes(self, total: int) -> int:
         """Bytes of this share of a tensor of ``total`` bytes, rounded up."""
-        units = self.of_rows * self.of_channels
-        return -(-total * len(self.rows) * len(self.channels) // units)
+        units = self.of_rows * self.of_channels * self.of_columns
+        return -(-total * len(self.rows) * len(self.channels) * len(self.columns) // units)
+
+    def band_bytes(self, total: int) -> int:
+        """Bytes of all rows of its columns of a tensor of ``total`` bytes."""
+        return total * len(self.columns) // self.of_columns
+
+    def in_columns(self, of_channels: int, columns: Interval, of_columns: int) -> Share:
+        """The rows of this share in ``columns`` alone."""
+        if len(columns) == of_columns:
+            return by_rows(self.rows, self.of_rows)
+        return Share(self.rows, self.of_rows, Interval(0, of_channels), of_channels, columns, of_columns)
 
 
 WHOLE = Share()
@@ -80,6 +101,34 @@ class Window:
     dilation_h: int = 1
     dilation_w: int = 1
     transposed: bool = False
+
+    @property
+    def turned(self) -> Window:
+        """The window with rows and columns exchanged."""
+        return Window(
+            *(self.in_w, self.in_h, self.out_w, self.out_h),
+            *(self.kernel_w, self.kernel_h, self.stride_w, self.stride_h),
+            *(self.pad_left, self.pad_top, self.pad_right, self.pad_bottom),
+            *(self.dilation_w, self.dilation_h),
+            self.transposed,
+        )
+
+    def input_columns(self, out_columns: Interval) -> Interval:
+        """Input columns that the output columns ``out_columns`` read, without padding."""
+        return self.turned.input_rows(out_columns)
+
+    def in_band(self, columns: Interval) -> Window:
+        """The window for the output ``columns`` alone, for its cost, padded only where it is at a border.
+
+        Bands together have at least the input columns of the whole, and none is 1-D for being narrow.
+        """
+        in_w = max(-(-len(columns) * self.in_w // self.out_w), min(2, self.in_w))
+        if self.transposed:
+            return replace(self, out_w=len(columns), in_w=in_w)
+        in_w = max(in_w, len(self.input_columns(columns)))
+        left = self.pad_left if columns.start == 0 else 0
+        right = self.pad_right if columns.stop == self.out_w else 0
+        return replace(self, out_w=len(columns), in_w=in_w, pad_left=left, pad_right=right)
 
     def input_rows(self, out_rows: Interval) -> Interval:
         """Input rows that the output rows ``out_rows`` of one image read, with the halo but without
@@ -378,27 +427,59 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """Some of the columns of an op's output, which has ``of`` columns."""
+
+    columns: Interval
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class CascadeStep:
-    """Output ``rows`` of op number ``op`` of a cascade, in the rows of that op's own work."""
+    """Output ``rows`` of op number ``op`` of a cascade, in the rows of that op's own work, in all columns or
+    those of a ``band``."""
 
     op: int
     rows: Interval
+    band: Band | None = None
+
+    @property
+    def columns(self) -> Interval | None:
+        """The columns of the op's output that it computes; None for all."""
+        return None if self.band is None else self.band.columns
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsInTurn:
+    """The columns of a tensor that each group of a cascade's steps reads or makes."""
+
+    of_channels: int
+    of_columns: int
+    of_group: tuple[Interval, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RowsInTurn:
     """The rows of a tensor, of ``of_rows``, that each group of a cascade's steps reads or makes; possibly
-    none."""
+    none. ``columns`` is None for all of them."""
 
     of_rows: int
     of_group: tuple[Interval, ...]
+    columns: ColumnsInTurn | None = None
 
     def share(self, groups: Interval) -> Share:
-        """All that the ``groups`` read or make."""
-        found = [rows for rows in self.of_group[groups.start : groups.stop] if len(rows)]
-        if not found:
+        """All that the ``groups`` read or make: the least rows by columns around it."""
+        numbers = [
+            n for n in range(groups.start, min(groups.stop, len(self.of_group))) if len(self.of_group[n])
+        ]
+        if not numbers:
             return Share(Interval(0, 0), self.of_rows)
-        return by_rows(Interval(min(r.start for r in found), max(r.stop for r in found)), self.of_rows)
+        rows = hull(self.of_group[n] for n in numbers)
+        if self.columns is None:
+            return by_rows(rows, self.of_rows)
+        columns = hull(self.columns.of_group[n] for n in numbers)
+        share = Share(rows, self.of_rows)
+        return share.in_columns(self.columns.of_channels, columns, self.columns.of_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +493,14 @@ class HeldRows:
     tensor: str
     bytes: int
     rolls: bool
+    columns: tuple[Interval, ...] = ()
+    """The columns that are held in each band; empty where there are no bands."""
+
+    def bytes_in(self, band: int) -> int:
+        """Bytes of the rows in band number ``band``: those of the widest one are ``bytes``."""
+        if not self.columns:
+            return self.bytes
+        return self.bytes * len(self.columns[band]) // max(map(len, self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,10 +521,16 @@ class CascadeWork:
     """The ops whose weights do not stay: they take turns in one buffer of ``reload_bytes``, and are loaded
     again whenever another op's were there."""
     reload_bytes: int = 0
+    bands: int = 1
+    """Bands of columns of the last op's output, each of which has as many groups, one band after another."""
 
     @property
     def rows(self) -> int:
         return len(self.groups)
+
+    def band_of(self, group: int) -> int:
+        """The number of the band of group number ``group``."""
+        return group * self.bands // len(self.groups)
 
     @property
     def channels(self) -> int:
@@ -460,6 +555,18 @@ class CascadeWork:
 
 SingleWork = Conv | Pool | Matmul | Recurrent | Vector
 """The work of one op."""
+
+
+def in_band(work: Conv | Pool | Vector, band: Band) -> Conv | Pool | Vector:
+    """The work of all rows of ``band``, for its cost only."""
+    if isinstance(work, Conv | Pool):
+        return replace(work, window=work.window.in_band(band.columns))
+    elements, in_bytes, out_bytes = (
+        -(-each * len(band.columns) // band.of) for each in (work.elements, work.in_bytes, work.out_bytes)
+    )
+    return Vector(elements, in_bytes, out_bytes, work.rows, attributes=work.attributes)
+
+
 Work = SingleWork | CascadeWork
 
 

@@ -15,41 +15,48 @@ from chipmodel.chip.chip import Npu
 from chipmodel.chip.luna_npu import LunaNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
-from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, SingleWork, Vector
+from chipmodel.model.work import Band, CascadeWork, Conv, Matmul, Pool, SingleWork, Vector, in_band
 from chipmodel.npu.array import Division, kind_of_op, least_array_cycles, work_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
 
 
-def op_cycles(npu: Npu, op: Op, rows: int, channels: int) -> int:
-    """Core cycles of ``rows`` output rows by ``channels`` output channels of ``op``."""
+def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
+    """Core cycles of ``rows`` output rows by ``channels`` output channels of ``op``, in all columns or those
+    of a ``band``."""
     if op.cycles is not None:
-        return ceil(Fraction(op.cycles * rows * channels, op.work.rows * op.work.channels))
+        columns = Fraction(1) if band is None else Fraction(len(band.columns), band.of)
+        return ceil(columns * op.cycles * rows * channels / (op.work.rows * op.work.channels))
     if isinstance(op.work, CascadeWork):
         return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
-    whole = rows == op.work.rows and channels == op.work.channels
-    work = op.work if whole else op.work.part(rows, channels)
+    work = _part(op.work, rows, channels, band)
     if npu.luna:
         return max(1, ceil(op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype]).cycles))
     return work_cycles(npu, work, op.dtype, kind_of_op(npu, op))
 
 
+def _part(work: SingleWork, rows: int, channels: int, band: Band | None) -> SingleWork:
+    """The work of a part, for its cost only."""
+    if band is not None and isinstance(work, Conv | Pool | Vector):
+        work = in_band(work, band)
+    return work if rows == work.rows and channels == work.channels else work.part(rows, channels)
+
+
 def cascade_cycles(npu: Npu, op: Op) -> int:
     """Core cycles of all steps of a cascade, one after another."""
     assert isinstance(op.work, CascadeWork)
-    counts = Counter((step.op, len(step.rows)) for step in op.work.steps)
+    counts = Counter((step.op, len(step.rows), step.band) for step in op.work.steps)
     return sum(
-        times * op_cycles(npu, op.cascade[index], rows, op.cascade[index].work.channels)
-        for (index, rows), times in counts.items()
+        times * op_cycles(npu, op.cascade[index], rows, op.cascade[index].work.channels, band)
+        for (index, rows, band), times in counts.items()
     )
 
 
-def op_phases(npu: Npu, op: Op, rows: int, channels: int) -> tuple[Phase, ...]:
+def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> tuple[Phase, ...]:
     """``op_cycles`` by cause, all passes together; empty where the model does not know."""
     if op.cycles is not None or not npu.luna or isinstance(op.work, CascadeWork):
         return ()
-    whole = rows == op.work.rows and channels == op.work.channels
-    work = op.work if whole else op.work.part(rows, channels)
+    work = _part(op.work, rows, channels, band)
     cost = op_cost(npu.luna, op.kind, work, DTYPE_BITS[op.dtype])
     if isinstance(work, Vector):
         parts: tuple[tuple[PhaseKind, Fraction], ...] = (
@@ -78,7 +85,9 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
     return tuple(phases)
 
 
-def busy_cycles(npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: int = 1) -> int:
+def busy_cycles(
+    npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: int = 1, columns: bool = False
+) -> int:
     """A lower bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices`` of channels,
     however it is cut. Parts may cost less than the whole op, because LUNA charges for each piece of an input
     that exceeds its buffer."""
@@ -92,7 +101,9 @@ def busy_cycles(npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: in
         case Conv() | Pool() if isinstance(work, Conv | Pool):
             depthwise = bool(kind_of_op(npu, op).depthwise)
             groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
-            more = least_part_cost(npu.luna, work, bits, PartCounts(stripes, slices, groups, depthwise))
+            more = least_part_cost(
+                npu.luna, work, bits, PartCounts(stripes, slices, groups, depthwise, columns)
+            )
             if groups == 1:
                 more += _slice_padding(unlimited, op.kind, work, bits, slices)
             # Of several images the last input rows may never be read.

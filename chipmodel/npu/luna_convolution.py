@@ -122,6 +122,8 @@ class PartCounts:
     slices: int = 1
     groups: int = 1
     depthwise: bool = False
+    columns: bool = False
+    """Whether the parts may have some of the columns."""
 
 
 def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: PartCounts) -> Fraction:
@@ -147,7 +149,8 @@ def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: Pa
     load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
     weights = Fraction(run.out_c * per_channel, parameters.load_bytes_per_cycle)
     stripe = (passes + more) * lots * later + first + weights
-    pieces = 1 if run.depthwise else input_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
+    count_pieces = least_pieces if parts.columns else input_pieces
+    pieces = 1 if run.depthwise else count_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
     together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
     apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
     slices = parts.stripes * (parts.slices - 1) * first
@@ -198,6 +201,12 @@ def input_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> i
     if rows_at_once == 0:
         return input_rows(window) * ceil_div(row, parameters.input_buffer)
     return ceil_div(input_rows(window), rows_at_once)
+
+
+def least_pieces(parameters: LunaNpu, window: Window, in_c: int, bits: int) -> int:
+    """As ``input_pieces``, of pieces of any rows and columns, at least."""
+    row = pad(in_c, parameters.in_lanes) * row_bytes(parameters, window, bits)
+    return ceil_div(input_rows(window) * row, parameters.input_buffer)
 
 
 def row_bytes(parameters: LunaNpu, window: Window, bits: int) -> int:

@@ -19,6 +19,7 @@ from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.model.work import CascadeStep, CascadeWork, Conv, HeldRows, Pool, RowsInTurn, Share
 from chipmodel.passes.cascade_arrivals import refuse_late_arrivals, renumbered_arrivals
+from chipmodel.passes.column_bands import work_in_bands
 
 KIND = "cascade"
 """The kind of an op that stands for a cascade."""
@@ -28,7 +29,8 @@ MAX_CASCADE_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class CascadeChoice:
-    """The ops of a cascade, neighbours in one body, and the most rows that a step of each computes.
+    """The ops of a cascade, neighbours in one body, and the most rows that a step of each computes. It may
+    run once for each of several ``bands`` of columns of the last op's output.
 
     The weights of ``reloaded`` ops do not stay in SharedMemory until the cascade ends: they take turns in one
     buffer, and are loaded again whenever another op's were there.
@@ -38,6 +40,7 @@ class CascadeChoice:
     heights: tuple[int, ...]
     rolls: bool = True
     reloaded: tuple[str, ...] = ()
+    bands: int = 1
 
 
 def with_cascades(program: Program, choices: Sequence[CascadeChoice]) -> Program:
@@ -123,6 +126,10 @@ def _known_cascade(key: _CascadeKey) -> Op:
         reloaded,
         max((program.block_bytes(ops[index]) for index in reloaded), default=0),
     )
+    if len(work.steps) * choice.bands > MAX_CASCADE_STEPS:
+        raise ValueError(f"more than {MAX_CASCADE_STEPS:,} steps")
+    if choice.bands > 1:
+        work = work_in_bands(program, ops, shape.inputs, shape.outputs, work, choice.bands)
     return Op(
         name=f"{ops[0].name}..{ops[-1].name}",
         kind=KIND,

@@ -87,7 +87,7 @@ def _has_cores(root: JsonValue) -> bool:
 
 
 def _psram_home(node: JsonValue) -> PsramHome:
-    node.only("weights_of", "tensor", "rows", "channels", "home")
+    node.only("weights_of", "tensor", "rows", "channels", "columns", "home")
     return PsramHome(_part(node), _interval(node.at("home")))
 
 
@@ -108,7 +108,7 @@ def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
     taken: set[str] = set()
 
     def read(item: JsonValue) -> CascadeOps:
-        item.only("name", "ops", "rolls", "reloaded")
+        item.only("name", "ops", "rolls", "reloaded", "bands")
         names = item.at("ops").each(JsonValue.text)
         if len(names) < 2 or len(set(names)) < len(names) or taken & set(names):
             item.at("ops").fail("a cascade has at least two ops, each of which is in no other cascade")
@@ -116,7 +116,8 @@ def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
         reloaded = item.at("reloaded").each(JsonValue.text) if item.has("reloaded") else ()
         if len(set(reloaded)) < len(reloaded) or not set(reloaded) <= set(names):
             item.at("reloaded").fail("weights are loaded again of ops of the cascade, each named once")
-        return CascadeOps(item.at("name").text(), names, item.at("rolls").flag(), reloaded)
+        bands = _optional(item, "bands", 1)
+        return CascadeOps(item.at("name").text(), names, item.at("rolls").flag(), reloaded, bands)
 
     return node.at("cascades").each(read)
 
@@ -143,18 +144,29 @@ def _part(node: JsonValue) -> Part:
     if weights and node.has("tensor"):
         node.fail("this is both weights and a tensor")
     name = node.at("weights_of" if weights else "tensor").text()
-    if not node.has("rows") and not node.has("channels"):
+    if not any(node.has(key) for key in ("rows", "channels", "columns")):
         return Part(name, WHOLE, weights)
     first, last, of_rows = node.at("rows").integers(3)
     low, high, of_channels = node.at("channels").integers(3)
     if not (0 <= first < last <= of_rows and 0 <= low < high <= of_channels):
         node.fail("rows and channels must be [start, stop, of] with 0 <= start < stop <= of")
-    return Part(name, Share(Interval(first, last), of_rows, Interval(low, high), of_channels), weights)
+    share = Share(Interval(first, last), of_rows, Interval(low, high), of_channels)
+    return Part(name, _in_columns(node, share) if node.has("columns") else share, weights)
+
+
+def _in_columns(node: JsonValue, share: Share) -> Share:
+    """``share`` with the columns that the part names: some of them, in all channels."""
+    left, right, of_columns = node.at("columns").integers(3)
+    if not 0 <= left < right <= of_columns or right - left == of_columns:
+        node.fail("columns must be [start, stop, of] with 0 <= start < stop <= of, and not all of them")
+    if len(share.channels) < share.of_channels:
+        node.fail("a part with some of the columns has all channels")
+    return share.in_columns(share.of_channels, Interval(left, right), of_columns)
 
 
 def _located(node: JsonValue) -> Located:
     node.only(
-        *("weights_of", "tensor", "rows", "channels", "buffer", "offset", "bytes", "touches"),
+        *("weights_of", "tensor", "rows", "channels", "columns", "buffer", "offset", "bytes", "touches"),
         *("rolls", "in_tensor", "runs", "pitch", "advance"),
     )
     touched = _interval(node.at("touches")) if node.has("touches") else None
@@ -242,6 +254,7 @@ def _compute(node: JsonValue) -> Compute:
         node.at("reads").each(_located),
         node.at("writes").each(_located),
         node.at("phases").each(_phase),
+        _interval(node.at("columns")) if node.has("columns") else None,
     )
 
 
@@ -270,12 +283,13 @@ class _Kind(NamedTuple):
 
 
 _OF_START = "direction", "bytes", "op", "at", "psram", "home", "runs", "pitch", "advance", "ahead"
+_OF_COMPUTE = "op", "position", "rows", "channels", "columns", "cycles", "reads", "writes", "phases"
 _COMMANDS: Mapping[str, _Kind] = {
     "dma_start": _Kind(_dma_start, _OF_START),
     "dma_wait": _Kind(_dma_wait, ("op",)),
     "release": _Kind(_release, ("op",)),
     "acquire": _Kind(_acquire, ("core", "op")),
-    "compute": _Kind(_compute, ("op", "position", "rows", "channels", "cycles", "reads", "writes", "phases")),
+    "compute": _Kind(_compute, _OF_COMPUTE),
     "branch": _Kind(_branch, ("condition", "arms")),
     "repeat": _Kind(_repeat, ("iterations", "commands")),
 }

@@ -64,7 +64,11 @@ def _lists(
 
 def _cascade(cascade: CascadeOps) -> dict[str, object]:
     found: dict[str, object] = {"name": cascade.name, "ops": list(cascade.ops), "rolls": cascade.rolls}
-    return {**found, "reloaded": list(cascade.reloaded)} if cascade.reloaded else found
+    return {
+        **found,
+        **({"reloaded": list(cascade.reloaded)} if cascade.reloaded else {}),
+        **({"bands": cascade.bands} if cascade.bands != 1 else {}),
+    }
 
 
 def _list(key: str, items: Sequence[Mapping[str, object]]) -> str:
@@ -85,6 +89,7 @@ def _part(part: Part) -> dict[str, object]:
         key: part.name,
         "rows": [*_span(share.rows), share.of_rows],
         "channels": [*_span(share.channels), share.of_channels],
+        **({"columns": [*_span(share.columns), share.of_columns]} if share.banded else {}),
     }
 
 
@@ -128,6 +133,7 @@ def _encode(command: Command) -> dict[str, object]:
                 "position": command.position,
                 "rows": _span(command.rows),
                 "channels": _span(command.channels),
+                **({} if command.columns is None else {"columns": _span(command.columns)}),
                 "cycles": command.cycles,
                 "reads": [_located(r) for r in command.reads],
                 "writes": [_located(w) for w in command.writes],

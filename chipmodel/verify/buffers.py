@@ -56,6 +56,8 @@ def _place_faults(
             continue
         if (place.offset, place.bytes, place.runs, place.pitch) == (buffer.offset, buffer.bytes, 1, 0):
             continue
+        if _narrower(place, buffer):
+            continue
         start = place.offset - buffer.offset
         if place.part.weights and in_block.get(place.part.name) == Interval(start, start + place.bytes):
             continue
@@ -63,6 +65,12 @@ def _place_faults(
         if place.part.weights or found not in within.get(place.part.name, ()):
             where = f"{buffer.bytes} bytes at {buffer.offset}"
             yield f"{what} has {place.bytes} bytes at {place.offset}, its buffer {buffer.name!r} {where}"
+
+
+def _narrower(place: Located, buffer: PlannedBuffer) -> bool:
+    """Whether a rolling buffer has fewer bytes for a narrower band of columns."""
+    at_start = (place.offset, place.runs, place.pitch) == (buffer.offset, 1, 0)
+    return at_start and place.rolls and place.part.share.banded and place.bytes < buffer.bytes
 
 
 def _places_within(program: Program) -> dict[str, set[tuple[PlaceInTensor, int]]]:

@@ -11,6 +11,7 @@ from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op, Program, bodies, nodes, reads
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import WHOLE, Share, Vector
+from chipmodel.passes.columns import op_columns, part_reads, with_columns
 from chipmodel.verify.coverage import covers
 
 
@@ -53,10 +54,10 @@ class CascadeTable:
         return [self.ops[name] for name in names if name in self.ops]
 
     def computes_again(self, op: str) -> bool:
-        """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, and a
-        later op of it needs them."""
+        """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, or it
+        runs in bands of columns, and a later op of it needs them."""
         cascade = self.of_op.get(op)
-        return cascade is not None and not cascade.rolls and op != cascade.ops[-1]
+        return cascade is not None and (not cascade.rolls or cascade.bands > 1) and op != cascade.ops[-1]
 
     @property
     def name_of(self) -> dict[str, str]:
@@ -159,8 +160,37 @@ class CascadeTable:
             if own is None or maker is None or part.share != WHOLE:
                 yield place
             else:
-                share = op.reads(own[0], step.rows, step.channels)
-                yield replace(place, part=replace(part, share=_as_written(share, maker)))
+                share = part_reads(self.program, op, own[0], step.rows, step.channels, step.columns)
+                written = _as_written(share, maker)
+                if share.banded:
+                    written = with_columns(self.program, part.name, written, share.columns)
+                yield replace(place, part=replace(part, share=written))
+
+    def column_faults(self, op: Op, step: Compute) -> Iterator[str]:
+        """Columns that a step cannot compute alone."""
+        if step.columns is None:
+            return
+        cascade, of = self.of_op.get(op.name), op_columns(self.program, op)
+        if cascade is None or cascade.bands < 2:
+            yield f"step {step.label!r} computes some columns, and is in no cascade with bands of them"
+        elif of is None or len(step.channels) < op.work.channels:
+            yield f"step {step.label!r} computes some columns, which {op.name!r} cannot"
+        elif any(edge * _rows(self.program, op) % op.work.rows for edge in (step.rows.start, step.rows.stop)):
+            yield f"step {step.label!r} computes some columns of parts of rows"
+        elif not 0 <= step.columns.start < step.columns.stop <= of or len(step.columns) == of:
+            where = f"[{step.columns.start}, {step.columns.stop})"
+            yield f"step {step.label!r} computes columns {where} of {of}, which are not some of them"
+
+    def band_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
+        """Cascades of which the plan says another number of bands than their last op has."""
+        found: dict[str, set[Interval | None]] = {}
+        for command in walk(commands):
+            if isinstance(command, Compute):
+                found.setdefault(command.op, set()).add(command.columns)
+        for cascade in self.cascades:
+            count = len(found.get(cascade.ops[-1], {None}))
+            if count != cascade.bands:
+                yield f"cascade {cascade.name!r} has {cascade.bands} bands of columns, its steps {count}"
 
     def interrupted(self, commands: tuple[Command, ...]) -> Iterator[str]:
         """Cascades of one body whose steps are not all one after another."""
@@ -174,6 +204,11 @@ class CascadeTable:
             return f"{command.name} "  # a branch or loop may have the name of a cascade
         cascade = self.of_op.get(command.op)
         return cascade.name if cascade else f"{command.op} "
+
+
+def _rows(program: Program, op: Op) -> int:
+    """The rows of an op's output as they lie in memory."""
+    return program.tensors[op.outputs[0]].stored.grid[0]
 
 
 def _as_written(share: Share, maker: Op) -> Share:
@@ -196,10 +231,18 @@ def _neighbours(program: Program, names: Sequence[str]) -> bool:
     return False
 
 
-def covers_rows(steps: Sequence[Compute], op: Op) -> bool:
-    """Whether ``steps`` compute every row of ``op`` at least once, each time in all channels."""
+def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:
+    """Whether ``steps`` compute every row of ``op`` in each of its ``columns`` at least once, each time in
+    all channels."""
     full = all(step.channels == Interval(0, op.work.channels) for step in steps)
-    return full and merged(step.rows for step in steps) == (Interval(0, op.work.rows),)
+    made = [(step.columns or Interval(0, columns), step.rows) for step in steps]
+    edges = sorted({0, columns, *(edge for each, _ in made for edge in (each.start, each.stop))})
+    return full and all(
+        merged(rows for each, rows in made if each.start <= column < each.stop)
+        == (Interval(0, op.work.rows),)
+        for column in edges
+        if 0 <= column < columns
+    )
 
 
 Blocks = Mapping[str, tuple[tuple[str, Interval], ...]]

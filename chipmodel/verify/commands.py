@@ -23,9 +23,11 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
+from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import WHOLE
+from chipmodel.passes.columns import op_columns
 from chipmodel.verify.cascades import CascadeTable, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
@@ -60,6 +62,7 @@ def verify(
         *sequence_faults(commands),
         *transfer_faults(commands, table.name_of),
         *slice_faults(program, commands, table),
+        *table.band_faults(commands),
     ):
         verifier.report(fault)
     before = MemoryState(frozenset(program.inputs), blocks=table.weights_at)
@@ -188,14 +191,20 @@ class _CommandVerifier:
                 continue
             tiles = covered.pop(node.name, [])
             if self.cascades.computes_again(node.name):
-                if not covers_rows(tiles, node):
+                if not covers_rows(tiles, node, self._columns(node, tiles)):
                     self.report(f"the steps of op {node.name!r} do not compute all of its rows")
                 continue
-            area = sum(len(t.rows) * len(t.channels) for t in tiles)
-            if area != node.work.rows * node.work.channels or _tiles_overlap(tiles):
+            columns = self._columns(node, tiles)
+            area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
+            if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
         for name in covered:
             self.report(f"op {name!r} runs in another body than the program's")
+
+    def _columns(self, op: Op, tiles: Iterable[Compute]) -> int:
+        """The columns of the output of ``op``; 1 where every tile has all of them."""
+        some = any(tile.columns is not None for tile in tiles)
+        return (op_columns(self.program, op) or 1) if some else 1
 
     # -- single commands -----------------------------------------------------------------------
 
@@ -235,6 +244,10 @@ class _CommandVerifier:
             self.report(f"step {step.label!r} runs {step.op!r}, which is not an op of the program")
             return
         subject = f"step {step.label!r}"
+        columns = tuple(self.cascades.column_faults(op, step))
+        if columns:
+            self.violations += columns
+            return
         for fault in (
             *cost_faults(self.program, self.chip, op, step),
             *operand_faults(self.program, op, step, self.cascades),
@@ -286,5 +299,11 @@ class _CommandVerifier:
             self.report(f"{subject} uses bytes [{place.offset}, {end}) of a memory of {self.capacity}")
 
 
-def _tiles_overlap(tiles: Iterable[Compute]) -> bool:
-    return areas_overlap(((t.rows.start, t.rows.stop), (t.channels.start, t.channels.stop)) for t in tiles)
+def _columns(tile: Compute, columns: int) -> int:
+    return columns if tile.columns is None else len(tile.columns)
+
+
+def _tiles_overlap(tiles: Iterable[Compute], columns: int) -> bool:
+    every = Interval(0, columns)
+    cuts = ((t.rows, t.channels, t.columns or every) for t in tiles)
+    return areas_overlap(((r.start, r.stop), (c.start, c.stop), (w.start, w.stop)) for r, c, w in cuts)

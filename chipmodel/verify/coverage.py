@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -12,8 +12,8 @@ from chipmodel.model.work import WHOLE, Share
 
 Span = tuple[Fraction | int, Fraction | int]
 """Start and end, half-open."""
-Area = tuple[Span, Span]
-"""Rows and channels."""
+Area = tuple[Span, Span, Span]
+"""Rows, channels and columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Coverage:
         """The coverage with one more share; a complete one holds ``WHOLE`` alone, however it was divided."""
         if share in self:
             return self
-        area = self.area + Fraction(len(share.rows) * len(share.channels), share.of_rows * share.of_channels)
+        area = self.area + _common(share, share)
         shares = self.shares | {share}
         if area == 1 and not _any_overlap(shares):
             return Coverage(frozenset({WHOLE}), area)
@@ -64,16 +64,27 @@ def covers(outer: Share, inner: Share) -> bool:
 
 
 def areas_overlap(areas: Iterable[Area]) -> bool:
-    """Whether any two areas overlap. Where the rows form disjoint bands, only areas of one band are
-    compared."""
-    bands: dict[Span, list[Span]] = {}
-    for rows, channels in areas:
-        bands.setdefault(rows, []).append(channels)
-    if not _spans_overlap(bands):
-        return any(_spans_overlap(channels) for channels in bands.values())
-    listed = [(rows, channels) for rows, every in bands.items() for channels in every]
+    """Whether any two areas overlap. Where the spans of an axis are equal or disjoint, only areas of one such
+    span are compared."""
+    return _overlap_from(list(areas), 0)
+
+
+AXES = 3
+
+
+def _overlap_from(areas: Sequence[Area], axis: int) -> bool:
+    """Whether any two areas overlap in each axis from number ``axis`` on."""
+    if axis == AXES:
+        return len(areas) > 1
+    solid = [area for area in areas if area[axis][0] < area[axis][1]]
+    apart: dict[Span, list[Area]] = {}
+    for area in solid:
+        apart.setdefault(area[axis], []).append(area)
+    if not _spans_overlap(apart):
+        return any(_overlap_from(alike, axis + 1) for alike in apart.values())
     return any(
-        _spans_overlap((a[0], b[0])) and _spans_overlap((a[1], b[1])) for a, b in combinations(listed, 2)
+        all(_spans_overlap((a[each], b[each])) for each in range(axis, AXES))
+        for a, b in combinations(solid, 2)
     )
 
 
@@ -87,7 +98,11 @@ def _spans_overlap(spans: Iterable[Span]) -> bool:
 
 
 def _area(share: Share) -> Area:
-    return _span(share.rows, share.of_rows), _span(share.channels, share.of_channels)
+    return (
+        _span(share.rows, share.of_rows),
+        _span(share.channels, share.of_channels),
+        _span(share.columns, share.of_columns),
+    )
 
 
 def _span(interval: Interval, of: int) -> Span:

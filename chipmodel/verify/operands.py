@@ -11,9 +11,10 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE, Share, by_channels
+from chipmodel.passes.columns import part_reads, part_writes
 from chipmodel.verify.cascades import CascadeTable
 from chipmodel.verify.parts import part_label, same_thing
-from chipmodel.verify.rolling import share_bytes, touched_in_ring
+from chipmodel.verify.rolling import rows_in_columns, share_bytes, touched_in_ring
 from chipmodel.verify.step_cost import inputs_in_place
 
 NOTHING = Interval(0, 0)
@@ -77,7 +78,7 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
     in_place = inputs_in_place(program, op, step)
     found = iter(step.reads)
     for index, name in enumerate(op.inputs):
-        share = op.reads(index, step.rows, step.channels)
+        share = part_reads(program, op, index, step.rows, step.channels, step.columns)
         if share == NO_SHARE and not _holds_whole(program, step.writes, name):
             continue
         place = next(found, None)
@@ -87,9 +88,10 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
         elif place is not None and place.part == Part(name) and share != WHOLE:
             yield _ExpectedOperand(Part(name, share), _rows(size, share), True, advances=(slices,))
         elif place is not None and place.rolls:
-            yield _ExpectedOperand(Part(name, share), touched_in_ring(share, size, place.bytes))
+            rows = rows_in_columns(share, place.part.share)
+            yield _ExpectedOperand(Part(name, rows), touched_in_ring(rows, size, place.bytes))
         elif place is not None and cascades.wider(op.name, place.part, Part(name, share)):
-            within = share_bytes(share, size)
+            within = share_bytes(rows_in_columns(share, place.part.share), size)
             first = share_bytes(place.part.share, size).start
             yield _ExpectedOperand(place.part, Interval(within.start - first, within.stop - first))
         else:
@@ -107,7 +109,8 @@ def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> 
         return
     in_place = inputs_in_place(program, op, step)
     for name in op.outputs:
-        size, share = program.tensors[name].bytes, op.writes(name, step.rows, step.channels)
+        size = program.tensors[name].bytes
+        share = part_writes(program, op, name, step.rows, step.channels, step.columns)
         slices, part = _slice_bytes(program, op, name), Part(name, share)
         place = next((p for p in step.writes if p.part.name == name), None)
         if in_place:
@@ -142,6 +145,8 @@ def _holds_whole(program: Program, places: tuple[Located, ...], name: str) -> bo
 def _rows(size: int, share: Share) -> Interval:
     """The bytes of the rows of ``share`` in a tensor of ``size`` bytes."""
     start = size * share.rows.start // share.of_rows
+    if share.banded:
+        return Interval(start, size * share.rows.stop // share.of_rows)
     return Interval(start, min(size, start + share.bytes(size)))
 
 

@@ -13,9 +13,11 @@ def part_label(part: Part) -> str:
     if part.share == WHOLE:
         return what
     share = part.share
+    columns = f", columns [{share.columns.start}, {share.columns.stop}) of {share.of_columns}"
     return (
         f"{what} (rows [{share.rows.start}, {share.rows.stop}) of {share.of_rows}, channels "
-        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels})"
+        f"[{share.channels.start}, {share.channels.stop}) of {share.of_channels}"
+        f"{columns if share.banded else ''})"
     )
 
 

@@ -111,11 +111,19 @@ class PsramMap:
         if part.weights or tensor is None:
             return PsramPlace(home.start)
         row = Fraction(tensor.bytes, share.of_rows)
+        if share.banded:
+            return self._banded_place(share, home, row / share.of_channels)
         first = home.start + floor(
             row * (share.rows.start + Fraction(share.channels.start, share.of_channels))
         )
         cut = len(share.channels) < share.of_channels and len(share.rows) > 1
         return PsramPlace(first, len(share.rows), floor(row)) if cut else PsramPlace(first)
+
+    def _banded_place(self, share: Share, home: Interval, line: Fraction) -> PsramPlace:
+        """Where some columns of some rows lie: a run in each channel of each row, of ``line`` bytes."""
+        lines = share.rows.start * share.of_channels + Fraction(share.columns.start, share.of_columns)
+        first, count = home.start + floor(line * lines), len(share.rows) * share.of_channels
+        return PsramPlace(first, count, floor(line)) if count > 1 else PsramPlace(first)
 
     def range_faults(self, start: DmaStart) -> Iterator[str]:
         """What is wrong with the addresses of a transfer: its home has the size of what it moves and is the

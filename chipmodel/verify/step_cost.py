@@ -10,6 +10,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.work import WHOLE
 from chipmodel.npu.cycles import op_cycles, op_phases
+from chipmodel.passes.columns import band_of
 from chipmodel.passes.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat
 
 
@@ -17,8 +18,8 @@ def cost_faults(program: Program, chip: Chip, op: Op, step: Compute) -> Iterator
     """What is wrong with the step's cycles and phases; a concat whose inputs are all in place takes none."""
     subject = f"step {step.label!r}"
     left = left_to_move(program, op, inputs_in_place(program, op, step))
-    tile = (len(step.rows), len(step.channels))
-    if not all(tile) and op.work.rows and op.work.channels:
+    tile = (len(step.rows), len(step.channels), band_of(program, op, step.columns))
+    if not all(tile[:2]) and op.work.rows and op.work.channels:
         yield f"{subject} computes nothing"
         return
     cycles = op_cycles(chip.npu, left, *tile) if left else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from chipmodel.chip.chip import Chip
@@ -10,14 +11,18 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.straight_runs import op_runs
+from dma.residency.tiling import least_stripe
 
 HEIGHTS = (32, 16, 8, 4, 2, 1)
 """Rows of a step that are tried for all ops alike, fewest steps first."""
+BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Bands of columns that are tried where not even single rows fit, fewest first."""
 
 
 def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
     """Every run of neighbouring ops among ``names`` as a cascade, in the largest steps that fit SharedMemory
-    next to what the cascade reads and makes. Raises ValueError where a run cannot be one."""
+    next to what the cascade reads and makes. Where single rows do not fit even if that comes in stripes, it
+    runs in the fewest bands of columns that do. Raises ValueError where a run cannot be one."""
     return tuple(_choice(program, chip, run) for run in _runs(program, names))
 
 
@@ -34,7 +39,29 @@ def _choice(program: Program, chip: Chip, run: Sequence[Op]) -> CascadeChoice:
     for choice in choices:
         if _bytes(program, cascade_op(program, run, choice)) <= chip.shared_memory.bytes:
             return choice
-    return choices[-1]
+    rows = choices[-1]
+    if _least_bytes(program, cascade_op(program, run, rows)) <= chip.shared_memory.bytes:
+        return rows
+    return next(_fitting_bands(program, chip, run, rows), rows)
+
+
+def _fitting_bands(
+    program: Program, chip: Chip, run: Sequence[Op], rows: CascadeChoice
+) -> Iterator[CascadeChoice]:
+    for bands in BANDS:
+        choice = replace(rows, bands=bands)
+        try:
+            op = cascade_op(program, run, choice)
+        except ValueError:  # ops whose columns are not apart, or too few columns
+            continue
+        if _least_bytes(program, op) <= chip.shared_memory.bytes:
+            yield choice
+
+
+def _least_bytes(program: Program, op: Op) -> int:
+    """SharedMemory that a cascade takes with the smallest stripes of inputs and outputs."""
+    assert isinstance(op.work, CascadeWork)
+    return op.work.workspace + program.block_bytes(op) + least_stripe(program, op)
 
 
 def _bytes(program: Program, op: Op) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Recurrent, Share, by_channels
+from chipmodel.model.work import CascadeWork, Recurrent, Share, by_channels
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""
@@ -220,10 +220,18 @@ def samples(op: Op, tiling: Tiling) -> list[tuple[Interval, Interval]]:
     the tiles repeat. (Buffers are sized by the parts that really pass through them.)"""
     total, size = op.work.rows, tiling.rows
     count = _pieces(total, size)
-    chosen = sorted({i for i in (0, 1, count // 2, count // 2 + 1) if i < count})
+    bands = op.work.bands if isinstance(op.work, CascadeWork) else 1
+    chosen = sorted({i for i in _sampled(count, bands) if i < count})
     rows = [Interval(i * size, min(total, (i + 1) * size)) for i in chosen]
     channels = list(islice(_cuts(op.work.channels, tiling.channels), 2))
     return [(r, c) for r in rows for c in channels]
+
+
+def _sampled(count: int, bands: int) -> Iterator[int]:
+    """The first tiles and those in the middle, of each band of columns."""
+    for band in range(bands):
+        first, last = count * band // bands, count * (band + 1) // bands
+        yield from (first, first + 1, (first + last) // 2, (first + last) // 2 + 1)
 
 
 def _cuts(total: int, size: int) -> Iterator[Interval]:

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import BufferKind, CascadePlan, Direction, Operand, Part, Phase, Step
-from chipmodel.model.work import CascadeStep, CascadeWork, HeldRows, Share
+from chipmodel.model.work import Band, CascadeStep, CascadeWork, HeldRows, Share
 from chipmodel.npu.cycles import op_cycles, op_phases
+from chipmodel.passes.columns import part_reads, part_writes, with_columns
 from dma.residency.tiling import Tiling
 from dma.schedule.lanes import Lane, Lanes
 
@@ -67,6 +68,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
         work.heights,
         tuple(held.tensor for held in work.held),
         tuple(op.cascade[index].name for index in work.reloaded),
+        work.bands,
     )
 
 
@@ -79,14 +81,22 @@ def cascade_steps(
     """
     emission = _CascadeEmission(maker, op, position, lanes)
     for groups, _ in tiling.tiles(op):
-        for group in _work(op).groups[groups.start : groups.stop]:
-            for step in group:
+        for number in range(groups.start, groups.stop):
+            group = Group(number, _work(op).groups[number])
+            for step in group.steps:
                 yield emission.step(step, groups, group)
 
 
 def _work(op: Op) -> CascadeWork:
     assert isinstance(op.work, CascadeWork)
     return op.work
+
+
+class Group(NamedTuple):
+    """A group of steps up to one of the last op, and its number in the cascade."""
+
+    number: int
+    steps: tuple[CascadeStep, ...]
 
 
 @dataclass
@@ -105,8 +115,8 @@ class _CascadeEmission:
     """Those of one op."""
     in_turn: Lane = field(init=False)
     """The buffer of weights that do not stay."""
-    costs: dict[tuple[int, int], tuple[int, tuple[Phase, ...]]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, tuple[Phase, ...]]]
+    costs: dict[tuple[int, int, Band | None], tuple[int, tuple[Phase, ...]]] = field(
+        default_factory=dict[tuple[int, int, Band | None], tuple[int, tuple[Phase, ...]]]
     )
 
     def __post_init__(self) -> None:
@@ -127,7 +137,7 @@ class _CascadeEmission:
     def rows_buffer(self, tensor: str) -> str:
         return f"{self.op.name}.rows.{tensor}"
 
-    def step(self, step: CascadeStep, groups: Interval, group: tuple[CascadeStep, ...]) -> tuple[Step, str]:
+    def step(self, step: CascadeStep, groups: Interval, group: Group) -> tuple[Step, str]:
         inner = self.op.cascade[step.op]
         channels = Interval(0, inner.work.channels)
         reads = [
@@ -136,33 +146,34 @@ class _CascadeEmission:
             if inner.reads(operand, step.rows, channels) != NO_SHARE
         ]
         reads += self.weights(step.op, inner)
-        writes = [self.write(inner, name, step.rows) for name in inner.outputs]
+        writes = [self.write(inner, name, step, group) for name in inner.outputs]
         here = self.maker.next_step
         self.maker.next_step += 1
         self.seen[step.op] += 1
         many = self.total[step.op]
         label = inner.name if many == 1 else f"{inner.name} [{self.seen[step.op]}/{many}]"
-        cycles, phases = self.cost(step.op, len(step.rows))
+        cycles, phases = self.cost(step.op, len(step.rows), step.band)
         made = Step(
-            here, self.op.name, step.rows, channels, cycles, tuple(reads), tuple(writes), label, phases
+            *(here, self.op.name, step.rows, channels, cycles, tuple(reads), tuple(writes), label, phases),
+            step.columns,
         )
         return made, inner.name
 
-    def cost(self, index: int, rows: int) -> tuple[int, tuple[Phase, ...]]:
-        if (index, rows) not in self.costs:
+    def cost(self, index: int, rows: int, band: Band | None) -> tuple[int, tuple[Phase, ...]]:
+        key = index, rows, band
+        if key not in self.costs:
             inner, npu = self.op.cascade[index], self.maker.chip.npu
             channels = inner.work.channels
-            self.costs[index, rows] = (
-                op_cycles(npu, inner, rows, channels),
-                op_phases(npu, inner, rows, channels),
+            self.costs[key] = (
+                op_cycles(npu, inner, rows, channels, band),
+                op_phases(npu, inner, rows, channels, band),
             )
-        return self.costs[index, rows]
+        return self.costs[key]
 
-    def read(
-        self, inner: Op, operand: int, step: CascadeStep, groups: Interval, group: tuple[CascadeStep, ...]
-    ) -> Operand:
+    def read(self, inner: Op, operand: int, step: CascadeStep, groups: Interval, group: Group) -> Operand:
         name = inner.inputs[operand]
-        share = inner.reads(operand, step.rows, Interval(0, inner.work.channels))
+        channels = Interval(0, inner.work.channels)
+        share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)
         if name in self.held:
             return self.rows(name, share, group)
         resident = self.maker.resident(name, self.position)
@@ -175,32 +186,35 @@ class _CascadeEmission:
         stripe = self.maker.stripe(self.op, "load", part, self.lanes.reads[index])
         return replace(stripe, touched=self.rows_within(name, share, part.share))
 
-    def write(self, inner: Op, name: str, rows: Interval) -> Operand:
-        share = inner.writes(name, rows, Interval(0, inner.work.channels))
+    def write(self, inner: Op, name: str, step: CascadeStep, group: Group) -> Operand:
+        channels = Interval(0, inner.work.channels)
+        share = part_writes(self.maker.program, inner, name, step.rows, channels, step.columns)
         if name in self.held:
             held = self.held[name]
             if held.rolls:
-                return self.rolling(name, share)
+                return self.rolling(name, share, group)
             return Operand(Part(name, share), self.rows_buffer(name), self.length(name, share))
         resident = self.maker.resident(name, self.position)
         if resident:
             return self.maker.placed(Part(name, share), resident, self.maker.touched(name, share))
         return self.maker.stripe(self.op, "store", Part(name, share), self.lanes.writes[name])
 
-    def rows(self, name: str, share: Share, group: tuple[CascadeStep, ...]) -> Operand:
+    def rows(self, name: str, share: Share, group: Group) -> Operand:
         """Rows of a tensor inside: those of a rolling buffer, or all that this group has made."""
         if self.held[name].rolls:
-            return self.rolling(name, share)
+            return self.rolling(name, share, group)
         index = next(i for i, inner in enumerate(self.op.cascade) if name in inner.outputs)
         inner = self.op.cascade[index]
-        made = next(step.rows for step in group if step.op == index)
-        made_share = inner.writes(name, made, Interval(0, inner.work.channels))
+        made = next(step for step in group.steps if step.op == index)
+        channels = Interval(0, inner.work.channels)
+        made_share = part_writes(self.maker.program, inner, name, made.rows, channels, made.columns)
         touched = self.rows_within(name, share, made_share)
         return Operand(Part(name, made_share), self.rows_buffer(name), touched)
 
     def rows_within(self, name: str, share: Share, held: Share) -> Interval:
-        """The bytes of the rows of ``share`` in a buffer that begins with those of ``held``."""
-        size = self.maker.program.tensors[name].bytes
+        """The bytes of the rows of ``share`` in a buffer that begins with those of ``held`` and has its
+        columns."""
+        size = held.band_bytes(self.maker.program.tensors[name].bytes)
         first = size * held.rows.start // held.of_rows
         start = size * share.rows.start // share.of_rows
         return Interval(start - first, -(-size * share.rows.stop // share.of_rows) - first)
@@ -208,15 +222,21 @@ class _CascadeEmission:
     def length(self, name: str, share: Share) -> Interval:
         return Interval(0, share.bytes(self.maker.program.tensors[name].bytes))
 
-    def rolling(self, name: str, share: Share) -> Operand:
-        """The bytes of ``share`` where they lie in the rolling buffer: all of it where they pass its end."""
-        size, turn = self.maker.program.tensors[name].bytes, self.held[name].bytes
+    def rolling(self, name: str, share: Share, group: Group) -> Operand:
+        """The bytes of the rows of ``share`` where they lie in the rolling buffer, in all columns that it
+        has: all of it where they pass its end."""
+        held, band = self.held[name], _work(self.op).band_of(group.number)
+        if held.columns:
+            in_ring = with_columns(self.maker.program, name, share, held.columns[band])
+            share = in_ring if share.banded or in_ring.banded else share
+        size, turn = share.band_bytes(self.maker.program.tensors[name].bytes), held.bytes_in(band)
         start = size * share.rows.start // share.of_rows
         stop = -(-size * share.rows.stop // share.of_rows)
         touched = Interval(0, turn)
         if stop - start <= turn - start % turn:
             touched = Interval(start % turn, start % turn + stop - start)
-        return Operand(Part(name, share), self.rows_buffer(name), touched, rolls=True)
+        narrower = None if turn == held.bytes else turn
+        return Operand(Part(name, share), self.rows_buffer(name), touched, bytes=narrower, rolls=True)
 
     def weights(self, index: int, inner: Op) -> list[Operand]:
         """The op's own weights: in the block of the whole cascade, which stays for all of its steps, or where

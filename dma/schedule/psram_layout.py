@@ -3,7 +3,8 @@
 As a compiler would do, every transfer finds its weight slice in one piece, which starts on a line of the
 controller, so that no burst moves half a line in vain. Every tensor lies there row after row, in each row its
 channels, in each channel its columns, however the ops that write and read it are cut: so a part with some of
-the channels of several rows is a run of bytes in each of these rows.
+the channels of several rows is a run of bytes in each of these rows, and one with some of the columns a run
+in each channel of each row.
 """
 
 from __future__ import annotations
@@ -59,11 +60,16 @@ class PsramLayout:
         if part.weights:
             return home.start
         before = share.rows.start * share.of_channels + share.channels.start
-        return home.start + self._bytes(part) * before // (share.of_rows * share.of_channels)
+        lines = share.of_rows * share.of_channels
+        if share.banded:
+            before, lines = before * share.of_columns + share.columns.start, lines * share.of_columns
+        return home.start + self._bytes(part) * before // lines
 
     def pitch(self, part: Part) -> int:
-        """Bytes from the start of one run of ``part`` to that of the next: a row's; 0 for a single run."""
-        return self._bytes(part) // part.share.of_rows if part.runs > 1 else 0
+        """Bytes from the start of one run of ``part`` to that of the next: a row's, or one channel's of a row
+        where it has some of the columns; 0 for a single run."""
+        lines = part.share.of_rows * (part.share.of_channels if part.share.banded else 1)
+        return self._bytes(part) // lines if part.runs > 1 else 0
 
     def _bytes(self, part: Part) -> int:
         return self.program.tensors[self.storage[part.name]].bytes

@@ -256,6 +256,8 @@ class _Emitter:
             return None
         size = self.program.tensors[name].bytes
         start = size * share.rows.start // share.of_rows
+        if share.banded:
+            return Interval(start, size * share.rows.stop // share.of_rows)
         return Interval(start, min(size, start + share.bytes(size)))
 
     def stripe(self, op: Op, direction: Direction, part: Part, lane: Lane) -> Operand:

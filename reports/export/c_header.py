@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.export.c_names import LONGEST, LONGEST_PREFIX, commented, identifiers
-from reports.export.layout import Layout, PlannedTransfer, moves, planned_cascades, rings, step_count
+from reports.export.layout import Layout, PlannedTransfer, Ring, moves, planned_cascades, rings, step_count
 
 TABLE_NOTE = (
     "/* A load moves from Psram to SharedMemory and starts before the compute of its step; a store",
@@ -100,20 +100,27 @@ class _CHeader:
             yield f"#define {self.up}_BYTES_{name} {self.number(buffer.bytes)}"
         yield ""
 
+    def ring(self, ring: Ring) -> Iterator[str]:
+        """Where the rows of one rolling buffer lie, in one band of columns if there are several."""
+        up, buffer = self.up, self.names[ring.buffer]
+        name = buffer if ring.band is None else f"{buffer}_BAND_{ring.band}"
+        columns = ring.columns
+        where = "" if columns is None else f", columns [{columns.start}, {columns.stop})"
+        yield f"/* {commented(ring.buffer)}: rows of {commented(ring.tensor)}{where} */"
+        yield f"#define {up}_ROWS_{name} {self.number(ring.rows)}"
+        yield f"#define {up}_ROW_BYTES_{name} {self.number(ring.row_bytes)}"
+        size = f"{up}_BYTES_{buffer}"
+        if ring.band is not None:
+            size = f"({up}_ROWS_{name} * {up}_ROW_BYTES_{name})"
+        yield f"#define {up}_ROW_{name}(row) ({up}_OFFSET_{buffer} + (row) * {up}_ROW_BYTES_{name} % {size})"
+
     def rolling(self) -> Iterator[str]:
         """Where rows lie in rolling buffers, and which steps belong to a cascade."""
         up = self.up
         if self.rings:
             yield from RING_NOTE
         for ring in self.rings:
-            name = self.names[ring.buffer]
-            yield f"/* {commented(ring.buffer)}: rows of {commented(ring.tensor)} */"
-            yield f"#define {up}_ROWS_{name} {self.number(ring.rows)}"
-            yield f"#define {up}_ROW_BYTES_{name} {self.number(ring.row_bytes)}"
-            yield (
-                f"#define {up}_ROW_{name}(row) ({up}_OFFSET_{name} + "
-                f"(row) * {up}_ROW_BYTES_{name} % {up}_BYTES_{name})"
-            )
+            yield from self.ring(ring)
         yield from ("",) if self.rings else ()
         if self.cascades:
             yield "/* Ops of a cascade take turns: of each one, some rows in every step. */"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
@@ -42,13 +42,15 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """A rolling buffer: row ``r`` of ``tensor`` begins ``r * row_bytes`` modulo the buffer's bytes after its
-    start."""
+    """A rolling buffer: row ``r`` of ``tensor`` begins ``r * row_bytes`` modulo ``bytes`` after its start. A
+    cascade in bands of columns has a ring of its own in the buffer for each band, of the ``columns`` then."""
 
     buffer: str
     tensor: str
     bytes: int
     row_bytes: int
+    columns: Interval | None = None
+    band: int | None = None
 
     @property
     def rows(self) -> int:
@@ -145,16 +147,24 @@ def must_fit(layout: Layout, file: str) -> None:
 
 
 def rings(layout: Layout) -> tuple[Ring, ...]:
-    """Every rolling buffer, in the order of first use."""
-    found: dict[str, Ring] = {}
+    """Every rolling buffer, in the order of first use, with one for each band of columns."""
+    found: dict[str, dict[Interval | None, Ring]] = {}
     for command in walk(layout.commands):
         for place in command.writes if isinstance(command, Compute) else ():
-            rows = place.part.share.rows
-            if place.rolls and rows.start == 0 and place.buffer not in found:
+            share = place.part.share
+            columns = share.columns if share.banded else None
+            of_buffer = found.setdefault(place.buffer, {}) if place.rolls else {}
+            if place.rolls and share.rows.start == 0 and columns not in of_buffer:
                 taken = place.bytes if place.touched is None else len(place.touched)
-                each = max(1, taken // max(1, len(rows)))
-                found[place.buffer] = Ring(place.buffer, place.part.name, place.bytes, each)
-    return tuple(found.values())
+                each = max(1, taken // max(1, len(share.rows)))
+                of_buffer[columns] = Ring(place.buffer, place.part.name, place.bytes, each, columns)
+    return tuple(ring for each in found.values() for ring in _numbered(list(each.values())))
+
+
+def _numbered(of_buffer: list[Ring]) -> Iterator[Ring]:
+    """The rings of a buffer with the number of their band, where there are several."""
+    for number, ring in enumerate(of_buffer):
+        yield replace(ring, band=number) if len(of_buffer) > 1 else ring
 
 
 def planned_cascades(layout: Layout) -> tuple[PlannedCascade, ...]:

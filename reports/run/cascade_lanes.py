@@ -10,7 +10,7 @@ from chipmodel.model.result import Result
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
 from chipmodel.model.trace import Event
 from reports.run.figures import EVENTS, Category, RunChart, figure, marker
-from reports.run.rolling_rows import CascadeBand, cascade_bands, row_words
+from reports.run.rolling_rows import CascadeBand, cascade_bands, column_words, row_words
 from reports.words import duration
 
 MOST_CHARTS = 6
@@ -96,4 +96,5 @@ def _of(operand: Operand) -> str:
     if share.whole:
         return f"all of {escape(operand.part.name)}"
     rows = Interval(share.rows.start, share.rows.stop)
-    return f"rows {row_words(rows)} of {share.of_rows:,} of {escape(operand.part.name)}"
+    where = f"rows {row_words(rows)} of {share.of_rows:,}{column_words(share)}"
+    return f"{where} of {escape(operand.part.name)}"

@@ -32,17 +32,29 @@ class CascadeOp:
 
 @dataclass(frozen=True, slots=True)
 class HeldTensor:
-    """A tensor inside a cascade. Its ``buffer`` holds at most ``rows`` of its ``of_rows`` rows at once."""
+    """A tensor inside a cascade. Its ``buffer`` holds at most ``rows`` of its ``of_rows`` rows at once, in at
+    most ``columns`` of its ``of_columns`` columns."""
 
     name: str
     buffer: str
     bytes: int
     whole_bytes: int
     of_rows: int
+    columns: int = 1
+    of_columns: int = 1
 
     @property
     def row_bytes(self) -> int:
-        return self.whole_bytes // self.of_rows
+        """Of a row, in those columns."""
+        return self.whole_bytes * self.columns // (self.of_rows * self.of_columns)
+
+    @property
+    def words(self) -> str:
+        """What is held of it."""
+        rows = f"{count(self.rows)} of {count(self.of_rows)} rows"
+        if self.columns == self.of_columns:
+            return rows
+        return f"{rows} by {count(self.columns)} of {count(self.of_columns)} columns"
 
     @property
     def rows(self) -> int:
@@ -77,7 +89,8 @@ class CascadeTotals:
     @property
     def buffers(self) -> str:
         """How its rows lie in their buffers, in words."""
-        return "rolling buffers" if self.plan.rolls else "rows at the border of two stripes computed again"
+        rows = "rolling buffers" if self.plan.rolls else "rows at the border of two stripes computed again"
+        return f"{rows}, in {self.plan.bands:,} bands of columns" if self.plan.bands > 1 else rows
 
     @property
     def reloads(self) -> str:
@@ -117,13 +130,17 @@ def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[Casca
 
 def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
     of_rows: dict[tuple[str, str], int] = {}
+    columns: dict[tuple[str, str], tuple[int, int]] = {}
     for step in steps(schedule.body):
         for operand in (*step.writes, *step.reads):
-            key = operand.part.name, operand.buffer
+            key, share = (operand.part.name, operand.buffer), operand.part.share
             if schedule.buffers[operand.buffer].kind == "rows":
-                of_rows[key] = max(of_rows.get(key, 1), operand.part.share.of_rows)
+                of_rows[key] = max(of_rows.get(key, 1), share.of_rows)
+                widest = columns.get(key, (0, share.of_columns))
+                columns[key] = max(widest, (len(share.columns), share.of_columns))
     for (name, buffer), rows in of_rows.items():
-        yield HeldTensor(name, buffer, schedule.buffers[buffer].bytes, program.tensors[name].bytes, rows)
+        sizes = schedule.buffers[buffer].bytes, program.tensors[name].bytes
+        yield HeldTensor(name, buffer, *sizes, rows, *columns[name, buffer])
 
 
 def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:
@@ -155,6 +172,7 @@ def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
         "last_step": plan.steps.stop - 1,
         "rolls": plan.rolls,
         "reloaded": list(plan.reloaded),
+        **({"bands": plan.bands} if plan.bands > 1 else {}),
         "tensors": [
             {
                 "name": tensor.name,
@@ -162,6 +180,11 @@ def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
                 "of_bytes": tensor.whole_bytes,
                 "rows": tensor.rows,
                 "of_rows": tensor.of_rows,
+                **(
+                    {"columns": tensor.columns, "of_columns": tensor.of_columns}
+                    if tensor.columns < tensor.of_columns
+                    else {}
+                ),
             }
             for tensor in cascade.tensors
         ],
@@ -178,7 +201,12 @@ def heights_words(cascade: CascadeTotals) -> str:
 
 
 def ops_words(cascade: CascadeTotals, most: int = 6) -> str:
-    """The ops in order, each with the rows of its steps where they differ."""
+    """The ops in order, each with the rows of its steps where they differ, and the bands of columns."""
+    bands = f", in {cascade.plan.bands:,} bands of columns" if cascade.plan.bands > 1 else ""
+    return _op_names(cascade, most) + bands
+
+
+def _op_names(cascade: CascadeTotals, most: int) -> str:
     if len({op.height for op in cascade.ops}) == 1:
         return shortened([op.name for op in cascade.ops], most)
     return shortened([f"{op.name} ({plural(op.height, 'row')})" for op in cascade.ops], most)

@@ -112,7 +112,7 @@ def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
     """The rows inside of rolling buffers, at their addresses for as long as they are needed."""
     offsets = result.solved.plan.offsets
     lines = [
-        "<b>rows %{customdata[0]} of %{customdata[1]:,}</b> of %{customdata[2]}",
+        "<b>rows %{customdata[0]} of %{customdata[1]:,}%{customdata[8]}</b> of %{customdata[2]}",
         "made by %{customdata[3]}; the buffer then holds rows %{customdata[4]}",
         "%{customdata[5]:,} B at %{customdata[6]:,}, needed from cycle %{base:,} to %{customdata[7]:,}",
     ]
@@ -135,6 +135,7 @@ def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
                 len(b.at),
                 offsets[b.buffer] + b.at.start,
                 b.span.stop,
+                b.columns,
             ]
             for b in rows
         ],

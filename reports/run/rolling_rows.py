@@ -10,6 +10,7 @@ from itertools import groupby, islice
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
+from chipmodel.model.work import Share
 from reports.run.lifetimes import StepPass, passes
 
 
@@ -29,6 +30,8 @@ class RowsBox:
     buffer: str
     span: Interval
     """Cycles."""
+    columns: str = ""
+    """Which columns of the rows, in words; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class _Made:
     places: tuple[Interval, ...]
     buffer: str
     steps: Interval
+    columns: str
 
 
 def _in_pass(walk: StepPass, made: tuple[_Made, ...]) -> Iterator[RowsBox]:
@@ -93,29 +97,35 @@ def _in_pass(walk: StepPass, made: tuple[_Made, ...]) -> Iterator[RowsBox]:
         if len(span):
             for at in each.places:
                 yield RowsBox(
-                    each.tensor, each.rows, each.of_rows, each.step, each.held, at, each.buffer, span
+                    *(each.tensor, each.rows, each.of_rows, each.step, each.held, at, each.buffer, span),
+                    each.columns,
                 )
 
 
 def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> tuple[_Made, ...]:
     inside = [step for step in listed if step.position in plan.steps]
-    return tuple(made for tensor in plan.inside for made in _of_tensor(result, tensor, inside))
+    each = len(inside) // plan.bands  # every band has as many steps
+    bands = [inside[number * each : (number + 1) * each] for number in range(plan.bands)]
+    return tuple(
+        made for tensor in plan.inside for band in bands for made in _of_tensor(result, tensor, band)
+    )
 
 
 def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[_Made]:
     uses = _tensor_uses(result, tensor, inside)
     if not uses.writes:
         return
-    turn = result.schedule.buffers[uses.buffer].bytes
     later = uses.last_reads()
     for number, (step, rows) in enumerate(uses.writes):
         held = Interval(uses.oldest_after(step.position, rows), rows.stop)
         for piece, last in _runs(rows, later[number]):
             first = piece.start if uses.rolls else piece.start - rows.start
             taken = Interval(first * uses.row_bytes, (first + len(piece)) * uses.row_bytes)
-            where = places(taken, turn)
+            where = places(taken, uses.turn)
             lives = Interval(step.position, last + 1)
-            yield _Made(tensor, piece, uses.of_rows, step.label, held, where, uses.buffer, lives)
+            yield _Made(
+                *(tensor, piece, uses.of_rows, step.label, held, where, uses.buffer, lives), uses.columns
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,9 @@ class _TensorUses:
     row_bytes: int
     rolls: bool
     buffer: str
+    turn: int
+    """Bytes of the rolling buffer."""
+    columns: str
 
     def last_reads(self) -> list[list[int]]:
         """For each write and row of it the position of the last step that reads what it wrote, else its
@@ -160,14 +173,24 @@ def _tensor_uses(result: Result, tensor: str, inside: list[Step]) -> _TensorUses
     writes = [(s, o) for s in inside for o in s.writes if o.part.name == tensor]
     reads = [(s, o) for s in inside for o in s.reads if o.part.name == tensor and not o.part.weights]
     of_rows = max((o.part.share.of_rows for _, o in (*writes, *reads)), default=1)
+    first = writes[0][1] if writes else None
+    size = result.program.tensors[tensor].bytes
+    turn = 0 if first is None else first.bytes or result.schedule.buffers[first.buffer].bytes
     return _TensorUses(
         writes=[(step, _rows(operand, of_rows)) for step, operand in writes],
         reads=[(step, _rows(operand, of_rows)) for step, operand in reads],
         of_rows=of_rows,
-        row_bytes=result.program.tensors[tensor].bytes // of_rows,
+        row_bytes=(size if first is None else first.part.share.band_bytes(size)) // of_rows,
         rolls=any(operand.rolls for _, operand in writes),
-        buffer=writes[0][1].buffer if writes else "",
+        buffer=first.buffer if first else "",
+        turn=turn,
+        columns=column_words(first.part.share) if first else "",
     )
+
+
+def column_words(share: Share) -> str:
+    """`` columns 4 to 7 of 12`` after a comma; nothing for all columns."""
+    return f", columns {row_words(share.columns)} of {share.of_columns:,}" if share.banded else ""
 
 
 def _rows(operand: Operand, of_rows: int) -> Interval:

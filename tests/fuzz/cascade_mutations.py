@@ -18,7 +18,8 @@ from pathlib import Path
 from types import ModuleType
 
 from tests.fuzz.fuzzer import Check, Fault
-from tests.support.cascade_faults import MUTATIONS, Mutation
+from tests.support.cascade_faults import Mutation
+from tests.support.column_faults import MUTATIONS
 
 SEEDS = 200
 """Networks that are tried with each fault."""

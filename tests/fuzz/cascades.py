@@ -54,11 +54,14 @@ TRIES = 4
 def random_case(seed: int) -> tuple[Program, tuple[CascadeChoice, ...], PlanRequest]:
     """A network, cascades in it, and what to plan it on and with."""
     random = Random(f"cascades {seed}")
-    program = random_images(seed, ImageShape(ops=4 + seed % 4, depth=(seed % 4) // 2, side=6 + seed % 7))
+    shape = ImageShape(4 + seed % 4, (seed % 4) // 2, 6 + seed % 7, columns=seed % 3 == 0)
+    program = random_images(seed, shape)
     validate_program(program)
     program = reuse(program, random.choice(CHOICES))
     chip = _with_memory(tiny_chip(random), program, random.choice(MEMORIES))
     choices = next(filter(None, (tuple(random_choices(program, random)) for _ in range(TRIES))), ())
+    if shape.columns:
+        choices = tuple(with_bands(program, choice, Random(f"bands {seed}")) for choice in choices)
     streamer = random.choice(QUICK if random.random() < 0.8 else SLOW)
     request = PlanRequest(
         program, chip, random.choice(PACKERS), streamer, spill=random.random() < 0.85, cascade="auto"
@@ -90,6 +93,16 @@ def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
                 start += len(ops)
             else:
                 start += 1
+
+
+def with_bands(program: Program, choice: CascadeChoice, random: Random) -> CascadeChoice:
+    """``choice`` in two bands of columns or more, if it can be."""
+    ops = [op for op in program.ops() if op.name in choice.ops]
+    for bands in (random.randint(2, 12), random.randint(2, 4), 2):
+        banded = replace(choice, bands=bands)
+        if possible(program, ops, banded):
+            return banded
+    return choice
 
 
 def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool:
@@ -149,6 +162,7 @@ def check(seed: int) -> Counter[str]:
     seen = Counter(planned=1, cascades=len(schedule.cascades))
     seen["rolling"] += sum(each.rolls for each in schedule.cascades)
     seen["reloading"] += sum(len(each.reloaded) > 1 for each in schedule.cascades)
+    seen["in_bands"] += sum(each.bands > 1 for each in schedule.cascades)
     seen.update(striped=_striped(planned), spilled=bool(schedule.spilled))
     members = tuple(each.members for each in schedule.cascades)
     faults = verify_file(program, plan_of_planned(planned, program, chip, "tiny", ()), chip)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from chipmodel.model.commands import Command
 from chipmodel.model.program import Program
 from tests.fuzz import cascades
 from tests.fuzz.cascade_mutations import check as check_mutation
 from tests.fuzz.cascades import check
 from tests.fuzz.fuzzer import Fault
-from tests.support.cascade_faults import MUTATIONS, Mutation
+from tests.support.cascade_faults import Mutation
+from tests.support.column_faults import MUTATIONS
 
 SEEDS = range(2000, 2012)
 RUNS = 2002
@@ -32,10 +32,10 @@ def test_random_cascades_are_right() -> None:
 
 
 def test_the_search_reports_what_the_verifier_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(program: Program, commands: tuple[Command, ...], *rest: object) -> tuple[str, ...]:
+    def wrong(program: Program, *rest: object) -> tuple[str, ...]:
         return ("as if",)
 
-    monkeypatch.setattr(cascades, "verify", wrong)
+    monkeypatch.setattr(cascades, "verify_file", wrong)
     with pytest.raises(Fault, match="as if"):
         check(RUNS)
 

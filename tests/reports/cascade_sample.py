@@ -41,6 +41,20 @@ def _three(b: ProgramBuilder, x: Value) -> Value:
     return b.conv("third", second, 16, 3, pad=1, stride=2)
 
 
+BANDED = ("left", "right")
+
+
+@lru_cache
+def in_bands(rolls: bool = True) -> Result:
+    """Two convolutions on rows of 512 bytes in 4 KiB, in which three of them have no place."""
+    b = ProgramBuilder("banded", source="banded.yaml")
+    x = b.conv("left", b.input("image", (1, 4, 24, 128)), 4, 3, pad=1)
+    b.output(b.conv("right", x, 4, 3, pad=1))
+    chip = load_chip("alif-e7", ["shared_memory.bytes=3072"])
+    chip = replace(chip, npu=replace(chip.npu, rolling_buffers=rolls))
+    return run(PlanRequest(b.build(), chip, "large-first", "sync", cascade=",".join(BANDED)))
+
+
 @lru_cache
 def cascaded(
     iterations: int = 0, rolls: bool = True, capacity: int = 40960, cascade: str = ",".join(INSIDE)

@@ -50,7 +50,7 @@ _ADVANCE = "rows = Interval(start, min(shape.op_rows(index), start + max(1, self
 _GROUP_STEP = "CascadeStep(i, shape.in_work(i, rows)) for i, rows in enumerate(needed) if len(rows)"
 _OLDEST = "shape.read(index, operand, Interval(start, start + 1)).start)"
 _TOUCHED = "touched = Interval(start % turn, start % turn + stop - start)"
-_SHARE_READ = "share = inner.reads(operand, step.rows, Interval(0, inner.work.channels))"
+_SHARE_READ = "share = part_reads(self.maker.program, inner, operand, step.rows, channels, step.columns)"
 _ONE_EARLY = (
     "\n        if share.rows.start:\n"
     "            share = replace(share, rows=Interval(share.rows.start - 1, share.rows.stop - 1))"
@@ -59,15 +59,15 @@ _ONE_LESS = (
     "\n        if len(share.rows) > 1:\n"
     "            share = replace(share, rows=Interval(share.rows.start, share.rows.stop - 1))"
 )
-_SHARE_WRITTEN = "share = inner.writes(name, rows, Interval(0, inner.work.channels))"
-_ROLLED = "return Operand(Part(name, share), self.rows_buffer(name), touched, rolls=True)"
-_MADE = "made = next(step.rows for step in group if step.op == index)"
+_SHARE_WRITTEN = "share = part_writes(self.maker.program, inner, name, step.rows, channels, step.columns)"
+_ROLLED = "return Operand(Part(name, share), self.rows_buffer(name), touched, bytes=narrower, rolls=True)"
+_MADE = "made = next(step for step in group.steps if step.op == index)"
 _STRIPE = "part = Part(name, self.op.reads(index, groups, Interval(0, 1)))"
 _WITHIN = "return Interval(start - first, -(-size * share.rows.stop // share.of_rows) - first)"
 _GROUP_BUFFER = "return Operand(Part(name, share), self.rows_buffer(name), self.length(name, share))"
 _GROUP_READ = "return Operand(Part(name, made_share), self.rows_buffer(name), touched)"
 
-MUTATIONS = (
+ROW_FAULTS = (
     _geometry("halo one row short at the end", _UNTIL, _UNTIL.replace(".stop)", ".stop - 1)")),
     _geometry("rows awaited only up to the first", _UNTIL, _UNTIL.replace(".stop)", ".start + 1)")),
     _geometry("rows never awaited", _UNTIL, _UNTIL.replace(".stop)", ".start)")),
@@ -255,7 +255,7 @@ MUTATIONS = (
         "in shape.readers[name][:1]\n        if index == step.op",
     ),
     _geometry("an op that makes a tensor again", "if name in maker or name in readers:", "if name in maker:"),
-    _steps("modulus one byte off", "self.held[name].bytes\n", "self.held[name].bytes - 1\n"),
+    _steps("modulus one byte off", "held.bytes_in(band)\n", "held.bytes_in(band) - 1\n"),
     _steps("touched bytes not modulo the buffer", _TOUCHED, "touched = Interval(start, stop)"),
     _steps("rows across the end not told from others", "if stop - start <= turn - start % turn:", "if True:"),
     _steps("touched bytes from the first", _TOUCHED, "touched = Interval(0, stop - start)"),
@@ -283,8 +283,8 @@ MUTATIONS = (
     _steps(
         "the first group's rows read",
         _MADE,
-        "first = _work(self.op).groups[0]\n"
-        "        group = first if index in {step.op for step in first} else group\n"
+        "first = Group(0, _work(self.op).groups[0])\n"
+        "        group = first if index in {step.op for step in first.steps} else group\n"
         f"        {_MADE}",
     ),
     _steps(

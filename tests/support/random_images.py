@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AxisOrder, Interleaving
@@ -17,28 +18,42 @@ DTYPES = ("int8", "int8", "int8", "int16", "float32")
 
 @dataclass(frozen=True, slots=True)
 class ImageShape:
-    """Limits of a random network: ops in a body, nesting of control flow, pixels of a side, channels."""
+    """Limits of a random network: ops in a body, nesting of control flow, pixels of a side, channels. With
+    ``columns`` windows are as wide as high, otherwise one column wide."""
 
     ops: int = 7
     depth: int = 1
     side: int = 12
     channels: int = 6
+    columns: bool = False
 
 
 def random_images(seed: int, shape: ImageShape = ImageShape()) -> Program:
     """The same seed and shape give the same program."""
-    return _ImageGenerator(Random(f"images {seed}"), shape).program(seed)
+    return _ImageGenerator(Random(f"images {seed}"), Random(f"columns {seed}"), shape).program(seed)
+
+
+class _Across(NamedTuple):
+    """The columns of a window."""
+
+    kernel: int = 1
+    dilation: int = 1
+    stride: int = 1
+    left: int = 0
+    right: int = 0
 
 
 class _ImageGenerator:
-    def __init__(self, random: Random, shape: ImageShape) -> None:
-        self.random, self.shape, self.serial = random, shape, 0
+    def __init__(self, random: Random, across: Random, shape: ImageShape) -> None:
+        self.random, self.across, self.shape, self.serial = random, across, shape, 0
 
     def program(self, seed: int) -> Program:
         random = self.random
         builder = ProgramBuilder(f"images-{seed}", dtype=random.choice(DTYPES), source=f"from seed {seed}")
         batch = random.choice((1, 1, 1, 2, 3))
         height, width = random.randint(2, self.shape.side), random.randint(1, 6)
+        if self.shape.columns:
+            width = self.across.randint(2, self.shape.side)
         size = (batch, random.randint(1, self.shape.channels), height, width)
         values = [builder.input(f"x{i}", size) for i in range(random.randint(1, 2))]
         self.block(builder, values, self.shape.depth)
@@ -80,11 +95,13 @@ class _ImageGenerator:
             case "depthwise":
                 return self.convolution(builder, name, x, channels, channels)
             case "point":
-                stride = random.choice((1, 1, 2))
-                return builder.conv(name, x, random.randint(1, 6), 1, stride=(stride, 1), bias=False)
+                stride, across = random.choice((1, 1, 2)), self.across.choice((1, 1, 2))
+                strides = stride, across if self.shape.columns else 1
+                return builder.conv(name, x, random.randint(1, 6), 1, stride=strides, bias=False)
             case "pool":
-                kernel = (min(height, random.randint(1, 3)), 1)
-                return builder.pool(name, x, kernel, stride=(random.randint(1, 3), 1))
+                columns = self.columns(x, padded=False)
+                kernel = (min(height, random.randint(1, 3)), columns.kernel)
+                return builder.pool(name, x, kernel, stride=(random.randint(1, 3), columns.stride))
             case "global":
                 return builder.pool(name, x, None)
             case _ if twins:
@@ -100,11 +117,32 @@ class _ImageGenerator:
         if height + 2 * top <= reach:
             top = reach
         bottom = random.choice((top, 0)) if height + top > reach else top
-        stride = (random.choice((1, 1, 1, 2, 3)), 1)
-        pads = (top, 0, bottom, 0)
+        columns = self.columns(x)
+        stride = (random.choice((1, 1, 1, 2, 3)), columns.stride)
+        pads = (top, columns.left, bottom, columns.right)
         return builder.conv(
-            name, x, out_c, (kernel, 1), stride=stride, dilation=(dilation, 1), pad=pads, groups=groups
+            name,
+            x,
+            out_c,
+            (kernel, columns.kernel),
+            stride=stride,
+            dilation=(dilation, columns.dilation),
+            pad=pads,
+            groups=groups,
         )
+
+    def columns(self, x: Value, padded: bool = True) -> _Across:
+        """The columns of a window over ``x``, at most as many as there are where it is not ``padded``."""
+        if not self.shape.columns:
+            return _Across()
+        across, width = self.across, x.shape[3]
+        if not padded:
+            return _Across(min(width, across.randint(1, 3)), stride=across.randint(1, 3))
+        kernel, dilation = across.randint(1, 4), across.choice((1, 1, 2))
+        reach = dilation * (kernel - 1)
+        left = across.choice((reach // 2, (reach + 1) // 2, 0, reach))
+        right = across.choice((reach - left, reach // 2)) if width + left > reach else reach
+        return _Across(kernel, dilation, across.choice((1, 1, 1, 2, 3)), left, right)
 
     def moving(self, builder: ProgramBuilder, name: str, x: Value, values: list[Value]) -> tuple[Value, ...]:
         """Work that joins, cuts or scales, or that needs all of its input."""
@@ -125,15 +163,16 @@ class _ImageGenerator:
                 rows = n * height * random.choice((1, times))
                 return (builder.vector("resize", name, [x], (n, channels, height * times, width), rows=rows),)
             case "upconv" if height <= self.shape.side:
-                up = builder.conv(name, x, random.randint(1, 4), (2, 1), stride=(2, 1), transposed=True)
-                return (up,)
+                wide = self.across.randint(1, 2) if self.shape.columns and width <= self.shape.side else 1
+                sides, out_c = (2, wide), random.randint(1, 4)
+                return (builder.conv(name, x, out_c, sides, stride=sides, transposed=True),)
             case "shuffle":
                 return (self.shuffle(builder, name, x),)
             case "residual":
                 reach = random.randint(1, 2)
-                inner = builder.conv(
-                    self.name("op"), x, channels, (2 * reach + 1, 1), pad=(reach, 0, reach, 0)
-                )
+                aside = self.across.randint(0, 2) if self.shape.columns else 0
+                kernel = (2 * reach + 1, 2 * aside + 1)
+                inner = builder.conv(self.name("op"), x, channels, kernel, pad=(reach, aside, reach, aside))
                 return (builder.elementwise("add", name, [x, inner]),)
             case "fork":
                 return (self.fork(builder, name, x),)

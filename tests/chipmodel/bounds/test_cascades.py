@@ -147,9 +147,9 @@ def test_a_channel_of_a_concat_in_place_may_need_only_one_of_its_inputs() -> Non
     assert [*copied.descendants(0)] == [0, 2, 3, 4]
     assert [*in_place.descendants(0)] == [0, 4]
     assert set(in_place.before(3)[0]) == {2}
-    assert in_place.before(4)[0][0].full == RowCount(2, 4)
-    assert in_place.after(0)[3] == PartRows(RowCount(1, 2), NONE)
-    assert copied.after(0)[3].full == RowCount(1, 2)
+    assert in_place.before(4)[0][0] == PartRows(RowCount(2, 4), NONE, RowCount(2, 4))
+    assert in_place.after(0)[3] == PartRows(RowCount(1, 2), NONE, NONE)
+    assert copied.after(0)[3] == PartRows(RowCount(1, 2), NONE, RowCount(1, 2))
 
 
 @settings(max_examples=200)

@@ -15,7 +15,7 @@ from chipmodel.plan_file.contents import PlanFile
 from reports.export.c_header import c_header
 from reports.export.c_names import identifiers
 from reports.export.layout import Layout, layout_of, moves
-from tests.reports.cascade_sample import cascaded
+from tests.reports.cascade_sample import cascaded, in_bands
 from tests.reports.plan_files import BUFFERS, plan, plan_of_cores
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -157,3 +157,22 @@ def test_a_plan_without_cascades_has_no_rolling_buffers() -> None:
     header = c_header(layout_of(plan(), "plan.json"), "net")
     assert "CASCADE" not in header
     assert "ROW" not in header
+
+
+@needs_cc
+def test_rows_of_rolling_buffers_in_bands_of_columns(tmp_path: Path) -> None:
+    result = in_bands()
+    header = c_header(layout_of(plan_of(result, "alif-e7", ()), "plan.json"), "net")
+    assert "/* left rows: rows of left, columns [63, 128) */" in header
+    main = """#include "plan.h"
+#include <stdio.h>
+int main(void) {
+  unsigned row;
+  for (row = 0; row < 5; row++) printf("%lu ", (unsigned long)(NET_ROW_LEFT_ROWS_BAND_0(row)));
+  printf("%lu\\n", (unsigned long)(NET_ROW_LEFT_ROWS_BAND_1(4)));
+  return 0;
+}
+"""
+    start = result.solved.plan.offsets["left rows"]
+    places = [start + row % 3 * 260 for row in (*range(5), 4)]
+    assert run(tmp_path, header, main) == " ".join(map(str, places)) + "\n"

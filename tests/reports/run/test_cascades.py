@@ -17,7 +17,7 @@ from reports.run.cascades import cascade_remarks, cascade_totals, op_bytes
 from reports.run.document import document
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
-from tests.reports.cascade_sample import INSIDE, NAME, cascaded
+from tests.reports.cascade_sample import INSIDE, NAME, cascaded, in_bands
 from tests.reports.sample import sample
 
 
@@ -111,3 +111,15 @@ def test_the_summary_has_a_row_for_each_cascade() -> None:
     assert "first, second, third" in text
     assert "first (11 rows), second (9 rows)" in " ".join(printed(cascaded(rolls=False)).split())
     assert "Cascade" not in printed(sample())
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_a_cascade_in_bands_holds_some_columns(rolls: bool) -> None:
+    # A band of right has 64 columns, for which it reads one more of left; three rows of four channels.
+    [found] = cascade_totals(in_bands(rolls))
+    [tensor] = found.tensors
+    assert (tensor.rows, tensor.columns, tensor.of_columns, tensor.bytes) == (3, 65, 128, 3 * 4 * 65)
+    assert tensor.words == "3 of 24 rows by 65 of 128 columns"
+    assert "2 bands of columns" in found.buffers
+    [each] = json.loads(json.dumps(document(in_bands(rolls))))["cascades"]
+    assert (each["bands"], each["tensors"][0]["columns"], each["tensors"][0]["of_columns"]) == (2, 65, 128)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
 from reports.run.rolling_rows import cascade_bands, places, row_words, rows_boxes
-from tests.reports.cascade_sample import NAME, cascaded
+from tests.reports.cascade_sample import NAME, cascaded, in_bands
 from tests.reports.sample import sample
 
 
@@ -65,3 +65,19 @@ def test_bytes_lie_at_their_number_modulo_the_buffer(start: int, length: int, tu
 
 def test_rows_in_words() -> None:
     assert (row_words(Interval(4, 5)), row_words(Interval(4, 8))) == ("4", "4 to 7")
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_rows_of_a_band_have_its_columns(rolls: bool) -> None:
+    boxes = rows_boxes(in_bands(rolls), 10_000)
+    assert list(dict.fromkeys(box.columns for box in boxes)) == [
+        ", columns 0 to 64 of 128",
+        ", columns 63 to 127 of 128",
+    ]
+    assert {len(box.at) // len(box.rows) for box in boxes} == {4 * 65}
+    for columns in {box.columns for box in boxes}:
+        rows = {row for b in boxes if b.columns == columns for row in range(b.rows.start, b.rows.stop)}
+        assert rows == set(range(24))
+    for a, b in itertools.combinations(boxes, 2):
+        if rolls and a.span.overlaps(b.span):
+            assert not a.at.overlaps(b.at)

@@ -6,9 +6,9 @@ from workloads import zoo
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
 
-MEASURED_ONES = ("fdmobilenet", "st_efficientnet_lc_v1", "st_yoloxn")
-"""Of the networks that measurements of boards name, one each of: a plain chain, gates by squeeze and
-excitation, a neck with concats and resizing."""
+MEASURED_ONES = ("espdet_pico", "fdmobilenet", "rnnoise", "st_efficientnet_lc_v1")
+"""Of the networks that measurements of boards name, one each of: a neck with splits, concats and resizing, a
+plain chain, gates of a recurrent cell, gates by squeeze and excitation."""
 
 PLANNED: tuple[zoo.Network, ...] = tuple(
     network

@@ -15,6 +15,7 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
+from workloads.zoo.catalogue_detectors import DETECTORS
 from workloads.zoo.catalogue_measured import MEASURED
 from workloads.zoo.network import Network, NetworkOption, OptionValue, PublishedFigure
 
@@ -24,7 +25,7 @@ SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"
 
 _BY_NAME: Mapping[str, Network] = {
-    network.name: network for network in (*CATALOGUE, *MEASURED, *CONTROL_FLOW)
+    network.name: network for network in (*CATALOGUE, *MEASURED, *DETECTORS, *CONTROL_FLOW)
 }
 _NO_OPTIONS: Mapping[str, str] = {}
 

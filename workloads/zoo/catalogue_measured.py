@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
-from workloads.zoo.options import WIDTH, class_count, head, image_size, imagenet, width
+from workloads.zoo.options import class_count, head, image_size, imagenet, width
 
 PYTORCHCV = "counted here by layer and equal to pytorchcv's network"
 KERAS = "counted here by layer and equal to keras.applications' network"
 TIMM = "counted here by layer and equal to timm's network"
 TORCHVISION = "torchvision's weights meta data"
 KERAS_TOTAL = "all numbers of the Keras network, four for each channel of BatchNorm"
-SSD = "STMicroelectronics/stm32ai-modelzoo-services, after github.com/qfgaohao/pytorch-ssd"
+ARM = "counted here by layer of the code in ARM-software/ML-zoo"
 ST = "counted here by layer and equal to the code in stm32ai-modelzoo-services"
 
 MEASURED: tuple[Network, ...] = (
@@ -112,59 +112,41 @@ MEASURED: tuple[Network, ...] = (
         parameters=PublishedFigure("1576841", "weights, and scale and shift of BatchNorm (ST's code)"),
     ),
     Network(
-        name="st_yoloxn",
-        title="ST YOLOX nano, 0.33 of the depth and 0.25 of the width, one class, at 416 x 416",
-        source="STMicroelectronics/stm32ai-modelzoo-services, after Ge et al. 2021, arXiv:2107.08430",
-        build=of_family("yolox", "st_yoloxn"),
+        name="wav2letter",
+        title="Wav2letter (tiny with variant), speech recognition in 296 frames of 39 MFCC",
+        source="ARM-software/ML-zoo, after Collobert et al. 2016, arXiv:1609.03193",
+        build=of_family("wav2letter", "wav2letter"),
         options={
-            "input": image_size(416, 32),
-            "classes": class_count(1),
-            "depth": NetworkOption(0.33, "the factor on bottlenecks in a row", 0.1, 4),
-            "width": NetworkOption(0.25, WIDTH, 0.1, 4),
-            "resize": NetworkOption(
-                "nearest",
-                "how the neck enlarges images: later versions of the source have linear",
-                choices=("nearest", "linear"),
+            "input": NetworkOption(296, "the number of frames, one every 10 ms", 2, 100_000),
+            "classes": class_count(29),
+            "variant": NetworkOption("full", "the size of the network", choices=("full", "tiny")),
+        },
+        macs=PublishedFigure("3491.1 M", f"multiply-accumulates {ARM}"),
+        parameters=PublishedFigure("23766192", "bytes of the int8 TFLite file (ARM-software/ML-zoo)"),
+    ),
+    Network(
+        name="rnnoise",
+        title="RNNoise, noise suppression, one frame of 42 features",
+        source="ARM-software/ML-zoo, after Valin 2018, arXiv:1709.08243",
+        build=of_family("rnnoise", "rnnoise"),
+        options={"input": NetworkOption(42, "the number of features", 1, 100_000)},
+        macs=PublishedFigure("0.087 M", f"multiply-accumulates {ARM}"),
+        parameters=PublishedFigure("88007", "weights and biases, two for each gate, counted here by layer"),
+    ),
+    Network(
+        name="dnn_kws",
+        title="DNN, keyword spotting in 25 x 10 MFCC (Speech Commands), size S",
+        source="ARM-software/ML-zoo (dnn_small), after Zhang et al. 2017, arXiv:1711.07128; sizes in "
+        "github.com/ARM-software/ML-KWS-for-MCU, train_commands.txt",
+        build=of_family("plain", "dnn_kws"),
+        options={
+            "input": NetworkOption(250, "the number of features: 10 MFCC of 25 frames", 1, 100_000),
+            "classes": class_count(12),
+            "width": NetworkOption(
+                144, "the size of the hidden layers: 144 for S, 256 for M, 436 for L", 1, 65_536
             ),
         },
-        macs=PublishedFigure("518.6 M", f"multiply-accumulates {ST}"),
-        parameters=PublishedFigure("912500", KERAS_TOTAL),
-    ),
-    Network(
-        name="st_yolod",
-        title="ST YOLO v2 (milli; tiny with variant), 80 classes, at 192 x 192",
-        source="STMicroelectronics/stm32ai-modelzoo-services; arXiv:2601.05364",
-        build=of_family("yolox", "st_yolod"),
-        options={
-            "input": image_size(192, 32),
-            "classes": class_count(80),
-            "variant": NetworkOption("milli", "the size of the network", choices=("milli", "tiny")),
-        },
-        macs=PublishedFigure("853.4 M", f"multiply-accumulates {ST}"),
-        parameters=PublishedFigure(
-            "3250968", "weights, biases, and scale and shift of BatchNorm (ST's code)"
-        ),
-    ),
-    Network(
-        name="ssd_mobilenetv2",
-        title="SSD on MobileNet v2, 80 classes and background, at 300 x 300",
-        source=f"{SSD}; Liu et al. 2015, arXiv:1512.02325",
-        build=of_family("ssd", "ssd_mobilenetv2"),
-        options={"input": image_size(300, 32), "classes": class_count(80)},
-        macs=PublishedFigure("2.315 G", f"multiply-accumulates {ST}"),
-        parameters=PublishedFigure(
-            "19925108", "weights, biases, and scale and shift of BatchNorm (ST's code)"
-        ),
-    ),
-    Network(
-        name="ssdlite_mobilenetv2",
-        title="SSDLite on MobileNet v2, 80 classes and background, at 300 x 300",
-        source=f"{SSD}; Sandler et al. 2018, arXiv:1801.04381",
-        build=of_family("ssd", "ssdlite_mobilenetv2"),
-        options={"input": image_size(300, 32), "classes": class_count(80)},
-        macs=PublishedFigure("787.6 M", f"multiply-accumulates {ST}"),
-        parameters=PublishedFigure(
-            "4450228", "weights, biases, and scale and shift of BatchNorm (ST's code)"
-        ),
+        macs=PublishedFigure("0.079 M", "multiply-accumulates counted here by layer"),
+        parameters=PublishedFigure("79644", "weights and biases counted here by layer"),
     ),
 )

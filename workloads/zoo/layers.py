@@ -20,9 +20,9 @@ def classifier(net: ProgramBuilder, name: str, x: Value, classes: int, *, bias: 
     return net.dense(name, net.flatten(pooled), classes, bias=bias)
 
 
-def softmax(net: ProgramBuilder, x: Value) -> Value:
+def softmax(net: ProgramBuilder, x: Value, name: str = "softmax") -> Value:
     """Softmax over the last axis."""
-    return net.vector("softmax", "softmax", [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
+    return net.vector("softmax", name, [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
 
 
 def classified(net: ProgramBuilder, name: str, x: Value, classes: int, head: str) -> Value:

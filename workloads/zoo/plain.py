@@ -1,6 +1,7 @@
-"""AlexNet and VGG, chains of convolutions before three wide dense layers, as torchvision builds them.
+"""AlexNet and VGG, chains of convolutions before three wide dense layers, as torchvision builds them;
+and a chain of dense layers.
 
-Both end in logits. An adaptive pooling before the dense layers keeps their weights the same for
+The first two end in logits. An adaptive pooling before the dense layers keeps their weights the same for
 every input size; at 224 it is the identity.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import adaptive_pool, image
+from workloads.zoo.layers import adaptive_pool, image, softmax
 
 VGG16_STAGES: tuple[tuple[int, int], ...] = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 """Channels and 3x3 convolutions of each stage (Simonyan and Zisserman, Table 1, configuration D)."""
@@ -35,6 +36,14 @@ def vgg16(net: ProgramBuilder, *, size: int, classes: int) -> None:
             x = net.conv(f"conv{stage}_{i}", x, channels, 3, pad=1)
         x = net.pool(f"maxpool{stage}", x, 2)
     _dense_layers(net, adaptive_pool(net, "avgpool", x, 7), classes)
+
+
+def dnn_kws(net: ProgramBuilder, *, size: int, classes: int, width: int) -> None:
+    """Keyword spotting by dense layers only: DNN of "Hello Edge" (Zhang et al. 2017, arXiv:1711.07128)."""
+    x = net.input("input", (1, size))
+    for i in range(1, 4):
+        x = net.dense(f"fc{i}", x, width)
+    net.output(softmax(net, net.dense("fc4", x, classes)))
 
 
 def _dense_layers(net: ProgramBuilder, x: Value, classes: int) -> None:

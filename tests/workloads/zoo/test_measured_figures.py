@@ -1,9 +1,9 @@
 """The networks that measurements of boards name are those of their sources: multiply-accumulates and
 parameters equal what the sources' own code counts.
 
-Each row was counted by running that code: pytorchcv 0.0.74, timm 1.0.31, torchvision 0.28, Keras 3.15 and
-STMicroelectronics/stm32ai-modelzoo-services (its Keras and PyTorch networks). Layer by layer, in
-multiply-accumulates and weights, all agreed when the rows were written.
+Each row was counted by running that code: pytorchcv 0.0.74, timm 1.0.31, torchvision 0.28, ultralytics
+8.4.190, espressif/esp-detection, Keras 3.15 and STMicroelectronics/stm32ai-modelzoo-services (its Keras and
+PyTorch networks). Layer by layer, in multiply-accumulates and weights, all agreed when the rows were written.
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ from workloads import zoo
 
 def program(url: str) -> Program:
     return zoo.build(*zoo.parse_zoo_url(f"zoo:{url}"))
-
-
-def biases(built: Program) -> int:
-    return sum(weight.elements for name, weight in built.weights.items() if name.endswith(".bias"))
 
 
 # URL, multiply-accumulates, numbers in the kernels of all convolutions and dense layers.
@@ -74,13 +70,47 @@ COUNTED = [
     ("ssd_mobilenetv2?classes=20", 1_174_576_880, 10_531_520),
     ("ssdlite_mobilenetv2", 787_595_056, 4_391_296),
     ("ssdlite_mobilenetv2?classes=1", 620_686_384, 2_995_840),
+    ("yolo11?input=256&classes=1", 504_844_288, 2_574_464),
+    ("yolo11", 3_240_531_200, 2_607_984),
+    ("yolo26?input=256&classes=1", 414_953_472, 2_366_640),
+    ("yolo26?input=512&outputs=raw", 1_714_376_704, 2_400_160),
+    ("yolo26", 2_678_713_600, 2_400_160),
+    ("yolov8?input=256&classes=1", 646_619_136, 3_000_448),
+    ("yolov8", 4_371_993_600, 3_146_176),
+    ("yolo11?input=320&scale=s", 2_683_360_000, 9_428_336),
+    ("espdet_pico", 78_193_808, 348_752),
+    ("espdet_pico?input=416", 269_688_848, 348_752),
 ]
 
 
 @pytest.mark.parametrize(("url", "macs", "kernels"), COUNTED, ids=[row[0] for row in COUNTED])
 def test_macs_and_weights_of_the_source(url: str, macs: int, kernels: int) -> None:
+    """Without the products of attention, which have no weights and are not layers in PyTorch."""
     built = program(url)
-    assert built.macs == macs
-    assert built.parameters - biases(built) == kernels
-    with_weights = [op for op in ops(built.body) if isinstance(op.work, Conv | Matmul)]
-    assert sum(built.weights[op.weights[0]].elements for op in with_weights) == kernels
+    found: list[tuple[int, int]] = []
+    for op in ops(built.body):
+        if isinstance(op.work, Conv | Matmul) and op.weights:
+            kernel, *bias = (built.weights[weight].elements for weight in op.weights)
+            found.append((op.work.macs, kernel))
+            assert bias in ([], [op.work.channels if isinstance(op.work, Conv) else op.work.cols])
+    assert (sum(row[0] for row in found), sum(row[1] for row in found)) == (macs, kernels)
+
+
+# Two heads over 64 pixels at stride 32, with keys of 32 and values of 64 numbers.
+def test_attention_of_yolo11_at_256() -> None:
+    built, pixels = program("yolo11?input=256"), 64
+    products = [op.work.macs for op in ops(built.body) if op.kind == "matmul"]
+    assert products == [2 * pixels * pixels * 32, 2 * pixels * pixels * 64]
+
+
+def test_wav2letter_is_as_large_as_its_tflite_file() -> None:
+    """The files have 23,766,192 and 3,997,112 bytes with the graph (ARM-software/ML-zoo, definition.yaml)."""
+    for variant, size in (("full", 23_766_192), ("tiny", 3_997_112)):
+        assert 0.97 * size < program(f"wav2letter?variant={variant}").weight_bytes < size
+
+
+def test_rnnoise_has_the_numbers_of_the_keras_layers() -> None:
+    """Dense 24, GRUs of 24, 48 and 96 with two biases a gate, dense 1 and 22: 88,007 in model.summary()."""
+    grus = sum(3 * units * (inputs + units + 2) for inputs, units in ((24, 24), (90, 48), (114, 96)))
+    constants = 3  # the 1 from which each update gate is subtracted
+    assert program("rnnoise").parameters - constants == 43 * 24 + grus + 25 + 97 * 22 == 88_007

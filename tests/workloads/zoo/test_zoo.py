@@ -17,10 +17,13 @@ from tests.support.work import calls
 from workloads import zoo
 from workloads.zoo.catalogue import CATALOGUE
 from workloads.zoo.catalogue_control_flow import CONTROL_FLOW
+from workloads.zoo.catalogue_detectors import DETECTORS
 from workloads.zoo.catalogue_measured import MEASURED
 
 NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
-DETECTORS = {"st_yoloxn", "st_yolod", "ssd_mobilenetv2", "ssdlite_mobilenetv2"}
+NO_ROW_OF_CLASSES = {network.name for network in DETECTORS} | {"wav2letter"}
+AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "rnnoise"}
+"""Networks with a layer of weights for each number of the input."""
 MIB = 1 << 20
 
 
@@ -180,10 +183,11 @@ def assert_sound(built: Program, dtype: str) -> None:
         if isinstance(op.work, Vector):
             assert op.work.in_bytes == sum(in_bytes)
         else:
-            assert [in_elements(op) * DTYPE_BITS[dtype]] == [8 * size for size in in_bytes]
-        (output,) = op.outputs
-        assert prod(shape(built, output)) == out_elements(op)
-        assert built.tensors[output].bytes * 8 == out_elements(op) * DTYPE_BITS[dtype]
+            assert in_elements(op) * DTYPE_BITS[dtype] == 8 * in_bytes[0]
+            assert len(in_bytes) == (2 if op.kind == "matmul" else 1)
+        assert sum(prod(shape(built, output)) for output in op.outputs) == out_elements(op)
+        out_bytes = sum(built.tensors[output].bytes for output in op.outputs)
+        assert out_bytes * 8 == out_elements(op) * DTYPE_BITS[dtype]
     assert written == set(built.tensors) == read | set(built.outputs)
     assert [w for op in op_list(built) for w in op.weights] == list(built.weights)
 
@@ -224,7 +228,7 @@ def test_larger_inputs_never_compute_less(name: str) -> None:
         assert smaller.macs <= larger.macs
         small_maps, large_maps = (sum(t.bytes for t in p.tensors.values()) for p in (smaller, larger))
         assert small_maps < large_maps
-        if name != "autoencoder":  # its first and last layer are as wide as its input
+        if name not in AS_WIDE_AS_THE_INPUT and "outputs" not in NETWORKS[name].options:
             assert smaller.parameters == larger.parameters
 
 
@@ -245,15 +249,17 @@ def test_any_accepted_options_build_a_sound_program(data: st.DataObject) -> None
     built = zoo.build(name, options)
     assert_sound(built, "int8")
     classes = options.get("classes")
-    if classes is not None and name not in DETECTORS:
+    if classes is not None and name not in NO_ROW_OF_CLASSES:
         assert [shape(built, t) for t in built.outputs] == [(1, int(classes))]
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_building_takes_few_calls_for_each_op(name: str) -> None:
-    """150 to 240 on 2026-11-22, most of them for the order of elements in memory and for true parts."""
+    """150 to 370 on 2026-11-23, most of them for the order of elements in memory and for true parts;
+    more where many tensors are joined.
+    """
     number = len(list(ops(zoo.build(name).body)))
-    assert calls(lambda: zoo.build(name)) < 350 * number
+    assert calls(lambda: zoo.build(name)) < 450 * number
 
 
 # -- the package ---------------------------------------------------------------------------------------
@@ -262,7 +268,7 @@ def test_building_takes_few_calls_for_each_op(name: str) -> None:
 def test_the_networks_are_sorted_and_have_one_name_each() -> None:
     names = [network.name for network in zoo.networks()]
     assert names == sorted(set(names))
-    assert len(names) == len(CATALOGUE) + len(MEASURED) + len(CONTROL_FLOW)
+    assert len(names) == sum(map(len, (CATALOGUE, MEASURED, DETECTORS, CONTROL_FLOW)))
 
 
 @pytest.mark.parametrize("network", zoo.networks(), ids=lambda n: n.name)
@@ -299,7 +305,8 @@ def test_importing_the_package_loads_no_family_and_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "workloads.zoo workloads.zoo.catalogue workloads.zoo.catalogue_control_flow "
-        "workloads.zoo.catalogue_measured workloads.zoo.network workloads.zoo.options",
+        "workloads.zoo.catalogue_detectors workloads.zoo.catalogue_measured workloads.zoo.network "
+        "workloads.zoo.options",
         "workloads.zoo.layers workloads.zoo.resnet",
         "",
     ]

@@ -197,6 +197,9 @@ def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:
                 raise ValueError(f"{name!r} is made again")
             maker[name] = index
     refuse_late_arrivals(program, ops)
+    for index, op in enumerate(ops):
+        late = [name for name in op.inputs if maker.get(name, -1) >= index]
+        assert not late, f"{op.name!r} reads {late[0]!r} before it is made"
     names = {op.name for op in ops}
     elsewhere = _read_elsewhere(program, names)
     outputs = tuple(n for n in maker if n in elsewhere or maker[n] == len(ops) - 1)

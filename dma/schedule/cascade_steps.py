@@ -205,7 +205,8 @@ class _CascadeEmission:
             return self.rolling(name, share, group)
         index = next(i for i, inner in enumerate(self.op.cascade) if name in inner.outputs)
         inner = self.op.cascade[index]
-        made = next(step for step in group.steps if step.op == index)
+        made = next((step for step in group.steps if step.op == index), None)
+        assert made is not None, f"a group reads rows of {name!r}, and computes none of them"
         channels = Interval(0, inner.work.channels)
         made_share = part_writes(self.maker.program, inner, name, made.rows, channels, made.columns)
         touched = self.rows_within(name, share, made_share)

@@ -3,7 +3,8 @@
 Each fault replaces one text in the geometry of cascades or in their steps: a halo or a rolling buffer one row
 short, a step early or late, a wrong modulus, the wrong group, weights beside their place. A process of its
 own plans the random networks of ``tests.fuzz.cascades`` with it until the verifier and the machine that runs
-plans on real bytes have each noticed. It counts as a fault of the search where neither does.
+plans on real bytes have each noticed. An assertion of the planner about the very thing that is broken counts,
+too; where there is none, and at most a crash, that is a fault of the search.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SEEDS = 200
 
 
 COUNT = len(MUTATIONS)
+NOTICING = {"verifier", "machine", "assertion"}
 
 
 def install(mutation: Mutation) -> ModuleType:
@@ -41,7 +43,7 @@ def install(mutation: Mutation) -> ModuleType:
 
 
 def notice(number: int, seeds: int) -> Counter[str]:
-    """What notices the fault of that number, in this process: the verifier, the machine, or the planner."""
+    """What notices the fault of that number, in this process: see ``tests.fuzz.cascades.noticed``."""
     install(MUTATIONS[number])
     from tests.fuzz import cascades
 
@@ -58,7 +60,7 @@ def check(number: int, seeds: int = SEEDS) -> Counter[str]:
     command = [sys.executable, "-m", "tests.fuzz.cascade_mutations", str(number), str(seeds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     names = done.stdout.split()
-    if done.returncode or not {"verifier", "machine"} & set(names):
+    if done.returncode or not NOTICING & set(names):
         raise Fault(f"{MUTATIONS[number].title}: noticed by {names or 'nothing'} {done.stderr[-300:]}")
     print(f"{MUTATIONS[number].title}: {', '.join(names)}", flush=True)
     return Counter(names)

@@ -16,7 +16,7 @@ from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
@@ -187,12 +187,15 @@ def check(seed: int) -> Counter[str]:
 
 
 def noticed(seed: int) -> set[str]:
-    """What finds a fault in the plan of that seed: the verifier, the machine, or the planner, which fails."""
-    program, choices, request = random_case(seed)
+    """What finds a fault in the plan of that seed: the verifier, the machine, an assertion of the planner,
+    or a crash of it, which tells nothing about the fault."""
     try:
+        program, choices, request = random_case(seed)
         found = planned_case(program, choices, request) if choices else None
-    except (ArithmeticError, AssertionError, LookupError, RuntimeError, ValueError):
-        return {"planner"}
+    except AssertionError:
+        return {"assertion"}
+    except (ArithmeticError, ChipmodelError, LookupError, RuntimeError, ValueError):
+        return {"crash"}
     if found is None:
         return set()
     request, planned = found

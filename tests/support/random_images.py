@@ -66,9 +66,9 @@ class _ImageGenerator:
         """Append ops that read ``values``, and add their outputs to it."""
         for _ in range(self.random.randint(2, self.shape.ops)):
             kind = self.random.random()
-            if depth and kind < 0.08:
+            if depth and kind < 0.12:
                 self.branch(builder, values, depth - 1)
-            elif depth and kind < 0.16:
+            elif depth and kind < 0.2:
                 self.loop(builder, values, depth - 1)
             else:
                 try:
@@ -206,7 +206,11 @@ class _ImageGenerator:
         """An ``if`` of two arms that define one tensor."""
         name, joined = self.name("if"), self.name("joined")
         like = self.random.choice(values)
-        condition = self.random.choice(values) if self.random.random() < 0.5 else None
+        condition = self.random.choice(values[-3:]) if self.random.random() < 0.3 else None
+        if condition is None and self.random.random() < 0.6:
+            # Nothing but the branch and the op before it reads this.
+            condition = builder.elementwise("relu", self.name("op"), [values[-1]])
+            values.append(builder.elementwise("tanh", self.name("op"), [condition]))
         arms: list[tuple[str, list[Node]]] = []
         for index in range(2):
             with builder.block() as body:

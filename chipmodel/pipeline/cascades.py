@@ -28,7 +28,7 @@ from dma.cascades.named import cascades_of
 from dma.schedule.build import BuildCache
 from dma.schedule.effort import DEFAULT_GAP
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.streamer import StreamerPortfolio
+from dma.schedule.streamer import MemoryProbe, StreamerPortfolio
 from dma.stream import streamer_named
 
 FAR_BEHIND = 1.4
@@ -124,7 +124,7 @@ class _CascadeSearch:
         expected to be faster than ``plain``, the best plan ``without`` them."""
         best: Planned | None = None
         known = None if plain is None or self.searches or not self.fits(plain) else plain
-        portfolio = self.like(known) if known else None
+        portfolio = self.few_streamers(known)
         for candidate in sets[: SEARCHED_PLANS if self.searches else FULL_PLANS]:
             if known and without and candidate.cycles > WORTH_A_PLAN * without.cycles:
                 break
@@ -135,12 +135,19 @@ class _CascadeSearch:
                 best = tried
         return best
 
-    def like(self, plain: Planned) -> StreamerPortfolio:
-        """The streamer that made the best plan without cascades, next to the one of the forecasts, whose
-        schedule is there already: others are rarely better for the same network with some cascades."""
+    def few_streamers(self, plain: Planned | None) -> StreamerPortfolio | None:
+        """Of a portfolio of quick streamers, those that a cascaded program is planned by: the one that made
+        ``plain``, the best plan without cascades, and the one of the forecasts, whose schedule is there
+        already; without ``plain`` those that need the least memory. Others are rarely better. None for any
+        other streamer."""
         portfolio = streamer_named(self.request.streamer)
-        streamers = (*screening_streamers(portfolio), *filter(None, [plain.streamer]))
-        return replace(portfolio, candidates=tuple(dict.fromkeys(streamers)), in_loops=(), always_tried=0)
+        if not portfolio.chooses_by_cycles:
+            return None
+        quick = screening_streamers(portfolio)
+        if plain is None or plain.streamer is None:
+            probes = tuple(each for each in portfolio.candidates if isinstance(each, MemoryProbe))
+            return replace(portfolio, candidates=(*quick, *probes))
+        return replace(portfolio, candidates=(*quick, plain.streamer), in_loops=())
 
     def is_enough(self, best: Planned, forecast: float) -> bool:
         """Whether a set of cascades with that forecast need not be planned any more."""

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dma.cascades.segments import CascadeSegment, RunGeometry
-from dma.timing.transfer import transfer_cycles
 
 CROWDED = 0.5
 """Of the budget, bytes that a cascade needs with all its weights, if loading some again is worth a thought.
@@ -49,9 +48,8 @@ def reloading_cascades(
         for segment in run.cascades(stop, rolls, _heights(run, large, rolls), most):
             if segment.ops.start not in small:
                 chosen = tuple(i for i, k in enumerate(range(segment.ops.start, stop)) if large[k])
-                found = _reloading(run, segment, chosen, rolls) if len(chosen) > 1 else segment
-                if found.reloaded and found.bytes <= reloading.budget:
-                    yield found
+                if len(chosen) > 1 and segment.bytes - _saved(run, segment, chosen) <= reloading.budget:
+                    yield _reloading(run, segment, chosen, rolls)
 
 
 def _heights(run: RunGeometry, large: Sequence[bool], rolls: bool) -> Iterable[list[int]]:
@@ -76,11 +74,17 @@ def _reloading(
     sizes = [run.weights[segment.ops.start + index] for index in chosen]
     return replace(
         segment,
-        bytes=segment.bytes - sum(sizes) + max(sizes),
+        bytes=segment.bytes - _saved(run, segment, chosen),
         cycles=_cycles(run, segment, chosen, rolls),
         weights=segment.weights - sum(sizes),
         reloaded=chosen,
     )
+
+
+def _saved(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...]) -> int:
+    """Bytes that ``segment`` needs less where the weights of its ``chosen`` ops are loaded again."""
+    sizes = [run.weights[segment.ops.start + index] for index in chosen]
+    return sum(sizes) - max(sizes)
 
 
 def _cycles(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...], rolls: bool) -> int:
@@ -92,6 +96,6 @@ def _cycles(run: RunGeometry, segment: CascadeSegment, chosen: tuple[int, ...], 
     for index, own in zip(chosen, steps, strict=True):
         # Another op's weights are needed at most so often in between.
         turns = min(own, sum(steps) - own + 1)
-        loads += turns * transfer_cycles(run.chip, "weights", run.weights[first + index])
+        loads += turns * run.load_cycles[first + index]
         computing += run.step_cycles(first + index, segment.heights[index])
     return segment.cycles + max(0, loads - max(0, segment.cycles - computing))

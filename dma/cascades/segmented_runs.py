@@ -62,7 +62,7 @@ def _segmented(
     geometry = RunGeometry(program, chip, ops, run.start, around)
     ending: list[tuple[CascadeSegment, ...]] = [()]
     for stop in range(1, len(ops) + 1):
-        cascades = geometry.cascades(stop, rolls)
+        cascades = geometry.cascades(stop, rolls, most_bytes=capacity)
         fitting = (each for each in cascades if capacity is None or each.least <= capacity)
         ending.append((_single(geometry, stop - 1, weight_floor), *fitting))
     return SegmentedRun(geometry, tuple(ending))

@@ -17,6 +17,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascade_arrivals import late_arrival
 from dma.cascades.row_reach import RowReach, row_reach
 from dma.cascades.straight_runs import LiveAround, run_rows
+from dma.timing.transfer import transfer_cycles
 
 MAX_OPS = 32
 """Ops of one cascade. Chosen: longer ones hold more weights and rows than they save."""
@@ -59,6 +60,7 @@ class RunGeometry:
     around: LiveAround
     rows: dict[str, int] = field(init=False)
     _cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
+    _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
         self.rows = run_rows(self.program, list(self.ops))
@@ -77,6 +79,9 @@ class RunGeometry:
             sum(self.program.tensors[name].bytes // self.rows[name] for name in op.outputs) for op in self.ops
         ]
         self.weights = [self.program.block_bytes(op) for op in self.ops]
+        self.load_cycles = [
+            transfer_cycles(self.chip, "weights", size) if size else 0 for size in self.weights
+        ]
 
     def _streamed(self, index: int) -> Iterator[tuple[str, RowReach]]:
         op, touches = self.ops[index], self.around.table.touches
@@ -104,9 +109,11 @@ class RunGeometry:
         """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
         rows = self.op_rows[index]
         height = min(rows, height)
-        whole, rest = divmod(rows, height)
-        cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
-        return cycles + STEP_CYCLES * (whole + bool(rest))
+        if (index, height) not in self._step_cycles:
+            whole, rest = divmod(rows, height)
+            cycles = whole * self.cycles(index, height) + (self.cycles(index, rest) if rest else 0)
+            self._step_cycles[index, height] = cycles + STEP_CYCLES * (whole + bool(rest))
+        return self._step_cycles[index, height]
 
     def cascades(
         self,
@@ -114,9 +121,11 @@ class RunGeometry:
         rolls: bool,
         heights: Iterable[list[int]] | None = None,
         most_ops: int = MAX_OPS,
+        most_bytes: int | None = None,
     ) -> Iterator[CascadeSegment]:
         """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights, or of each of
-        ``heights`` by op of the run up to ``stop``."""
+        ``heights`` by op of the run up to ``stop``, as long as rows and weights take ``most_bytes`` or
+        less."""
         last = stop - 1
         if not self.fits[last]:
             return
@@ -125,7 +134,7 @@ class RunGeometry:
             return
         outside = list(zip(range(last, -1, -1), self._outside(stop, starts[-1]), strict=False))
         for each in self._heights(starts[-1], stop, rolls) if heights is None else heights:
-            yield from self._ending(stop, each, outside, rolls)
+            yield from self._ending(stop, each, outside, rolls, most_bytes)
 
     def _outside(self, stop: int, start: int) -> Iterator[int]:
         for _, size in zip(range(stop - start), self.around.outside(self.first + stop), strict=False):
@@ -154,7 +163,12 @@ class RunGeometry:
             height *= 2
 
     def _ending(
-        self, stop: int, heights: list[int], outside: list[tuple[int, int]], rolls: bool
+        self,
+        stop: int,
+        heights: list[int],
+        outside: list[tuple[int, int]],
+        rolls: bool,
+        most_bytes: int | None,
     ) -> Iterator[CascadeSegment]:
         last = stop - 1
         estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
@@ -168,6 +182,8 @@ class RunGeometry:
                 return
             else:
                 estimate.held(start)
+            if most_bytes is not None and held + weights > most_bytes:
+                return
             own = stripes = 0
             for name, reach in self.streamed[start]:
                 whole = self.program.tensors[name].bytes

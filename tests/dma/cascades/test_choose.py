@@ -15,6 +15,9 @@ from chipmodel.passes.in_place import reuse
 from dma.cascades.choose import cascade_candidates
 from dma.cascades.segmented_runs import Candidate
 from dma.residency.greedy import decide
+from dma.schedule.expected_forecast import ScheduleForecast
+from dma.stream import stream
+from tests.support.chips import with_memory
 from workloads.load import load
 
 KIB = 1024
@@ -68,3 +71,19 @@ def test_ops_in_arms_run_as_cascades_too() -> None:
         op for each in _candidates("zoo:fusiondetect", "luna-arcs", 256 * KIB) for c in each for op in c.ops
     }
     assert names - outer
+
+
+def test_tensors_at_the_border_of_a_cascade_may_be_in_psram() -> None:
+    """With 176 KiB none of the three ops from 12.expand on fits; as a cascade they fit next to their weights
+    where 12.add, the input, or 12.project, the output, passes in stripes."""
+    program, capacity = _program("zoo:mobilenetv2"), 176 * KIB
+    chip = with_memory(load_chip("alif-e7"), capacity)
+    first = cascade_candidates(program, chip, capacity)[0]
+    assert ("features.12.expand", "features.12.depthwise", "features.12.project") in [c.ops for c in first]
+    cascaded = with_cascades(program, first)
+    assert not _fits(cascaded, capacity)
+    cycles = [
+        ScheduleForecast(each, chip).cycles(stream(each, chip, "prefetch-greedy", capacity))
+        for each in (program, cascaded)
+    ]
+    assert cycles[1] < 0.4 * cycles[0]

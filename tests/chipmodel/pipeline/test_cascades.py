@@ -1,0 +1,62 @@
+"""Plans with cascades allowed: never slower than without, and by the streamer that was asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.program import Program
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import Planned, PlanRequest
+from tests.support.chips import with_memory
+from workloads.load import load
+
+
+@cache
+def _program(network: str) -> Program:
+    return reuse(load(network), "all")
+
+
+def _planned(network: str, chip: str, size: int, cascade: str, streamer: str = "auto") -> Planned:
+    planned = plan(
+        PlanRequest(
+            _program(network), with_memory(load_chip(chip), size), "large-first", streamer, cascade=cascade
+        )
+    )
+    assert planned.solved.peak <= size
+    return planned
+
+
+def _cycles(planned: Planned) -> int:
+    assert planned.trace is not None
+    return planned.trace.cycles
+
+
+# Of DS-CNN everything fits 16,256 B; with two weight buffers, as for a forecast, it does not.
+@pytest.mark.parametrize(
+    ("network", "chip", "size"),
+    [
+        ("zoo:ds_cnn", "alif-e7", 16_256),
+        ("zoo:ds_cnn", "luna-arcs", 8_128),
+        ("zoo:resnet8", "luna-arcs", 49_936),
+        ("zoo:resnet8", "gap9", 24_968),
+        ("zoo:branchynet", "alif-e7", 20_480),
+    ],
+)
+def test_cascades_never_make_the_default_plan_slower(network: str, chip: str, size: int) -> None:
+    without = _cycles(_planned(network, chip, size, "off"))
+    assert _cycles(_planned(network, chip, size, "auto")) <= without
+
+
+def test_nothing_is_cascaded_where_everything_stays() -> None:
+    assert not _planned("zoo:ds_cnn", "alif-e7", 16_256, "auto").schedule.cascades
+
+
+@pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])
+def test_the_streamer_that_was_asked_for_makes_the_plan(streamer: str) -> None:
+    planned = _planned("zoo:resnet8", "alif-e7", 24_960, "auto", streamer)
+    assert planned.schedule.cascades
+    assert planned.schedule.streamer == streamer

@@ -7,7 +7,7 @@ each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
@@ -133,29 +133,29 @@ class AccessTable:
 
 def forwards(body: AccessBody, state: int, pass_: Callable[[ValueAccess, int], int]) -> int:
     """The state after ``body``, in which each access changes the state."""
-    for each in body:
-        if isinstance(each, ValueAccess):
-            state = pass_(each, state)
-            continue
-        ends = [forwards(arm, state, pass_) for arm in each.arms]
-        while each.repeats and ends[0] | state != state:
-            state |= ends[0]
-            ends = [forwards(each.arms[0], state, pass_)]
-        state = _union(ends) | (state if each.repeats else 0)
-    return state
+    return _flow(body, state, pass_, iter)
 
 
 def backwards(body: AccessBody, state: int, pass_: Callable[[ValueAccess, int], int]) -> int:
     """The state before ``body``, in which each access changes the state, the last one first."""
-    for each in reversed(body):
+    return _flow(body, state, pass_, reversed)
+
+
+def _flow(
+    body: AccessBody,
+    state: int,
+    pass_: Callable[[ValueAccess, int], int],
+    order: Callable[[AccessBody], Iterable[ValueAccess | AccessFork]],
+) -> int:
+    for each in order(body):
         if isinstance(each, ValueAccess):
             state = pass_(each, state)
             continue
-        starts = [backwards(arm, state, pass_) for arm in each.arms]
-        while each.repeats and starts[0] | state != state:
-            state |= starts[0]
-            starts = [backwards(each.arms[0], state, pass_)]
-        state = _union(starts) | (state if each.repeats else 0)
+        ends = [_flow(arm, state, pass_, order) for arm in each.arms]
+        while each.repeats and ends[0] | state != state:
+            state |= ends[0]
+            ends = [_flow(each.arms[0], state, pass_, order)]
+        state = _union(ends) | (state if each.repeats else 0)
     return state
 
 

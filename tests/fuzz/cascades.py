@@ -11,7 +11,6 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 from random import Random
 
 from chipmodel.bounds.time_bound import time_bound
@@ -20,7 +19,7 @@ from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.machine.simulate import simulate
 from chipmodel.machine.stepper import step_through
-from chipmodel.model.program import Body, Op, Program, bodies
+from chipmodel.model.program import Op, Program
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from chipmodel.passes.in_place import CHOICES, reuse
 from chipmodel.passes.validate import validate_program
@@ -28,6 +27,7 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.plan_file import verify_file
+from dma.cascades.straight_runs import op_runs
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
@@ -79,7 +79,7 @@ def _with_memory(chip: Chip, program: Program, times: float) -> Chip:
 
 def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
     """Cascades that the program can have: runs of two ops or more, none in two of them."""
-    for run in _runs(program.body):
+    for run in op_runs(program):
         start = 0
         while start + 1 < len(run):
             length = random.randint(2, 6)
@@ -111,16 +111,6 @@ def possible(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> bool
     except ValueError:
         return False
     return True
-
-
-def _runs(body: Body) -> Iterator[list[Op]]:
-    for is_op, group in groupby(body, lambda node: isinstance(node, Op)):
-        listed = list(group)
-        if is_op:
-            yield [node for node in listed if isinstance(node, Op)]
-        else:
-            for inner in (inner for node in listed for inner in bodies(node)):
-                yield from _runs(inner)
 
 
 def planned_case(

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AxisOrder, Interleaving
-from chipmodel.model.program import Node, Program
+from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
+from workloads.build.random_trees import RandomTree
 from workloads.build.shapes import Value
 
 _MOVES = ("concat", "split", "resize", "upconv", "whole", "scale", "shuffle", "fork", *("residual",) * 3)
@@ -43,9 +44,13 @@ class _Across(NamedTuple):
     right: int = 0
 
 
-class _ImageGenerator:
+class _ImageGenerator(RandomTree):
+    least_ops = 2
+    branches, loops = 0.12, 0.08
+
     def __init__(self, random: Random, across: Random, shape: ImageShape) -> None:
-        self.random, self.across, self.shape, self.serial = random, across, shape, 0
+        super().__init__(random, shape.ops)
+        self.across, self.shape = across, shape
 
     def program(self, seed: int) -> Program:
         random = self.random
@@ -62,21 +67,13 @@ class _ImageGenerator:
         builder.output(values[-1])
         return builder.build()
 
-    def block(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """Append ops that read ``values``, and add their outputs to it."""
-        for _ in range(self.random.randint(2, self.shape.ops)):
-            kind = self.random.random()
-            if depth and kind < 0.12:
-                self.branch(builder, values, depth - 1)
-            elif depth and kind < 0.2:
-                self.loop(builder, values, depth - 1)
-            else:
-                try:
-                    values += self.op(builder, values)
-                except BadInput:  # a window that does not fit
-                    values.append(builder.elementwise("relu", self.name("relu"), [values[-1]]))
-
     def op(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
+        try:
+            return self.on_image(builder, values)
+        except BadInput:  # a window that does not fit
+            return (builder.elementwise("relu", self.name("relu"), [values[-1]]),)
+
+    def on_image(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
         """One op on one of the latest values, or two."""
         random = self.random
         x = values[-1] if random.random() < 0.7 else random.choice(values[-4:])
@@ -202,39 +199,27 @@ class _ImageGenerator:
         dealt = builder.vector("transpose", name, [split], shape, rows=n * height, attributes=order)
         return builder.reshape(dealt, x.shape)
 
-    def branch(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """An ``if`` of two arms that define one tensor."""
-        name, joined = self.name("if"), self.name("joined")
-        like = self.random.choice(values)
+    def arm_count(self) -> int:
+        return 2
+
+    def condition(self, builder: ProgramBuilder, values: list[Value]) -> Value | None:
         condition = self.random.choice(values[-3:]) if self.random.random() < 0.3 else None
         if condition is None and self.random.random() < 0.6:
             # Nothing but the branch and the op before it reads this.
             condition = builder.elementwise("relu", self.name("op"), [values[-1]])
             values.append(builder.elementwise("tanh", self.name("op"), [condition]))
-        arms: list[tuple[str, list[Node]]] = []
-        for index in range(2):
-            with builder.block() as body:
-                inside = list(values)
-                self.block(builder, inside, depth)
-                fitting = [v for v in inside if v.shape == like.shape]
-                builder.elementwise("relu", self.name("op"), [fitting[-1]], outputs=[joined])
-            arms.append((f"arm{index}", list(body)))
-        builder.add_if(name, arms, condition)
-        values.append(Value(joined, like.shape, like.dtype))
+        return condition
 
-    def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """A loop that carries one tensor."""
-        name, state = self.name("loop"), self.name("state")
-        start = self.random.choice(values)
-        carried = builder.elementwise("copy", self.name("copy"), [start], outputs=[state])
-        with builder.block() as body:
-            inside = [*values, carried]
-            self.block(builder, inside, depth)
-            after = [v for v in inside if v.shape == carried.shape][-1]
-            builder.elementwise("relu", self.name("op"), [after], outputs=[state])
-        builder.add_loop(name, self.random.randint(1, 3), body, [state])
-        values.append(carried)
+    def joined(self) -> str:
+        return self.name("joined")
 
-    def name(self, prefix: str) -> str:
-        self.serial += 1
-        return f"{prefix}{self.serial}"
+    def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
+        self.finish(builder, like, inside, joined)
+
+    def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
+        self.finish(builder, carried, inside, carried.name)
+
+    def finish(self, builder: ProgramBuilder, like: Value, inside: list[Value], name: str) -> None:
+        """Make the tensor ``name`` of the latest value that has the shape of ``like``."""
+        latest = [value for value in inside if value.shape == like.shape][-1]
+        builder.elementwise("relu", self.name("op"), [latest], outputs=[name])

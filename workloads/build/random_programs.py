@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from chipmodel.model.program import Node, Program
+from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
+from workloads.build.random_trees import RandomTree
 from workloads.build.shapes import Value
 
 
@@ -25,11 +26,10 @@ def random_program(seed: int, shape: TreeShape = TreeShape()) -> Program:
     return _ProgramGenerator(Random(seed), shape).program(seed)
 
 
-class _ProgramGenerator:
+class _ProgramGenerator(RandomTree):
     def __init__(self, random: Random, shape: TreeShape) -> None:
-        self.random = random
+        super().__init__(random, shape.ops)
         self.shape = shape
-        self.serial = 0
 
     def program(self, seed: int) -> Program:
         builder = ProgramBuilder(f"random-{seed}", source=f"generated from seed {seed}")
@@ -42,18 +42,11 @@ class _ProgramGenerator:
         builder.output(values[-1])
         return builder.build()
 
-    def block(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """Append ops that read ``values``, and add their outputs to it."""
-        for _ in range(self.random.randint(1, self.shape.ops)):
-            kind = self.random.random()
-            if depth and kind < 0.15:
-                self.branch(builder, values, depth - 1)
-            elif depth and kind < 0.3:
-                self.loop(builder, values, depth - 1)
-            else:
-                values.append(self.op(builder, values))
+    def op(self, builder: ProgramBuilder, values: list[Value]) -> tuple[Value, ...]:
+        return (self.single(builder, values),)
 
-    def op(self, builder: ProgramBuilder, values: list[Value]) -> Value:
+    def single(self, builder: ProgramBuilder, values: list[Value]) -> Value:
+        """One op on one of the latest values."""
         name = self.name("op")
         x = self.random.choice(values[-4:]) if self.random.random() < 0.8 else self.random.choice(values)
         twin = [v for v in values if v.shape == x.shape]
@@ -76,42 +69,18 @@ class _ProgramGenerator:
             case _:
                 return builder.elementwise("relu", name, [x])
 
-    def branch(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """An ``if`` of two or three arms, one perhaps empty; sometimes all of them define one tensor."""
-        name = self.name("if")
-        like = self.random.choice(values)
-        joined = self.name("joined") if self.random.random() < 0.6 else None
-        condition = self.random.choice(values) if self.random.random() < 0.5 else None
-        arms: list[tuple[str, list[Node]]] = []
-        for index in range(self.random.randint(2, 3)):
-            with builder.block() as body:
-                inside = list(values)
-                if joined is None and self.random.random() < 0.2:
-                    pass
-                else:
-                    self.block(builder, inside, depth)
-                if joined:
-                    builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
-            arms.append((f"arm{index}", list(body)))
-        builder.add_if(name, arms, condition)
-        if joined:
-            values.append(Value(joined, like.shape, like.dtype))
+    def arm_count(self) -> int:
+        return self.random.randint(2, 3)
 
-    def loop(self, builder: ProgramBuilder, values: list[Value], depth: int) -> None:
-        """A loop that carries one tensor, through explicit copies."""
-        name, state = self.name("loop"), self.name("state")
-        start = self.random.choice(values)
-        carried = builder.elementwise("copy", self.name("copy"), [start], outputs=[state])
-        with builder.block() as body:
-            inside = [*values, carried]
-            self.block(builder, inside, depth)
-            after = self.random.choice([v for v in inside if v.shape == carried.shape])
-            if after.name == state:
-                after = builder.elementwise("relu", self.name("op"), [carried])
-            builder.elementwise("copy", self.name("copy"), [after], outputs=[state])
-        builder.add_loop(name, self.random.randint(1, 3), body, [state])
-        values.append(carried)
+    def joined(self) -> str | None:
+        return self.name("joined") if self.random.random() < 0.6 else None
 
-    def name(self, prefix: str) -> str:
-        self.serial += 1
-        return f"{prefix}{self.serial}"
+    def join(self, builder: ProgramBuilder, like: Value, inside: list[Value], joined: str) -> None:
+        builder.elementwise("copy", self.name("copy"), [like], outputs=[joined])
+
+    def carry(self, builder: ProgramBuilder, inside: list[Value], carried: Value) -> None:
+        """Through an explicit copy."""
+        after = self.random.choice([v for v in inside if v.shape == carried.shape])
+        if after.name == carried.name:
+            after = builder.elementwise("relu", self.name("op"), [carried])
+        builder.elementwise("copy", self.name("copy"), [after], outputs=[carried.name])

@@ -9,8 +9,9 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import inf
 from typing import get_args
 
 from chipmodel.chip.chip import Chip
@@ -55,12 +56,25 @@ def cascade_candidates(
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     found: dict[Candidate, int] = {}
     for share in BUDGET_SHARES:
-        segments = _cut(times, runs, capacity, int(capacity * share))
-        candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
-        new = bool(candidate) and candidate not in found
-        if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
-            found[candidate] = cycles
-    return tuple(sorted(found, key=found.__getitem__))
+        for offered in (runs, plain):
+            segments = _cut(times, offered, capacity, int(capacity * share))
+            candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
+            new = bool(candidate) and candidate not in found
+            if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
+                found[candidate] = cycles
+            if not _loads_again(candidate):
+                break
+    return tuple(sorted(_worth_loading_again(found), key=found.__getitem__))
+
+
+def _loads_again(candidate: Candidate) -> bool:
+    return any(cascade.reloaded for cascade in candidate)
+
+
+def _worth_loading_again(found: Mapping[Candidate, int]) -> Iterator[Candidate]:
+    """Without sets that load weights again and take longer than one that does not."""
+    fastest = min((cycles for each, cycles in found.items() if not _loads_again(each)), default=inf)
+    yield from (each for each, cycles in found.items() if cycles < fastest or not _loads_again(each))
 
 
 class _TransferEstimate:

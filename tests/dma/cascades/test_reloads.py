@@ -68,6 +68,24 @@ def test_weights_that_stay_are_proposed_where_they_fit() -> None:
     assert not any(c.reloaded for each in cascade_candidates(program, CHIP, 400 * KIB) for c in each)
 
 
+def test_weights_in_a_quick_memory_are_loaded_again() -> None:
+    """From HyperRAM it takes as long as to spill tensors; from MRAM next to the NPU far less."""
+    quick = [
+        "weights.memory=mram",
+        "weights.bytes=8MiB",
+        "weights.clock_mhz=400",
+        "weights.bytes_per_clock=8",
+        "weights.setup_cycles=50",
+        "weights.burst_bytes=128",
+        "weights.burst_overhead_clocks=4",
+    ]
+    program = reuse(load("zoo:mobilenetv2"), "all")
+    found = cascade_candidates(program, load_chip("alif-e7", quick), 130 * KIB)
+    assert any(choice.reloaded for choice in found[0])
+    stay = [each for each in found if not any(choice.reloaded for choice in each)]
+    assert len(stay) < len(found)
+
+
 def test_mobilenet_v2_runs_in_less_memory() -> None:
     """With all weights of a cascade in memory at once it needs 186.2 KiB."""
     program = reuse(load("zoo:mobilenetv2"), "all")

@@ -11,6 +11,9 @@ KERAS_TOTAL = "all numbers of the Keras network, four for each channel of BatchN
 SSD = "STMicroelectronics/stm32ai-modelzoo-services, after github.com/qfgaohao/pytorch-ssd"
 ST = "counted here by layer and equal to the code in stm32ai-modelzoo-services"
 ULTRALYTICS = "github.com/ultralytics/ultralytics, cfg/models"
+DEPTH = "the factor on bottlenecks in a row"
+ESP_DL = "github.com/espressif/esp-dl, models"
+IN_FILE = "multiply-accumulates of the layers in the .espdl file"
 LAYERS = "multiply-accumulates counted here by layer; convolutions equal those of ultralytics"
 
 
@@ -34,7 +37,7 @@ DETECTORS: tuple[Network, ...] = (
         options={
             "input": image_size(416, 32),
             "classes": class_count(1),
-            "depth": NetworkOption(0.33, "the factor on bottlenecks in a row", 0.1, 4),
+            "depth": NetworkOption(0.33, DEPTH, 0.1, 4),
             "width": NetworkOption(0.25, WIDTH, 0.1, 4),
             "resize": NetworkOption(
                 "nearest",
@@ -121,5 +124,41 @@ DETECTORS: tuple[Network, ...] = (
         parameters=PublishedFigure(
             "361167", "weights, biases, and scale and shift of BatchNorm (the source's code)"
         ),
+    ),
+    Network(
+        name="swift_yolo",
+        title="Swift-YOLO (YOLOv5 with ReLU, 0.15 of the width), one class, at 192 x 192",
+        source="github.com/Seeed-Studio/ModelAssistant 2.0.0, configs/swift_yolo",
+        build=of_family("yolox", "swift_yolo"),
+        options={
+            "input": image_size(192, 32),
+            "classes": class_count(1),
+            "depth": NetworkOption(0.33, DEPTH, 0.1, 4),
+            "width": NetworkOption(0.15, WIDTH, 0.1, 4),
+        },
+        macs=PublishedFigure(
+            "89.0 M", "counted here by layer; 90.564 Mflops with BatchNorm and resizing (Seeed)"
+        ),
+        parameters=PublishedFigure(
+            "0.699 M", "weights, biases, and scale and shift of BatchNorm (Seeed-Studio/sscma-model-zoo)"
+        ),
+    ),
+    Network(
+        name="face_msr",
+        title="ESP-DL's first stage of face detection (msr_s8_v1) at 120 x 160",
+        source=f"{ESP_DL}/human_face_detect",
+        build=of_family("espdl_faces", "face_msr"),
+        options={"input": NetworkOption(120, "the rows of the image, a third more columns", 40, 8192)},
+        macs=PublishedFigure("8.11 M", IN_FILE),
+        parameters=PublishedFigure("22556", "weights and biases in the .espdl file"),
+    ),
+    Network(
+        name="face_mnp",
+        title="ESP-DL's second stage of face detection (mnp_s8_v1) at 48 x 48",
+        source=f"{ESP_DL}/human_face_detect",
+        build=of_family("espdl_faces", "face_mnp"),
+        options={"input": image_size(48, 47)},
+        macs=PublishedFigure("2.36 M", IN_FILE),
+        parameters=PublishedFigure("110752", "weights, biases and slopes in the .espdl file"),
     ),
 )

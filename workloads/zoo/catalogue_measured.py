@@ -5,6 +5,8 @@ from __future__ import annotations
 from workloads.zoo.network import Network, NetworkOption, PublishedFigure, of_family
 from workloads.zoo.options import class_count, head, image_size, imagenet, width
 
+ESP_DL = "github.com/espressif/esp-dl, models"
+IN_FILE = "multiply-accumulates of the layers in the .espdl file"
 PYTORCHCV = "counted here by layer and equal to pytorchcv's network"
 KERAS = "counted here by layer and equal to keras.applications' network"
 TIMM = "counted here by layer and equal to timm's network"
@@ -148,5 +150,26 @@ MEASURED: tuple[Network, ...] = (
         },
         macs=PublishedFigure("0.079 M", "multiply-accumulates counted here by layer"),
         parameters=PublishedFigure("79644", "weights and biases counted here by layer"),
+    ),
+    Network(
+        name="mobilefacenet",
+        title="MobileFaceNet of ESP-DL (mfn_s8_v1; mbf_s8_v1 with variant) at 112 x 112",
+        source=f"{ESP_DL}/human_face_recognition, after Chen et al. 2018, arXiv:1804.07573",
+        build=of_family("espdl_faces", "mobilefacenet"),
+        options={
+            "input": image_size(112, 1),
+            "variant": NetworkOption("mfn", "the size of the network", choices=("mfn", "mbf")),
+        },
+        macs=PublishedFigure("221.2 M", IN_FILE),
+        parameters=PublishedFigure("1190336", "weights, biases and slopes in the .espdl file"),
+    ),
+    Network(
+        name="osnet",
+        title="OSNet of ESP-DL (osn_s8_v1), recognition of persons at 192 x 96",
+        source=f"{ESP_DL}/person_reid, after Zhou et al. 2019, arXiv:1905.00953",
+        build=of_family("espdl_faces", "osnet"),
+        options={"input": NetworkOption(192, "the rows of the image, half as many columns", 32, 8192)},
+        macs=PublishedFigure("42.7 M", IN_FILE),
+        parameters=PublishedFigure("194384", "weights and biases in the .espdl file"),
     ),
 )

@@ -5,12 +5,16 @@ padding (stm32ai-modelzoo-services, object_detection/tf/src/models/st_yoloxn.py)
 for each stride, box, objectness and classes before their sigmoids. ``st_yolod`` has the backbone of ST ResNet
 and ReLU (object_detection/pt/ src/models/yolod); as in its exported graph, objectness and classes are after
 their sigmoids. Decoding and suppression run on the host.
+
+``swift_yolo`` is the YOLOv5 of Seeed's ModelAssistant with ReLU and whole 3x3 convolutions; boxes are
+decoded, as in its TFLite files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from chipmodel.model.attributes import AlongAxis, AxisOrder, Scaling
 from workloads.build.builder import ProgramBuilder
@@ -24,12 +28,14 @@ BOX = 4
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """What convolutions, neck and head share; ``linear`` resizing blends neighbours."""
+    """What convolutions, neck and head share; ``linear`` resizing blends neighbours, and ``whole`` 3x3
+    convolutions take the place of depthwise separable ones."""
 
     net: ProgramBuilder
     pad: Padding | None
     depth: int
     linear: bool = False
+    whole: bool = False
 
     def conv(self, name: str, x: Value, channels: int, kernel: int = 1, stride: int = 1) -> Value:
         """A whole convolution."""
@@ -38,6 +44,8 @@ class Detector:
 
     def separable(self, name: str, x: Value, channels: int, stride: int = 1) -> Value:
         """A depthwise 3x3 convolution and a 1x1 one."""
+        if self.whole:
+            return self.conv(name, x, channels, 3, stride)
         x = depthwise(self.net, f"{name}.depthwise", x, 3, stride, self.pad)
         return self.net.conv(f"{name}.pointwise", x, channels, 1)
 
@@ -120,6 +128,67 @@ def _pyramid_pooling(detector: Detector, name: str, x: Value) -> Value:
     x = detector.conv(f"{name}.reduce", x, channels // 2)
     pooled = [net.pool(f"{name}.pool{k}", x, k, stride=1, pad=k // 2) for k in (5, 9, 13)]
     return detector.conv(f"{name}.output", concat(net, f"{name}.concat", [x, *pooled]), channels)
+
+
+def swift_yolo(net: ProgramBuilder, *, size: int, classes: int, depth: float, width: float) -> None:
+    """Output: ``candidates`` (1, anchors, 5 + classes), three anchors a pixel at strides 8, 16 and 32."""
+
+    def repeats(blocks: int) -> int:
+        return max(round(blocks * depth), 1)
+
+    def wide(channels: int) -> int:
+        return ceil(channels * width / 8) * 8
+
+    detector = Detector(net, None, repeats(3), whole=True)
+    x = net.conv("stem", image(net, size), wide(64), 6, stride=2, pad=2)
+    features: list[Value] = []
+    for number, blocks in enumerate((3, 6, 9, 3), start=1):
+        x = detector.conv(f"stage{number}.down", x, wide(64 << number), 3, 2)
+        x = detector.stack(f"stage{number}", x, x.shape[1], repeats(blocks), residual=True)
+        features.append(x)
+    pooled = [detector.conv("sppf.reduce", x, x.shape[1] // 2)]
+    for index in range(3):
+        pooled.append(net.pool(f"sppf.pool{index}", pooled[-1], 5, stride=1, pad=2))
+    features[-1] = detector.conv("sppf.output", concat(net, "sppf.concat", pooled), x.shape[1])
+    parts: list[Value] = []
+    for number, feature in enumerate(detector.neck(features[1:]), start=1):
+        parts.append(_boxes(net, f"head{number}", feature, 5 + classes))
+    anchors = sum(part.shape[1] for part in parts)
+    shape, along = (1, anchors, 5 + classes), AlongAxis(1, anchors)
+    net.output(net.vector("concat", "candidates", parts, shape, rows=1, attributes=along))
+
+
+def _boxes(net: ProgramBuilder, name: str, x: Value, numbers: int) -> Value:
+    """(1, anchors, numbers): boxes in pixels and scores in percent, of one stride."""
+    x = net.elementwise("sigmoid", f"{name}.sigmoid", [net.conv(name, x, 3 * numbers, 1)])
+    pixels = x.shape[2] * x.shape[3]
+    x = net.reshape(x, (1, 3, numbers, pixels))
+    order, shape = AxisOrder((0, 1, 3, 2)), (1, 3, pixels, numbers)
+    x = net.vector("transpose", f"{name}.turned", [x], shape, rows=3, attributes=order)
+    centre, extent, scores = net.vectors(
+        "split",
+        f"{name}.split",
+        [x],
+        [(*shape[:3], size) for size in (2, 2, numbers - BOX)],
+        rows=3 * pixels,
+        attributes=AlongAxis(3, numbers),
+        outputs=[f"{name}.{part}" for part in ("centre", "extent", "scores")],
+    )
+
+    def scaled(kind: str, part: str, value: Value, constants: int) -> Value:
+        constant = net.weight(f"{name}.{part}.constant", constants)
+        return net.elementwise(kind, f"{name}.{part}", [value], weights=[constant])
+
+    centre = scaled("sub", "centre.moved", scaled("mul", "centre.doubled", centre, 1), 1)
+    centre = scaled("mul", "centre.pixels", scaled("add", "centre.cell", centre, 2 * pixels), 1)
+    extent = scaled("mul", "extent.doubled", extent, 1)
+    # Its square: the same operand twice.
+    extent = net.elementwise("mul", f"{name}.extent.squared", [extent])
+    extent = scaled("mul", "extent.pixels", extent, 6)
+    scores = scaled("mul", "scores.percent", scores, 1)
+    parts, along = [centre, extent, scores], AlongAxis(3, numbers)
+    joined = net.vector("concat", f"{name}.join", parts, shape, rows=3 * pixels, attributes=along)
+    return net.reshape(joined, (1, -1, numbers))
 
 
 @dataclass(frozen=True, slots=True)

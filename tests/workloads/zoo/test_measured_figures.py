@@ -2,8 +2,9 @@
 parameters equal what the sources' own code counts.
 
 Each row was counted by running that code: pytorchcv 0.0.74, timm 1.0.31, torchvision 0.28, ultralytics
-8.4.190, espressif/esp-detection, Keras 3.15 and STMicroelectronics/stm32ai-modelzoo-services (its Keras and
-PyTorch networks). Layer by layer, in multiply-accumulates and weights, all agreed when the rows were written.
+8.4.190, espressif/esp-detection, the .espdl files of espressif/esp-dl, Keras 3.15 and
+STMicroelectronics/stm32ai-modelzoo-services (its Keras and PyTorch networks). Layer by layer, in
+multiply-accumulates and weights, all agreed when the rows were written.
 """
 
 from __future__ import annotations
@@ -80,6 +81,11 @@ COUNTED = [
     ("yolo11?input=320&scale=s", 2_683_360_000, 9_428_336),
     ("espdet_pico", 78_193_808, 348_752),
     ("espdet_pico?input=416", 269_688_848, 348_752),
+    ("face_msr", 8_108_568, 22_032),
+    ("face_mnp", 2_358_512, 109_424),
+    ("mobilefacenet", 221_161_984, 1_172_608),
+    ("mobilefacenet?variant=mbf", 436_832_256, 3_378_048),
+    ("osnet", 42_678_784, 190_960),
 ]
 
 
@@ -101,6 +107,21 @@ def test_attention_of_yolo11_at_256() -> None:
     built, pixels = program("yolo11?input=256"), 64
     products = [op.work.macs for op in ops(built.body) if op.kind == "matmul"]
     assert products == [2 * pixels * pixels * 32, 2 * pixels * pixels * 64]
+
+
+def test_swift_yolo_has_the_figures_of_its_publication() -> None:
+    """Seeed-Studio/sscma-model-zoo, Swift-YOLO at 192: 90.564 Mflops, which are multiply-accumulates, two for
+    each output of BatchNorm and one for each pixel of a resized image; 0.699 M parameters,
+    two of them for each channel of BatchNorm.
+    """
+    built = program("swift_yolo")
+    normed = [op for op in ops(built.body) if isinstance(op.work, Conv) and not op.name.startswith("head")]
+    outputs = sum(built.tensors[op.outputs[0]].bytes for op in normed)
+    resized = sum(built.tensors[op.outputs[0]].bytes for op in ops(built.body) if op.kind == "resize")
+    assert built.macs + 2 * outputs + resized == 90_564_480
+    layers = sum(w.elements for name, w in built.weights.items() if not name.endswith(".constant"))
+    scales = sum(op.work.channels for op in normed if isinstance(op.work, Conv))
+    assert round((layers + scales) / 1e6, 3) == 0.699
 
 
 def test_wav2letter_is_as_large_as_its_tflite_file() -> None:

@@ -22,8 +22,8 @@ from workloads.zoo.catalogue_measured import MEASURED
 
 NETWORKS = {network.name: network for network in zoo.networks() if network not in CONTROL_FLOW}
 NO_ROW_OF_CLASSES = {network.name for network in DETECTORS} | {"wav2letter"}
-AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "rnnoise"}
-"""Networks with a layer of weights for each number of the input."""
+AS_WIDE_AS_THE_INPUT = {"autoencoder", "dnn_kws", "mobilefacenet", "rnnoise", "swift_yolo"}
+"""Networks with weights or constants for each number of the input, or of the last image."""
 MIB = 1 << 20
 
 

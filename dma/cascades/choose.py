@@ -25,6 +25,7 @@ from dma.cascades.segmented_runs import (
     SegmentedRun,
     cascade_choices,
     is_possible,
+    least_bytes,
     segmented_runs,
     with_reloads,
 )
@@ -39,6 +40,8 @@ RELOADED = (1 / 16, 1 / 64)
 """Of the capacity, weights of an op that a cascade may load again. Chosen."""
 RELOADING_OPS = 8
 """Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
+MOST_CUTS = 16
+"""Cuts for one budget until all cascades in it fit. Chosen."""
 WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
 
@@ -55,9 +58,12 @@ def cascade_candidates(
     times = _TransferEstimate(chip)
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
     found: dict[Candidate, int] = {}
+    offers = [runs, plain]
     for share in BUDGET_SHARES:
-        for offered in (runs, plain):
-            segments = _cut(times, offered, capacity, int(capacity * share))
+        for index, offered in enumerate(offers):
+            budget = int(capacity * share)
+            offers[index] = fitting = _fitting(times, offered, capacity, budget, rolls)
+            segments = _cut(times, fitting, capacity, budget)
             candidate, cycles = cascade_choices(segments, rolls), _estimate(times, capacity, segments)
             new = bool(candidate) and candidate not in found
             if new and cycles < WORTHWHILE * alone and is_possible(program, candidate):
@@ -109,6 +115,22 @@ def _cut(
         return cycles + times.spill(segment.bytes - capacity)
 
     return [(run, s) for run in runs for s in cheapest_cut(len(run.geometry.ops), run.ending, cost).segments]
+
+
+def _fitting(
+    times: _TransferEstimate, runs: list[SegmentedRun], capacity: int, budget: int, rolls: bool
+) -> list[SegmentedRun]:
+    """``runs`` without the cascades of a cut that do not fit even where all that crosses their border passes
+    in stripes, by their exact geometry; one that is impossible keeps no set from being planned."""
+    for _ in range(MOST_CUTS):
+        cut = _cut(times, runs, capacity, budget)
+        large = {
+            segment for run, segment in cut if segment.heights and least_bytes(run, segment, rolls) > capacity
+        }
+        if not large:
+            break
+        runs = [run.without(large) for run in runs]
+    return runs
 
 
 def _estimate(times: _TransferEstimate, capacity: int, segments: Sequence[PlacedSegment]) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
+from chipmodel.model.work import CascadeWork
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.cascades import CascadeChoice, with_cascades
+from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from dma.cascades.reloads import Reloading, reloading_cascades
 from dma.cascades.segments import CascadeSegment, RunGeometry
 from dma.cascades.straight_runs import LiveAround, straight_runs
-from dma.residency.tiling import slice_bytes
+from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
 
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
@@ -30,6 +31,11 @@ class SegmentedRun:
     def single_ops(self) -> tuple[CascadeSegment, ...]:
         """Every op on its own."""
         return tuple(segments[0] for segments in self.ending[1:])
+
+    def without(self, segments: Collection[CascadeSegment]) -> SegmentedRun:
+        """The run without some of its segments."""
+        ending = tuple(tuple(s for s in each if s not in segments) for each in self.ending)
+        return SegmentedRun(self.geometry, ending)
 
 
 PlacedSegment = tuple[SegmentedRun, CascadeSegment]
@@ -98,6 +104,20 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
         for run, segment in segments
         if segment.heights
     )
+
+
+def least_bytes(run: SegmentedRun, segment: CascadeSegment, rolls: bool) -> int:
+    """The bytes that a cascade needs by its exact geometry if all that crosses its border passes in stripes;
+    more than all others where it is impossible."""
+    geometry = run.geometry
+    ops = geometry.ops[segment.ops.start : segment.ops.stop]
+    try:
+        op = cascade_op(geometry.program, ops, cascade_choices([(run, segment)], rolls)[0])
+    except ValueError:
+        return 1 << 62
+    assert isinstance(op.work, CascadeWork)
+    own = op.work.workspace + geometry.program.block_bytes(op)
+    return own + least_stripe(geometry.program, op, NONE_KEPT)
 
 
 def segment_reloads(run: RunGeometry, segment: CascadeSegment) -> tuple[str, ...]:

@@ -87,3 +87,16 @@ def test_tensors_at_the_border_of_a_cascade_may_be_in_psram() -> None:
         for each in (program, cascaded)
     ]
     assert cycles[1] < 0.4 * cycles[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "capacity"),
+    [("zoo:resnet8", "stm32n6", 12_480), ("zoo:blazeface", "alif-e7", 73_888)],
+)
+def test_every_proposed_set_has_a_schedule(name: str, chip: str, capacity: int) -> None:
+    """In so little memory cascades that almost fit used to be proposed, and no set could be planned."""
+    program, small = _program(name), with_memory(load_chip(chip), capacity)
+    candidates = cascade_candidates(program, small, capacity)
+    assert candidates
+    for each in candidates:
+        assert stream(with_cascades(program, each), small, "sync", capacity).cascades

@@ -70,7 +70,16 @@ CATALOGUE: tuple[Network, ...] = (
         title="MobileNet v2 1.0 at 224 x 224",
         source="Sandler et al. 2018, arXiv:1801.04381, as in torchvision",
         build=of_family("mobilenet", "mobilenetv2"),
-        options={**imagenet(1), "width": width(1.0), "head": head("logits")},
+        options={
+            **imagenet(1),
+            "width": width(1.0),
+            "variant": NetworkOption(
+                "torchvision",
+                "how channels are rounded, as in torchvision and Keras or in two networks of pytorchcv",
+                choices=("torchvision", "pytorchcv", "pytorchcv-b"),
+            ),
+            "head": head("logits"),
+        },
         macs=PublishedFigure("300 M", "multiply-adds (Sandler et al., Table 4)"),
         parameters=PublishedFigure("3504872", WITH_BATCH_NORM),
     ),

@@ -15,6 +15,11 @@ KERAS_TOTAL = "all numbers of the Keras network, four for each channel of BatchN
 ARM = "counted here by layer of the code in ARM-software/ML-zoo"
 ST = "counted here by layer and equal to the code in stm32ai-modelzoo-services"
 
+
+def _micronet_size() -> NetworkOption:
+    return NetworkOption("medium", "the size of the network", choices=("small", "medium", "large"))
+
+
 MEASURED: tuple[Network, ...] = (
     Network(
         name="fdmobilenet",
@@ -171,5 +176,29 @@ MEASURED: tuple[Network, ...] = (
         options={"input": NetworkOption(192, "the rows of the image, half as many columns", 32, 8192)},
         macs=PublishedFigure("42.7 M", IN_FILE),
         parameters=PublishedFigure("194384", "weights and biases in the .espdl file"),
+    ),
+    Network(
+        name="micronet_ad",
+        title="MicroNet-AD-M (S, L with variant), anomaly detection in a 32 x 32 spectrogram (MIMII)",
+        source="Banbury et al. 2021, arXiv:2010.11267, Table 5; 8 classes as in ARM-software/ML-zoo",
+        build=of_family("micronets", "micronet_ad"),
+        options={"input": image_size(32, 1), "classes": class_count(8), "variant": _micronet_size()},
+        macs=PublishedFigure("62.35 M", "half of the operations, 124.7 M (Banbury et al., Table 4)"),
+        parameters=PublishedFigure("464 kB", "bytes of the int8 TFLite file (Banbury et al.)"),
+    ),
+    Network(
+        name="micronet_kws",
+        title="MicroNet-KWS-M (S, L with variant), keyword spotting in 49 x 10 MFCC (Speech Commands)",
+        source="Banbury et al. 2021, arXiv:2010.11267, Table 5; without the softmax, as in Arm's ML-zoo",
+        build=of_family("micronets", "micronet_kws"),
+        options={
+            "input": NetworkOption(49, "the number of MFCC frames, one every 20 ms", 1, 100_000),
+            "classes": class_count(12),
+            "variant": _micronet_size(),
+        },
+        macs=PublishedFigure(
+            "15.56 M", "counted here; half of 30.6 M operations with 24.5 frames after halving"
+        ),
+        parameters=PublishedFigure("163 kB", "bytes of the int8 TFLite file (Banbury et al.)"),
     ),
 )

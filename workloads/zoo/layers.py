@@ -25,9 +25,11 @@ def softmax(net: ProgramBuilder, x: Value, name: str = "softmax") -> Value:
     return net.vector("softmax", name, [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
 
 
-def classified(net: ProgramBuilder, name: str, x: Value, classes: int, head: str) -> Value:
+def classified(
+    net: ProgramBuilder, name: str, x: Value, classes: int, head: str, *, bias: bool = True
+) -> Value:
     """A classifier that ends in ``logits``, or in a ``softmax``: a sigmoid where there is one class."""
-    scores = classifier(net, name, x, classes)
+    scores = classifier(net, name, x, classes, bias=bias)
     if head == "logits":
         return scores
     return softmax(net, scores) if classes > 1 else net.elementwise("sigmoid", "sigmoid", [scores])

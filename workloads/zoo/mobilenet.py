@@ -77,17 +77,27 @@ def _separable(
     net.output(classified(net, "fc", x, classes, head))
 
 
-def mobilenetv2(net: ProgramBuilder, *, size: int, classes: int, width: float, head: str) -> None:
-    """As torchvision's mobilenet_v2, which ends in logits."""
-    x = net.conv("features.0", image(net, size), divisible(32 * width), 3, stride=2, pad=1)
+def mobilenetv2(
+    net: ProgramBuilder, *, size: int, classes: int, width: float, variant: str, head: str
+) -> None:
+    """As torchvision's mobilenet_v2, which ends in logits; pytorchcv's does not round channels, and its
+    ``mobilenetv2_...`` (unlike ``mobilenetv2b_...``) keeps a 1x1 convolution in the first block."""
+    rounded = variant == "torchvision"
+
+    def wide(channels: int) -> int:
+        return divisible(channels * width) if rounded else max(1, int(channels * width))
+
+    x = net.conv("features.0", image(net, size), wide(32), 3, stride=2, pad=1)
+    if variant == "pytorchcv":
+        x = net.conv("features.1.expand", x, x.shape[1], 1)
     index = 1
     for expansion, channels, blocks, first_stride in V2_STAGES:
         for block in range(blocks):
             stride = first_stride if block == 0 else 1
-            x = inverted_residual(net, f"features.{index}", x, expansion, divisible(channels * width), stride)
+            x = inverted_residual(net, f"features.{index}", x, expansion, wide(channels), stride)
             index += 1
-    x = net.conv(f"features.{index}", x, divisible(1280 * max(1.0, width)), 1)
-    net.output(classified(net, "classifier", x, classes, head))
+    x = net.conv(f"features.{index}", x, max(1280, wide(1280)), 1)
+    net.output(classified(net, "classifier", x, classes, head, bias=rounded))
 
 
 def inverted_residual(

@@ -86,6 +86,10 @@ COUNTED = [
     ("mobilefacenet", 221_161_984, 1_172_608),
     ("mobilefacenet?variant=mbf", 436_832_256, 3_378_048),
     ("osnet", 42_678_784, 190_960),
+    ("mobilenetv2?width=0.25&variant=pytorchcv", 30_480_864, 1_505_928),
+    ("mobilenetv2?width=0.75&variant=pytorchcv", 186_650_528, 2_601_320),
+    ("mobilenetv2?width=0.25&variant=pytorchcv-b", 29_678_048, 1_505_864),
+    ("mobilenetv2?width=0.75&variant=pytorchcv-b", 179_425_184, 2_600_744),
 ]
 
 
@@ -135,3 +139,25 @@ def test_rnnoise_has_the_numbers_of_the_keras_layers() -> None:
     grus = sum(3 * units * (inputs + units + 2) for inputs, units in ((24, 24), (90, 48), (114, 96)))
     constants = 3  # the 1 from which each update gate is subtracted
     assert program("rnnoise").parameters - constants == 43 * 24 + grus + 25 + 97 * 22 == 88_007
+
+
+@pytest.mark.parametrize(
+    ("url", "mops", "kilobytes"),
+    [
+        ("micronet_ad?variant=small", 37.5, 253),
+        ("micronet_ad?variant=medium", 124.7, 464),
+        ("micronet_ad?variant=large", 129.0, 442),
+        ("micronet_kws?variant=small", 16.4, 102),
+        ("micronet_kws?variant=medium", 30.6, 163),
+        ("micronet_kws?variant=large", 129.0, 612),
+    ],
+)
+def test_micronets(url: str, mops: float, kilobytes: int) -> None:
+    """Banbury et al. 2021, Table 4. After the first convolution, their operations for keyword spotting are
+    those of 24.5 x 5 positions, where there are 25 x 5.
+    """
+    built = program(url)
+    first = next(op.work.macs for op in ops(built.body))
+    positions = 24.5 / 25 if "kws" in url else 1
+    assert round(2 * (first + (built.macs - first) * positions) / 1e6, 1) == mops
+    assert 0.5 * kilobytes * 1000 < built.weight_bytes < kilobytes * 1000

@@ -22,7 +22,8 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 def cascades_of(program: Program, chip: Chip, names: Collection[str]) -> tuple[CascadeChoice, ...]:
     """Every run of neighbouring ops among ``names`` as a cascade, in the largest steps that fit SharedMemory
     next to what the cascade reads and makes. Where single rows do not fit even if that comes in stripes, it
-    runs in the fewest bands of columns that do. Raises ValueError where a run cannot be one."""
+    runs in the fewest bands of columns that do, or with all weights loaded again in each turn of their op.
+    Raises ValueError where a run cannot be one."""
     return tuple(_choice(program, chip, run) for run in _runs(program, names))
 
 
@@ -42,7 +43,9 @@ def _choice(program: Program, chip: Chip, run: Sequence[Op]) -> CascadeChoice:
     rows = choices[-1]
     if _least_bytes(program, cascade_op(program, run, rows)) <= chip.shared_memory.bytes:
         return rows
-    return next(_fitting_bands(program, chip, run, rows), rows)
+    again = replace(rows, reloaded=names)
+    fits = _least_bytes(program, cascade_op(program, run, again)) <= chip.shared_memory.bytes
+    return next(_fitting_bands(program, chip, run, rows), again if fits else rows)
 
 
 def _fitting_bands(

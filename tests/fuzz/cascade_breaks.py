@@ -291,6 +291,44 @@ def _weights_exchanged(document: Document, random: Random) -> None:
 # -- which steps -----------------------------------------------------------------------------------
 
 
+def _reloading(document: Document) -> list[Object]:
+    return [cascade for _, cascade in _cascades(document) if cascade.get("reloaded")]
+
+
+def _said_to_stay(document: Document, random: Random) -> None:
+    """Weights that are loaded again are said to be in the block."""
+    found = _reloading(document)
+    if found:
+        cascade = random.choice(found)
+        gone = random.choice(cascade["reloaded"])
+        cascade["reloaded"] = [name for name in cascade["reloaded"] if name != gone]
+
+
+def _said_to_be_loaded_again(document: Document, random: Random) -> None:
+    """Another op's weights are said to be loaded again, which are in the block, or which it does not have."""
+    found = [(each, op) for _, each in _cascades(document) for op in each["ops"]]
+    found = [(each, op) for each, op in found if op not in each.get("reloaded", [])]
+    if found:
+        cascade, op = random.choice(found)
+        again = {*cascade.get("reloaded", []), op}
+        cascade["reloaded"] = [name for name in cascade["ops"] if name in again]
+
+
+def _load_of_a_turn_missing(document: Document, random: Random) -> None:
+    """A turn finds the weights of the turn before."""
+    again = {name for cascade in _reloading(document) for name in cascade["reloaded"]}
+    found = [
+        (body, each)
+        for body in bodies(document)
+        for each in body
+        if "dma_start" in each and each["at"].get("weights_of") in again
+    ]
+    if found:
+        body, start = random.choice(found)
+        name = start["dma_start"]
+        body[:] = [each for each in body if name not in (each.get("dma_start"), each.get("dma_wait"))]
+
+
 def _other_order(document: Document, random: Random) -> None:
     """A step before the one that makes its rows, both numbered again."""
     pairs = [
@@ -370,6 +408,9 @@ BREAKS: Mapping[str, Callable[[Document, Random], None]] = {
     "rows one further": _other_row,
     "rows in the buffer of another tensor": _exchange_rows,
     "weights of another op": _weights_exchanged,
+    "weights said to stay": _said_to_stay,
+    "weights said to be loaded again": _said_to_be_loaded_again,
+    "load of a turn missing": _load_of_a_turn_missing,
     "steps in the other order": _other_order,
     "step left out": _missing_step,
     "step twice": _step_again,

@@ -35,8 +35,8 @@ def test_every_key_of_every_kind_of_object_is_broken() -> None:
     assert len(names) == len({*names})
 
 
-CASCADED = (62, 98, 128, 161)
-"""Seeds of plans with cascades: rolling, and computed again, on one core and on two."""
+CASCADED = (62, 86, 98, 128, 161)
+"""Seeds of plans with cascades: rolling, rows computed or weights loaded again, on one core and on two."""
 
 
 def test_cascades_are_broken_in_every_way_that_there_is() -> None:

@@ -15,6 +15,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from dma.cascades.choose import cascade_candidates
 from dma.cascades.least_memory import least_memory_candidates
+from dma.cascades.named import cascades_of
 from dma.cascades.reloads import Reloading, reloading_cascades
 from dma.cascades.segmented_runs import segmented_runs
 from workloads.build.builder import ProgramBuilder
@@ -109,3 +110,16 @@ def test_fewer_turns_than_steps() -> None:
     assert isinstance(op.work, CascadeWork)
     order = [step.op for step in op.work.steps if step.op != 1]
     assert sum(a != b for a, b in pairwise(order)) + 1 == 2 * 3
+
+
+def test_named_cascades_load_weights_again_where_they_do_not_fit() -> None:
+    """All weights take 76 KiB, the largest 36 KiB."""
+    program, names = heavy_block(), ("a", "b", "c")
+
+    def chosen(kib: int) -> CascadeChoice:
+        [choice] = cascades_of(program, load_chip("alif-e7", [f"shared_memory.bytes={kib}KiB"]), names)
+        return choice
+
+    assert not chosen(128).reloaded
+    assert chosen(64).reloaded == names
+    assert not chosen(16).reloaded, "nothing fits"

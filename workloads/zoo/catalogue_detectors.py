@@ -161,4 +161,13 @@ DETECTORS: tuple[Network, ...] = (
         macs=PublishedFigure("2.36 M", IN_FILE),
         parameters=PublishedFigure("110752", "weights, biases and slopes in the .espdl file"),
     ),
+    Network(
+        name="picodet",
+        title="PicoDet of ESP-DL (pedestrian_detect_pico_s8_v1), one class, at 224 x 224",
+        source=f"{ESP_DL}/pedestrian_detect, after Yu et al. 2021, arXiv:2111.00902",
+        build=of_family("picodet", "picodet"),
+        options={"input": image_size(224, 32), "classes": class_count(1)},
+        macs=PublishedFigure("67.7 M", IN_FILE),
+        parameters=PublishedFigure("319091", "weights in the .espdl file"),
+    ),
 )

@@ -90,6 +90,7 @@ COUNTED = [
     ("mobilenetv2?width=0.75&variant=pytorchcv", 186_650_528, 2_601_320),
     ("mobilenetv2?width=0.25&variant=pytorchcv-b", 29_678_048, 1_505_864),
     ("mobilenetv2?width=0.75&variant=pytorchcv-b", 179_425_184, 2_600_744),
+    ("picodet", 67_686_725, 319_091),
 ]
 
 

@@ -76,13 +76,17 @@ class CascadeScreening:
             return False
         return True
 
+    def every(self) -> list[CascadeSet] | None:
+        """All sets of a small program; None for another."""
+        return every_set(self.request.program, self.request.chip.npu.rolling_buffers, MOST_SETS)
+
     def ranked(self) -> list[ScreenedSet]:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
-        capacity, rolls = request.chip.shared_memory.bytes, request.chip.npu.rolling_buffers
+        capacity = request.chip.shared_memory.bytes
         candidates: Iterable[CascadeSet] = cascade_candidates(request.program, request.chip, capacity)
         if self.portfolio.searches_offsets:
-            every = every_set(request.program, rolls, MOST_SETS)
+            every = self.every()
             candidates = self._improved(candidates) if every is None else every
         else:
             candidates = islice(candidates, FORECAST_SETS)
@@ -142,6 +146,15 @@ class CascadeScreening:
         return ScreenedSet(cascades, program, cycles, moves_tensors(schedule), cache)
 
     def _schedule(self, program: Program, streamers: tuple[Streamer, ...], cache: BuildCache) -> Schedule:
+        try:
+            return self._raced(program, streamers, cache)
+        except DoesNotFit:
+            if not self.portfolio.searches_offsets:
+                raise
+            # With one buffer for weights in place of two it may fit.
+            return self._raced(program, (sync.STREAMER,), cache)
+
+    def _raced(self, program: Program, streamers: tuple[Streamer, ...], cache: BuildCache) -> Schedule:
         request = self.request
         asked = StreamRequest(program, request.chip, request.chip.shared_memory.bytes, request.spill)
         stop = replace(NEVER_STOP, deadline=request.deadline)

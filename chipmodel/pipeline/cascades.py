@@ -2,7 +2,8 @@
 
 Sets are compared by quick forecasts (``chipmodel.pipeline.cascade_screening``); the best of them are planned
 in full, and so is the program without cascades, unless its forecast is far behind. Nothing is cascaded where
-everything fits.
+everything fits, unless the program is so small that a streamer that searches has all sets compared: a cascade
+also loads the weights of several ops at once.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class _CascadeSearch:
         plain: Planned | None = None
         if screening.everything_stays():
             plain = self.plan(self.request.program)
-            if self.fits(plain) and not moves_tensors(plain.schedule):
+            few = self.searches and screening.every() is not None
+            if self.fits(plain) and not moves_tensors(plain.schedule) and not few:
                 return plain
         sets = screening.ranked()
         if not sets:

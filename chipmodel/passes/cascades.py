@@ -160,6 +160,10 @@ class CascadeShape:
         default_factory=dict[str, tuple[tuple[int, int], ...]]
     )
     """By tensor, the index of each op that reads it, and which operand it is there."""
+    known: dict[tuple[int, int, Interval], Interval] = field(
+        default_factory=dict[tuple[int, int, Interval], Interval], compare=False, repr=False
+    )
+    """Answers of ``read``, which are asked for several times each."""
 
     def op_rows(self, index: int) -> int:
         """Rows of the first output of an op: the units of its steps."""
@@ -172,9 +176,12 @@ class CascadeShape:
 
     def read(self, index: int, operand: int, rows: Interval) -> Interval:
         """The rows of an operand that an op reads for ``rows`` of its outputs."""
-        op = self.ops[index]
-        share = op.reads(operand, self.in_work(index, rows), Interval(0, op.work.channels))
-        return rows_of(share, self.rows[op.inputs[operand]])
+        key = index, operand, rows
+        if key not in self.known:
+            op = self.ops[index]
+            share = op.reads(operand, self.in_work(index, rows), Interval(0, op.work.channels))
+            self.known[key] = rows_of(share, self.rows[op.inputs[operand]])
+        return self.known[key]
 
 
 def rows_of(share: Share, rows: int) -> Interval:

@@ -42,6 +42,8 @@ PLAN_SHARE = 0.5
 WORTH_A_PLAN = 0.98
 """Share of the forecast without cascades, above which a quick streamer makes no full plan of a set. Chosen:
 at most about 2 % are missed."""
+FAR_BEHIND_A_SEARCH = 2.0
+"""The same for a streamer that searches, which gains more on its forecast. Chosen."""
 FULL_PLANS = 3
 """Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
 SEARCHED_PLANS = 12
@@ -79,6 +81,11 @@ class _CascadeSearch:
         """Whether the streamer searches for a good while, and so may compare more sets."""
         return streamer_named(self.request.streamer).searches_offsets
 
+    @property
+    def far_behind(self) -> float:
+        """How many times the cycles of a plan make a forecast not worth a full plan."""
+        return FAR_BEHIND_A_SEARCH if self.searches else FAR_BEHIND
+
     def best(self) -> Planned:
         """The best plan, with cascades or without."""
         request = self.request
@@ -93,7 +100,7 @@ class _CascadeSearch:
         if not sets:
             return plain or self.plan(self.request.program)
         without = screening.without
-        if plain is None and without is not None and without.cycles <= FAR_BEHIND * sets[0].cycles:
+        if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
             plain = self.without(without)
         cascaded = self.cascaded(sets, plain, without)
         if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
@@ -108,7 +115,7 @@ class _CascadeSearch:
 
     def is_far_ahead(self, cascaded: Planned, without: ScreenedSet) -> bool:
         """Whether a plan is so fast that none without cascades need be made."""
-        return self.fits(cascaded) and without.cycles > FAR_BEHIND * self.cycles(cascaded)
+        return self.fits(cascaded) and without.cycles > self.far_behind * self.cycles(cascaded)
 
     def planned(
         self, program: Program, cache: BuildCache | None, portfolio: StreamerPortfolio | None = None

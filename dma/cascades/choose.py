@@ -32,7 +32,7 @@ from dma.cascades.segmented_runs import (
 from dma.cascades.segments import CascadeSegment
 from dma.timing.transfer import transfer_cycles
 
-BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 15, 14, 12, 10, 8, 6, 4))
+BUDGET_SHARES = tuple(Fraction(each, 16) for each in (16, 14, 12, 9, 6, 4))
 """Of the capacity, what tensors and a cascade's weights may take. Chosen."""
 LEAST_WEIGHTS = Fraction(1, 64)
 """Of the capacity, what an op's weights need at least, as in ``dma.schedule.build``."""
@@ -40,6 +40,8 @@ RELOADED = (1 / 16, 1 / 64)
 """Of the capacity, weights of an op that a cascade may load again. Chosen."""
 RELOADING_OPS = 8
 """Ops of such a cascade. Chosen: longer ones take longer to look through, and hold more rows."""
+ROOMY = 0.9
+"""Of the capacity, bytes of a cascade by the estimate up to which it is taken to fit. Chosen."""
 MOST_CUTS = 16
 """Cuts for one budget until all cascades in it fit. Chosen."""
 WORTHWHILE = 0.995

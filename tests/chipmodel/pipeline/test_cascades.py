@@ -9,8 +9,10 @@ import pytest
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from solvers.core.deadline import Deadline
 from tests.support.chips import with_memory
 from workloads.load import load
 
@@ -60,3 +62,17 @@ def test_the_streamer_that_was_asked_for_makes_the_plan(streamer: str) -> None:
     planned = _planned("zoo:resnet8", "alif-e7", 24_960, "auto", streamer)
     assert planned.schedule.cascades
     assert planned.schedule.streamer == streamer
+
+
+def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
+    """All of ResNet-8's would be compared otherwise, and sets next to the best of them."""
+    said: list[str] = []
+    chip = with_memory(load_chip("alif-e7"), 24_960)
+    late = Deadline(0, lambda: 1, said.append)
+    request = PlanRequest(
+        _program("zoo:resnet8"), chip, "large-first", "exact", cascade="auto", deadline=late
+    )
+    screening = CascadeScreening(request)
+    assert len(screening.ranked()) == 1
+    assert len(screening.known) <= 2
+    assert FURTHER_SETS in said

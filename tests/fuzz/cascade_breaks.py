@@ -59,8 +59,14 @@ def _join(document: Document, random: Random) -> None:
 
 
 def _extend(document: Document, random: Random) -> None:
-    """Say that the next op is in the cascade."""
-    _end(document, random, lambda core, ops: [*ops, *_following(core, ops)])
+    """Say that the next op is in the cascade. That would be as true where what it reads exists as a whole for
+    others, too."""
+
+    def extended(core: Object, ops: list[str]) -> list[str]:
+        added = [op for op in _following(core, ops) if _only_for(document, core, ops[-1], op)]
+        return [*ops, *added]
+
+    _end(document, random, extended)
 
 
 def _shorten(document: Document, random: Random) -> None:

@@ -8,7 +8,8 @@ been computed once. In whatever order steps take turns,
 * after the start of ``i`` its descendants have computed nothing, and after its end they have yet to compute
   the rows that need its last row, whichever that is;
 * the end of ``i`` comes before the start of ``j`` only where every part of ``j`` needs all rows of ``i``, as
-  after global pooling.
+  after global pooling, or where ``j`` is in a later straight run of ops: in another body, iteration or
+  inference, with which ``i`` does not take turns.
 
 Between two moments the NPU computes what comes after the first and before the second, and the DMA engine
 loads the weights of that, but for what SharedMemory may hold at the first moment. Set-ups of transfers do not
@@ -62,6 +63,18 @@ class Between:
     at: Sequence[int]
     rows_cycles: Callable[[int, int], int]
     """The least cycles of a number of rows of a run."""
+    numbers: Counts
+    """By run, the number of its straight run (``chipmodel.bounds.body_runs``)."""
+
+    @cached_property
+    def later(self) -> Flags:
+        """[i, k]: run ``k`` is in a later straight run than ``i``."""
+        return self.numbers[None, :] > self.numbers[list(self.at)][:, None]
+
+    @cached_property
+    def earlier(self) -> Flags:
+        """[j, k]: run ``k`` is in an earlier straight run than ``j``."""
+        return self.numbers[None, :] < self.numbers[list(self.at)][:, None]
 
     @cached_property
     def rows(self) -> Counts:
@@ -81,12 +94,12 @@ class Between:
     @cached_property
     def descends(self) -> Flags:
         """[i, k]: run ``k`` starts after ``i`` does, or is ``i``."""
-        return self._flags(self.runs.descendants)
+        return self._flags(self.runs.descendants) | self.later
 
     @cached_property
     def completes(self) -> Flags:
         """[j, k]: run ``k`` ends before ``j`` does, or is ``j``."""
-        return self._flags(self.runs.completed)
+        return self._flags(self.runs.completed) | self.earlier
 
     def _flags(self, found: Callable[[int], Iterable[int]]) -> Flags:
         flags = np.zeros((len(self.at), len(self.runs.ops)), np.bool_)
@@ -105,7 +118,7 @@ class Between:
             for run, part in made.items():
                 self._count(counts, number, run, part)
             shares.append({name: min(1.0, p.full.count / p.full.of) for name, p in loaded.items()})
-        return counts, shares
+        return self._with_all(counts, self.earlier), shares
 
     @cached_property
     def late(self) -> RowCounts:
@@ -114,7 +127,11 @@ class Between:
         for number, index in enumerate(self.at):
             for run, part in self.runs.after(index).items():
                 self._count(counts, number, run, part)
-        return counts
+        return self._with_all(counts, self.later)
+
+    def _with_all(self, counts: RowCounts, runs: Flags) -> RowCounts:
+        """The counts with all rows of ``runs``."""
+        return RowCounts(*(np.where(runs, self.rows[None, :], each) for each in counts))
 
     def _count(self, counts: RowCounts, number: int, run: int, part: PartRows) -> None:
         rows = self.runs.ops[run].work.rows
@@ -131,7 +148,7 @@ class Between:
                 needed = full if self.runs.whole_rows(run) else some
                 if needed is not None:
                     counts[number, run] = needed.enough(work.rows)
-        return counts
+        return np.where(self.later, 1, counts)
 
     @cached_property
     def apart(self) -> Flags:

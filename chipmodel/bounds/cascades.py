@@ -14,7 +14,8 @@ from math import ceil
 
 import numpy as np
 
-from chipmodel.bounds.cascade_events import Between, Flags, Floats, Indices, LoadedItem, Loads
+from chipmodel.bounds.body_runs import body_runs
+from chipmodel.bounds.cascade_events import Between, Counts, Flags, Floats, Indices, LoadedItem, Loads
 from chipmodel.bounds.cascade_rows import OpRuns
 from chipmodel.bounds.op_costs import least_cycles, read_share, written_share
 from chipmodel.bounds.program_windows import LeastTransferCosts
@@ -30,15 +31,21 @@ ROUNDING = 1e-9
 """The share by which the sum of floats is lowered: far more than their error."""
 
 
-def cascade_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound | None:
-    """The least cycles along ``path`` of a plan whose ops may run in any number of parts in turns. None for
-    several cores and more than ``MAX_OP_RUNS``."""
+def cascade_time_bound(
+    program: Program, chip: Chip, path: Mapping[str, str], inferences: int = 1
+) -> TimeBound | None:
+    """The least cycles along ``path`` of a plan whose ops may run in any number of parts in turns, where
+    ``program`` is that many ``inferences`` one after another. None for several cores and more than
+    ``MAX_OP_RUNS``."""
     if chip.cores > 1:
         return None
-    ops = list(islice(program.ops_along(path), MAX_OP_RUNS + 1))
-    if not ops or len(ops) > MAX_OP_RUNS:
+    numbered = list(islice(body_runs(program, path), MAX_OP_RUNS + 1))
+    if not numbered or len(numbered) > MAX_OP_RUNS:
         return None
-    runs = _Runs(program, chip, ops)
+    ops = [op for op, _ in numbered]
+    of_each = len(ops) // inferences
+    numbers = np.array([number + index // of_each for index, (_, number) in enumerate(numbered)], np.int64)
+    runs = _Runs(program, chip, ops, numbers)
     return runs.longest().bound(ops)
 
 
@@ -63,7 +70,7 @@ def least_rows_cycles(npu: Npu, op: Op, rows: int) -> int:
 class _Runs:
     """All that is known of the runs."""
 
-    def __init__(self, program: Program, chip: Chip, ops: list[Op]) -> None:
+    def __init__(self, program: Program, chip: Chip, ops: list[Op], numbers: Counts) -> None:
         self.program, self.ops, self.npu = program, ops, chip.npu
         # One transfer may load the weights of all ops of a cascade, so only the first set-up counts.
         costs = LeastTransferCosts(chip)
@@ -73,7 +80,7 @@ class _Runs:
         self.cycles = np.array([self.rows_cycles(i, op.work.rows) for i, op in enumerate(ops)], np.float64)
         self.items = list(self._items())
         self.loads = Loads(self.items, chip.shared_memory.bytes)
-        self.between = Between(OpRuns(program, ops), self._moments(), self.rows_cycles)
+        self.between = Between(OpRuns(program, ops), self._moments(), self.rows_cycles, numbers)
         self.stored = self._stored()
         early, late = self.between.early[0], self.between.late
         self.early_cycles, self.late_cycles = self.between.cycles(early.full), self.between.cycles(late.full)

@@ -32,6 +32,7 @@ def time_bound(
     residency: bool = False,
     deadline: Deadline = NO_DEADLINE,
     cascades: bool = False,
+    inferences: int = 1,
 ) -> TimeBound:
     """The largest of several bounds. Three hold for every plan:
 
@@ -40,7 +41,8 @@ def time_bound(
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once.
     *Moments*, with ``cascades``: what must be computed and loaded between starts and ends of ops
-    (``chipmodel.bounds.cascades``); without, windows nearly always say more, in less time.
+    (``chipmodel.bounds.cascades``); without, windows nearly always say more, in less time. ``inferences`` is
+    how many of them ``program`` has (``steady_state.unrolled``), whose ops do not take turns.
 
     Others hold only where ops run one after another, so not with ``cascades``:
 
@@ -59,8 +61,10 @@ def time_bound(
         _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, chain=not cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades)),
     ]
-    moments = cascade_time_bound if cascades else window_time_bound
-    found.insert(0, moments(program, chip, path))
+    if cascades:
+        found.insert(0, cascade_time_bound(program, chip, path, inferences))
+    else:
+        found.insert(0, window_time_bound(program, chip, path))
     if residency and not cascades:
         found.append(residency_bound(program, chip, path, deadline=deadline))
     best = max((bound for bound in found if bound is not None), key=lambda bound: bound.cycles)

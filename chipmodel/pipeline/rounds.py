@@ -54,9 +54,11 @@ def one_path_bound(
     """``time_bound`` of a program that has one path; None of one with branches or loops. With ``residency``
     the sharper bound that knows which tensors must leave SharedMemory; with ``cascades`` one that also holds
     for plans with cascades."""
-    program = unrolled(program)
+    inferences, program = program.inferences, unrolled(program)
     one_path = all(isinstance(node, Op) for node in program.body)
-    return time_bound(program, chip, {}, residency, deadline, cascades) if one_path else None
+    if not one_path:
+        return None
+    return time_bound(program, chip, {}, residency, deadline, cascades, inferences)
 
 
 def search_bound(request: PlanRequest) -> TimeBound | None:

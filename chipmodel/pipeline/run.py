@@ -59,7 +59,9 @@ def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
         return planned.bound
     residency = streamer_named(request.streamer).searches_offsets
     program = unrolled(request.program, made)
-    return time_bound(program, request.chip, trace.path, residency, request.deadline, request.cascades)
+    return time_bound(
+        program, request.chip, trace.path, residency, request.deadline, request.cascades, made or 1
+    )
 
 
 def _sync_cycles(request: PlanRequest, choices: Mapping[str, str], trace: Trace) -> int | None:

@@ -64,8 +64,13 @@ class WorkerCache:
         """Cycles that no plan of the point's space beats, whatever the planners."""
         cascades = request_of(task, program, chip).cascades
         key = task.source, task.chip_digest, tuple(sorted(path.items())), cascades
-        made = unrolled(program, inferences_of(program, path))
-        return _kept(self.bounds, key, lambda: time_bound(made, chip, path, cascades=cascades), KEPT_BOUNDS)
+        made = inferences_of(program, path)
+        each = unrolled(program, made)
+
+        def make() -> TimeBound:
+            return time_bound(each, chip, path, cascades=cascades, inferences=made or 1)
+
+        return _kept(self.bounds, key, make, KEPT_BOUNDS)
 
 
 def _kept(known: OrderedDict[K, V], key: K, make: Callable[[], V], most: int) -> V:

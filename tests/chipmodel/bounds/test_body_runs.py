@@ -1,0 +1,108 @@
+"""Ops of different bodies, iterations and inferences do not take turns: the bound for cascades knows that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from chipmodel.bounds.body_runs import body_runs
+from chipmodel.bounds.cascades import cascade_time_bound
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.errors import BadInput
+from chipmodel.machine.simulate import simulate
+from chipmodel.model.program import Node, Program, with_ops
+from chipmodel.passes.in_place import reuse
+from chipmodel.passes.steady_state import steady, unrolled
+from tests.chipmodel.bounds.test_cascades import BYTE_A_CYCLE, cascaded
+from tests.fuzz.cascades import planned_case, random_case, random_choices
+from tests.support.chips import with_memory
+from tests.support.random_images import ImageShape, random_images
+from workloads.build.builder import ProgramBuilder
+
+WEIGHTS = 2 * 2 * 2
+"""Bytes of two 1 x 1 convolutions of two channels in int8, without a bias."""
+STEADY_SEEDS = range(12)
+
+
+def without_cycles(program: Program) -> Program:
+    """The same, whose only costs are transfers."""
+    return replace(program, body=with_ops(program.body, lambda op: replace(op, cycles=0)))
+
+
+def looped(iterations: int) -> Program:
+    """Two convolutions in a loop."""
+    builder = ProgramBuilder("looped")
+    x = builder.input("x", (1, 2, 1, 1))
+    with builder.block() as body:
+        a = builder.conv("a", x, 2, 1, bias=False)
+        b = builder.conv("b", a, 2, 1, bias=False)
+    builder.add_loop("loop", iterations, body)
+    builder.output(b)
+    return without_cycles(builder.build())
+
+
+def test_straight_runs_are_numbered_along_the_path() -> None:
+    builder = ProgramBuilder("forked")
+    first = builder.elementwise("relu", "first", [builder.input("x", (1, 2, 1, 1))])
+    arms: list[tuple[str, list[Node]]] = []
+    for name in ("left", "right"):
+        with builder.block() as body:
+            builder.elementwise("relu", name, [first])
+        arms.append((name, list(body)))
+    builder.add_if("fork", arms)
+    builder.output(builder.elementwise("relu", "last", [first]))
+    found = [(op.name, number) for op, number in body_runs(builder.build(), {"fork": "right"})]
+    assert found == [("first", 0), ("right", 1), ("last", 2)]
+    assert [number for _, number in body_runs(looped(2), {"loop": "2"})] == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize("capacity", [6, 8, 10, 20])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_each_iteration_loads_what_does_not_stay(count: int, capacity: int) -> None:
+    """The weights and the input, which in one cascade of all iterations would be loaded once. At the begin of
+    an iteration at most those that do not fit are ``missing``. As the two ops alternate, each finds of its
+    data at most those that fit next to the other's: so many bytes the best of all plans loads, and stores
+    2."""
+    bound = cascaded(looped(count), capacity, {"loop": str(count)})
+    loaded = WEIGHTS + 2
+    missing = max(0, loaded - capacity)
+    assert loaded + (count - 1) * missing <= bound <= loaded + (count - 1) * 2 * missing + 2
+
+
+def test_inferences_one_after_another_load_them_as_well() -> None:
+    builder = ProgramBuilder("chain")
+    x = builder.input("x", (1, 2, 1, 1))
+    builder.output(builder.conv("b", builder.conv("a", x, 2, 1, bias=False), 2, 1, bias=False))
+    program = unrolled(without_cycles(steady(builder.build(), 3)))
+    chip = with_memory(BYTE_A_CYCLE, 4)
+    together, apart = (cascade_time_bound(program, chip, {}, inferences) for inferences in (1, 3))
+    assert together is not None
+    assert apart is not None
+    # Inputs and outputs of 2 B each are moved in both.
+    assert apart.cycles >= 3 * 2 + WEIGHTS + 2 * (WEIGHTS - 4)
+    assert apart.cycles > together.cycles
+
+
+def test_no_steady_state_with_cascades_beats_the_bound() -> None:
+    planned = 0
+    for seed in STEADY_SEEDS:
+        random = Random(seed)
+        _, _, request = random_case(seed)
+        try:
+            program = steady(random_images(seed, ImageShape(ops=4, depth=0)), random.randint(2, 4))
+        except BadInput:
+            continue
+        program = reuse(program, "all")
+        choices = next(filter(None, (tuple(random_choices(program, random)) for _ in range(8))), ())
+        found = planned_case(program, choices, replace(request, program=program))
+        if found is None:
+            continue
+        request, plan = found
+        trace = simulate(plan.commands, request.chip, {})
+        made = program.inferences
+        bound = time_bound(unrolled(program), request.chip, trace.path, cascades=True, inferences=made)
+        assert trace.cycles >= bound.cycles, seed
+        planned += bool(plan.schedule.cascades)
+    assert planned

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from math import inf
 
 from chipmodel.errors import DoesNotFit
@@ -12,7 +11,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascades.choose import cascade_candidates
+from dma.cascades.choose import proposed_cascades
 from dma.cascades.neighbours import CascadeSet, Neighbourhood, every_set
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, memory_budget
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -26,6 +25,8 @@ MOST_SETS = 200
 FORECAST_SETS = 4
 """Sets of cascades of which a quick streamer's forecast is made; they come in the order of an estimate.
 Chosen."""
+FORECAST_BANDED = 2
+"""The same for sets in bands of columns, whose schedules have many steps. Chosen."""
 SEARCHED_STEPS = 40_000
 """Steps of all schedules together that a search for better sets may build: about ten seconds (measured)."""
 
@@ -84,12 +85,13 @@ class CascadeScreening:
         """The sets that are worth a full plan, the fastest forecast first; without the empty one."""
         request, quick = self.request, self._quick()
         capacity = request.chip.shared_memory.bytes
-        candidates: Iterable[CascadeSet] = cascade_candidates(request.program, request.chip, capacity)
+        proposed = proposed_cascades(request.program, request.chip, capacity)
+        candidates: Iterable[CascadeSet] = (*proposed.rows, *proposed.banded)
         if self.portfolio.searches_offsets:
             every = self.every()
             candidates = self._improved(candidates) if every is None else every
         else:
-            candidates = islice(candidates, FORECAST_SETS)
+            candidates = (*proposed.rows[:FORECAST_SETS], *proposed.banded[:FORECAST_BANDED])
         found: list[ScreenedSet] = []
         for each in candidates:
             if found and request.deadline.ends(FURTHER_SETS):

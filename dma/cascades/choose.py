@@ -10,6 +10,7 @@ Source: chipmodel. Vela chooses its cascades greedily, MCUNetV2 by a search over
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import get_args
@@ -27,6 +28,7 @@ from dma.cascades.segmented_runs import (
     is_possible,
     least_bytes,
     segmented_runs,
+    with_bands,
     with_reloads,
 )
 from dma.cascades.segments import CascadeSegment
@@ -48,19 +50,53 @@ WORTHWHILE = 0.995
 """Share of the estimated cycles without cascades, above which none is proposed. Chosen."""
 
 
+@dataclass(frozen=True, slots=True)
+class CascadeProposals:
+    """Sets of cascades in stripes of rows, and sets of which some run in bands of columns; the most promising
+    first."""
+
+    rows: tuple[Candidate, ...]
+    banded: tuple[Candidate, ...] = ()
+
+
 def cascade_candidates(
     program: Program, chip: Chip, capacity: int, rolls: bool | None = None
 ) -> tuple[Candidate, ...]:
-    """Sets of cascades that may make a plan in ``capacity`` bytes faster, the most promising first; none
-    where everything runs as fast on its own. ``rolls`` is whether tensors inside lie in rolling buffers;
-    None: where the chip can address them."""
+    """The sets of ``proposed_cascades`` in stripes of rows."""
+    return proposed_cascades(program, chip, capacity, rolls).rows
+
+
+def proposed_cascades(
+    program: Program, chip: Chip, capacity: int, rolls: bool | None = None
+) -> CascadeProposals:
+    """Sets of cascades that may make a plan in ``capacity`` bytes faster; none where everything runs as fast
+    on its own. ``rolls`` is whether tensors inside lie in rolling buffers; None: where the chip can address
+    them. Bands of columns are looked at where even the best set of the others moves tensors to Psram."""
     rolls = chip.npu.rolling_buffers if rolls is None else rolls
     plain = segmented_runs(program, chip, rolls, int(capacity * LEAST_WEIGHTS), capacity)
     runs = [with_reloads(run, rolls, Reloading(capacity, RELOADED, RELOADING_OPS)) for run in plain]
     times = _TransferEstimate(chip)
     alone = _estimate(times, capacity, [(run, single) for run in runs for single in run.single_ops])
+    rows = _ranked(program, times, [runs, plain], capacity, alone, rolls)
+    best = _cut(times, _fitting(times, runs, capacity, capacity, rolls), capacity, capacity)
+    if all(segment.bytes <= capacity for _, segment in best):
+        return CascadeProposals(rows)
+    banded = [with_bands(run, rolls, capacity + 1) for run in runs]
+    found = _ranked(program, times, [banded], capacity, alone, rolls)
+    return CascadeProposals(rows, tuple(each for each in found if any(c.bands > 1 for c in each)))
+
+
+def _ranked(
+    program: Program,
+    times: _TransferEstimate,
+    offers: list[list[SegmentedRun]],
+    capacity: int,
+    alone: int,
+    rolls: bool,
+) -> tuple[Candidate, ...]:
+    """The cuts of runs for several budgets that are worthwhile, the fastest estimate first. Of several
+    ``offers`` of segments the next one is looked at where weights are loaded again."""
     found: dict[Candidate, int] = {}
-    offers = [runs, plain]
     for share in BUDGET_SHARES:
         for index, offered in enumerate(offers):
             budget = int(capacity * share)

@@ -9,6 +9,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,6 +28,7 @@ from dma.cascades.segmented_runs import (
     is_possible,
     segment_reloads,
     segmented_runs,
+    with_bands,
     with_reloads,
 )
 from dma.cascades.segments import MAX_OPS, CascadeSegment
@@ -36,6 +38,8 @@ LOOSER = (Fraction(1), Fraction(33, 32), Fraction(9, 8))
 """Budgets, in shares of the least. Chosen: the packer's fragmentation may favour another set."""
 RELOADED = (1 / 16, 1 / 256)
 """Of the least memory without it, weights of an op that a cascade may load again. Chosen."""
+WORTHWHILE = 0.98
+"""Share of the least memory with rows alone, above which bands are not worth their halo. Chosen."""
 MOST_CUTS = 64
 """Cuts of a run until estimates in it stay as they are. Chosen."""
 
@@ -46,14 +50,27 @@ def least_memory_candidates(program: Program, chip: Chip, rolls: bool | None = N
     plain = segmented_runs(program, chip, rolls, 0)
     least = max((least_maximum(len(run.geometry.ops), run.ending) for run in plain), default=0)
     reloading = Reloading(least, RELOADED, MAX_OPS)
-    runs = [_ExactRun(program, with_reloads(run, rolls, reloading), rolls) for run in plain]
-    least = max((run.least() for run in runs), default=0)
+    rows = [with_reloads(run, rolls, reloading) for run in plain]
+    exact = [_ExactRun(program, run, rolls) for run in rows]
+    least = max((run.least() for run in exact), default=0)
+    banded = [_ExactRun(program, with_bands(run, rolls, least), rolls) for run in rows]
+    less = max((run.least() for run in banded), default=0)
+    shares = LOOSER[:1] if less < WORTHWHILE * least else ()  # plans in bands have many steps
+    found = [*_candidates(program, banded, less, rolls, shares)]
+    found += [each for each in _candidates(program, exact, least, rolls, LOOSER) if each not in found]
+    return tuple(found)
+
+
+def _candidates(
+    program: Program, runs: Sequence[_ExactRun], least: int, rolls: bool, shares: Sequence[Fraction]
+) -> list[Candidate]:
+    """Sets of cascades for budgets that are these shares of the least."""
     found: list[Candidate] = []
-    for budget in (int(least * share) for share in LOOSER):
+    for budget in (int(least * share) for share in shares):
         candidate = cascade_choices([each for run in runs for each in run.fastest(budget)], rolls)
         if candidate not in found and is_possible(program, candidate):
             found.append(candidate)
-    return tuple(found)
+    return found
 
 
 class _ExactRun:
@@ -63,7 +80,7 @@ class _ExactRun:
         self.program, self.run, self.rolls = program, run, rolls
         self.count = len(run.geometry.ops)
         self.ending = [list(segments) for segments in run.ending]
-        self.exact: dict[tuple[Interval, tuple[int, ...], tuple[int, ...]], int] = {}
+        self.exact: dict[tuple[Interval, tuple[int, ...], tuple[int, ...], int], int] = {}
         self.beyond_all = 1 + sum(segment.cycles for segments in run.ending for segment in segments)
 
     def least(self) -> int:
@@ -92,7 +109,7 @@ class _ExactRun:
         """Whether the bytes of any cascade in the cut are not what was estimated; they are then."""
         changed = False
         for segment in cut.segments:
-            key = segment.ops, segment.heights, segment.reloaded
+            key = segment.ops, segment.heights, segment.reloaded, segment.bands
             if not segment.heights or key in self.exact:
                 continue
             self.exact[key] = exact = self.exact_bytes(segment)
@@ -106,7 +123,8 @@ class _ExactRun:
         geometry = self.run.geometry
         ops = geometry.ops[segment.ops.start : segment.ops.stop]
         reloaded = segment_reloads(geometry, segment)
-        choice = CascadeChoice(tuple(op.name for op in ops), segment.heights, self.rolls, reloaded)
+        names = tuple(op.name for op in ops)
+        choice = CascadeChoice(names, segment.heights, self.rolls, reloaded, segment.bands)
         try:
             op = cascade_op(self.program, ops, choice)
         except ValueError:

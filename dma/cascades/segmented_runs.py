@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from chipmodel.chip.chip import Chip
@@ -16,6 +16,8 @@ from dma.cascades.segments import CascadeSegment, RunGeometry
 from dma.cascades.straight_runs import LiveAround, straight_runs
 from dma.residency.tiling import NONE_KEPT, least_stripe, slice_bytes
 
+BANDS = (2, 3, 4, 6, 8)
+"""Bands of columns that are looked at. Chosen: of more, the halo is most of what is computed."""
 Candidate = tuple[CascadeChoice, ...]
 """Cascades that a program may have together."""
 
@@ -83,6 +85,20 @@ def with_reloads(run: SegmentedRun, rolls: bool, reloading: Reloading) -> Segmen
     return SegmentedRun(run.geometry, ending)
 
 
+def with_bands(run: SegmentedRun, rolls: bool, budget: int) -> SegmentedRun:
+    """``run`` with further cascades, in bands of columns, which need less than ``budget`` bytes."""
+    ending = tuple(
+        (*known, *(each for each in _banded(run.geometry, stop, rolls, budget) if each.bytes < budget))
+        for stop, known in enumerate(run.ending)
+    )
+    return SegmentedRun(run.geometry, ending)
+
+
+def _banded(geometry: RunGeometry, stop: int, rolls: bool, budget: int) -> Iterator[CascadeSegment]:
+    for bands in BANDS if stop else ():
+        yield from geometry.cascades(stop, rolls, most_bytes=budget, bands=bands)
+
+
 def _single(run: RunGeometry, index: int, weight_floor: int) -> CascadeSegment:
     op, weights = run.ops[index], run.weights[index]
     channel = slice_bytes(run.program, op, 1) if op.work.channels > 1 else weights
@@ -100,6 +116,7 @@ def cascade_choices(segments: Sequence[PlacedSegment], rolls: bool) -> Candidate
             segment.heights,
             rolls,
             segment_reloads(run.geometry, segment),
+            segment.bands,
         )
         for run, segment in segments
         if segment.heights

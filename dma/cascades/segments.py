@@ -6,15 +6,17 @@ numbers are those of ``chipmodel.passes.cascades``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import CascadeWork
+from chipmodel.model.work import Band, CascadeWork
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascade_arrivals import late_arrival
+from dma.cascades.band_widths import BandWidth, band_widths
 from dma.cascades.row_reach import RowReach, row_reach
 from dma.cascades.straight_runs import LiveAround, run_rows
 from dma.timing.transfer import transfer_cycles
@@ -41,6 +43,8 @@ class CascadeSegment:
     reloaded: tuple[int, ...] = ()
     """The ops, counted from the first one, whose weights take turns in one buffer (``dma.cascades.reloads``).
     They are not in ``weights``, and the loads that nothing hides are in ``cycles``."""
+    bands: int = 1
+    """Bands of columns of the last op's output, one after another."""
 
     @property
     def least(self) -> int:
@@ -59,7 +63,9 @@ class RunGeometry:
     """The number of its first op."""
     around: LiveAround
     rows: dict[str, int] = field(init=False)
-    _cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
+    _cycles: dict[tuple[int, int, Band | None], int] = field(
+        init=False, default_factory=dict[tuple[int, int, Band | None], int]
+    )
     _step_cycles: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
@@ -96,14 +102,15 @@ class RunGeometry:
         made = self.rows[op.outputs[0]]
         return op.work.rows % made == 0 and all(self.rows[name] == made for name in op.outputs)
 
-    def cycles(self, index: int, rows: int) -> int:
-        """NPU cycles of ``rows`` rows of the output of an op."""
-        if (index, rows) not in self._cycles:
+    def cycles(self, index: int, rows: int, band: Band | None = None) -> int:
+        """NPU cycles of ``rows`` rows of the output of an op, in all columns or those of a ``band``."""
+        key = index, rows, band
+        if key not in self._cycles:
             op = self.ops[index]
             assert not isinstance(op.work, CascadeWork)
             each = op.work.rows // self.op_rows[index]
-            self._cycles[index, rows] = op_cycles(self.chip.npu, op, rows * each, op.work.channels)
-        return self._cycles[index, rows]
+            self._cycles[key] = op_cycles(self.chip.npu, op, rows * each, op.work.channels, band)
+        return self._cycles[key]
 
     def step_cycles(self, index: int, height: int) -> int:
         """NPU cycles of a whole op in steps of ``height`` rows, and ``STEP_CYCLES`` for each."""
@@ -122,10 +129,11 @@ class RunGeometry:
         heights: Iterable[list[int]] | None = None,
         most_ops: int = MAX_OPS,
         most_bytes: int | None = None,
+        bands: int = 1,
     ) -> Iterator[CascadeSegment]:
         """Every cascade that ends before op ``stop`` of the run, in stripes of a few heights, or of each of
         ``heights`` by op of the run up to ``stop``, as long as rows and weights take ``most_bytes`` or
-        less."""
+        less; in so many ``bands`` of columns."""
         last = stop - 1
         if not self.fits[last]:
             return
@@ -133,8 +141,11 @@ class RunGeometry:
         if not starts:
             return
         outside = list(zip(range(last, -1, -1), self._outside(stop, starts[-1]), strict=False))
+        widths = band_widths(self.program, self.ops[:stop], starts[-1], bands)
+        if last not in widths:
+            return
         for each in self._heights(starts[-1], stop, rolls) if heights is None else heights:
-            yield from self._ending(stop, each, outside, rolls, most_bytes)
+            yield from self._ending(stop, each, outside, rolls, most_bytes, widths)
 
     def _outside(self, stop: int, start: int) -> Iterator[int]:
         for _, size in zip(range(stop - start), self.around.outside(self.first + stop), strict=False):
@@ -169,16 +180,22 @@ class RunGeometry:
         outside: list[tuple[int, int]],
         rolls: bool,
         most_bytes: int | None,
+        widths: Mapping[int, BandWidth],
     ) -> Iterator[CascadeSegment]:
         last = stop - 1
+        bands = widths[last].bands
         estimate = _Rolling(self, stop, heights) if rolls else _Recomputed(self, stop, heights)
-        held, cycles, weights = 0, estimate.cycles(last), self.weights[last]
+        held, weights = 0, self.weights[last]
+        cycles = self._in_bands(last, heights[last], estimate.cycles(last), widths[last])
         for start, around in outside[1:]:
-            cycles += estimate.cycles(start)
+            if start not in widths:
+                return
+            width = widths[start]
+            cycles += self._in_bands(start, heights[start], estimate.cycles(start), width)
             weights += self.weights[start]
             if not self._leaves(start, stop):
-                held += estimate.held(start) * self.row_bytes[start]
-            elif not rolls:
+                held += ceil(estimate.held(start) * self.row_bytes[start] * width.share)
+            elif not rolls or bands > 1:
                 return
             else:
                 estimate.held(start)
@@ -188,10 +205,21 @@ class RunGeometry:
             for name, reach in self.streamed[start]:
                 whole = self.program.tensors[name].bytes
                 own += whole
-                stripes += whole * min(reach.rows, estimate.read(start, reach)) // reach.rows
+                rows = whole * min(reach.rows, estimate.read(start, reach)) // reach.rows
+                stripes += ceil(rows * width.share_read)
             needed = around - own + stripes + held + weights
             where = Interval(start, stop)
-            yield CascadeSegment(where, tuple(heights[start:]), needed, cycles, weights, around - own)
+            yield CascadeSegment(
+                where, tuple(heights[start:]), needed, cycles, weights, around - own, bands=bands
+            )
+
+    def _in_bands(self, index: int, height: int, cycles: int, width: BandWidth) -> int:
+        """The NPU cycles of an op in all bands, which takes ``cycles`` in all columns at once."""
+        if width.band is None:
+            return cycles * width.bands
+        rows = min(height, self.op_rows[index])
+        banded = self.cycles(index, rows, width.band)
+        return width.bands * cycles * banded // max(1, self.cycles(index, rows))
 
     def _leaves(self, index: int, stop: int) -> bool:
         """Whether anything but the ops up to ``stop`` needs what an op makes."""

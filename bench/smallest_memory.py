@@ -1,6 +1,6 @@
 """Print a table of the smallest SharedMemory of built-in networks, with cascades and without.
 
-    python -m bench.smallest_memory [--chip alif-e7] [NETWORK ...]
+    python -m bench.smallest_memory [--chip alif-e7] [--set PATH=VALUE] [NETWORK ...]
 
 Arm's figures are those of Vela 5.2.0 with ``--optimise Size`` for an Ethos-U55-256, int8 models with random
 weights: the SRAM that it reports, weights streamed through it included. MCUNetV2's is that of Lin et al. 2021
@@ -43,23 +43,25 @@ VELA_KIB = {"mobilenetv2": "353.5", "mobilenetv1_025": "48.0"}
 
 @click.command()
 @click.option("--chip", default="alif-e7", show_default=True)
+@click.option("--set", "overrides", multiple=True, help="Another value of the chip, as PATH=VALUE.")
 @click.argument("networks", nargs=-1)
-def main(chip: str, networks: tuple[str, ...]) -> None:
-    """A row for each network: KiB and cycles layer by layer and with cascades, and published KiB."""
+def main(chip: str, overrides: tuple[str, ...], networks: tuple[str, ...]) -> None:
+    """A row for each network, built in or a file: KiB and cycles layer by layer and with cascades, how many
+    cascades (of them in bands of columns), and published KiB."""
     published = "Vela KiB | MCUNetV2 KiB"
     print(
         f"| network | layer by layer KiB | cycles | with cascades KiB | cycles | cascades | {published} | s |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for network in networks or NETWORKS:
-        print(_row(network, chip), flush=True)
+        print(_row(network, chip, overrides), flush=True)
 
 
-def _row(network: str, chip: str) -> str:
-    program = reuse(load(f"zoo:{network}"), "all")
+def _row(network: str, chip: str, overrides: tuple[str, ...]) -> str:
+    program = reuse(load(network if network.endswith((".yaml", ".onnx")) else f"zoo:{network}"), "all")
     began = perf_counter()
     try:
-        answer = smallest_memory(PlanRequest(program, load_chip(chip)), points=0)
+        answer = smallest_memory(PlanRequest(program, load_chip(chip, overrides)), points=0)
     except DoesNotFit as refusal:
         return f"| {network} | {refusal.what} |"
     alone, cascaded = answer.layerwise, answer.cascaded
@@ -69,7 +71,7 @@ def _row(network: str, chip: str) -> str:
         f"{alone.cycles:,}",
         f"{cascaded.bytes / 1024:,.1f}",
         f"{cascaded.cycles:,}",
-        f"{len(cascaded.cascades)}",
+        f"{len(cascaded.cascades)} ({sum(each.bands > 1 for each in cascaded.cascades)})",
         VELA_KIB.get(network, ""),
         MCUNETV2_KIB.get(network, ""),
         f"{perf_counter() - began:.0f}",

@@ -13,6 +13,8 @@ class CascadedOps:
     ops: tuple[str, ...]
     heights: tuple[int, ...]
     reloaded: tuple[str, ...] = ()
+    bands: int = 1
+    """Bands of columns, one after another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | 
 
 
 def _cascades(schedule: Schedule) -> tuple[CascadedOps, ...]:
-    return tuple(CascadedOps(each.ops, each.heights, each.reloaded) for each in schedule.cascades)
+    return tuple(CascadedOps(each.ops, each.heights, each.reloaded, each.bands) for each in schedule.cascades)
 
 
 def _with_memory(chip: Chip, size: int) -> Chip:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.model.memory_answer import MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.model.memory_answer import CascadedOps, MemoryAnswer, MemoryPlan, MemoryPoint
 from reports.terminal_table import ruled_table
 from reports.words import count, percent, ratio, size
 
@@ -40,7 +40,12 @@ def _plan(plan: MemoryPlan | None) -> dict[str, object] | None:
         "moves_tensors": plan.moves,
         "streamer": plan.streamer,
         "cascades": [
-            {"ops": list(each.ops), "rows": list(each.heights), "reloaded": list(each.reloaded)}
+            {
+                "ops": list(each.ops),
+                "rows": list(each.heights),
+                "reloaded": list(each.reloaded),
+                "bands": each.bands,
+            }
             for each in plan.cascades
         ],
     }
@@ -73,11 +78,17 @@ def smallest_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str, str]]:
 
 
 def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
-    """The cascades of the smallest plan: first and last op, number of ops, most rows of a step of each."""
+    """The cascades of the smallest plan: first and last op, number of ops, most rows of a step of each, and
+    in how many bands of columns."""
     return [
-        (f"{each.ops[0]} .. {each.ops[-1]}", count(len(each.ops)), " ".join(map(str, each.heights)))
+        (f"{each.ops[0]} .. {each.ops[-1]}", count(len(each.ops)), _rows(each))
         for each in answer.cascaded.cascades
     ]
+
+
+def _rows(cascade: CascadedOps) -> str:
+    rows = " ".join(map(str, cascade.heights))
+    return f"{rows}, {cascade.bands} bands" if cascade.bands > 1 else rows
 
 
 def front_rows(answer: MemoryAnswer) -> list[tuple[str, str, str, str]]:

@@ -172,7 +172,7 @@ def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
         "last_step": plan.steps.stop - 1,
         "rolls": plan.rolls,
         "reloaded": list(plan.reloaded),
-        **({"bands": plan.bands} if plan.bands > 1 else {}),
+        "bands": plan.bands,
         "tensors": [
             {
                 "name": tensor.name,

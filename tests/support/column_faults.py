@@ -72,10 +72,10 @@ COLUMN_FAULTS = (
         "if False:",
     ),
     Mutation(
-        "columns of an input by the last op alone",
+        "columns of an input as those of its reader's output",
         BANDS,
-        "for op, columns in zip(ops, needed, strict=True)\n        for operand, read",
-        "for op, columns in list(zip(ops, needed, strict=True))[-1:]\n        for operand, read",
+        _OUTSIDE,
+        "columns if columns.stop <= tensor_columns(program, name) else every",
     ),
     Mutation(
         "columns of an input one short",

@@ -37,7 +37,9 @@ def _printed(answer: MemoryAnswer) -> str:
 def test_the_document_has_every_plan() -> None:
     value = json.loads(json_text(document(ANSWER)))
     assert value["layer_by_layer"]["shared_memory_bytes"] == 8192
-    assert value["with_cascades"]["cascades"] == [{"ops": ["a", "b<i>"], "rows": [1, 2], "reloaded": []}]
+    assert value["with_cascades"]["cascades"] == [
+        {"ops": ["a", "b<i>"], "rows": [1, 2], "reloaded": [], "bands": 1}
+    ]
     assert [point["layer_by_layer"]["moves_tensors"] for point in value["front"]] == [True, False]
     assert [point["shared_memory_bytes"] for point in value["front"]] == [4096, 8192]
 

@@ -91,12 +91,6 @@ COLUMN_FAULTS = (
         "columns = op.work.window.input_rows(columns)",
     ),
     Mutation(
-        "a broadcast operand cut into columns",
-        COLUMNS,
-        "if isinstance(op.work, Vector) and operand in op.work.broadcast:",
-        "if False:",
-    ),
-    Mutation(
         "ring of another band", STEPS, "held.columns[band])", "held.columns[(band + 1) % len(held.columns)])"
     ),
     Mutation("ring of the columns that are read", STEPS, "if held.columns:", "if False:"),

@@ -72,12 +72,6 @@ COLUMN_FAULTS = (
         "if False:",
     ),
     Mutation(
-        "columns of an input as those of its reader's output",
-        BANDS,
-        _OUTSIDE,
-        "columns if columns.stop <= tensor_columns(program, name) else every",
-    ),
-    Mutation(
         "columns of an input one short",
         BANDS,
         _OUTSIDE,
@@ -94,7 +88,6 @@ COLUMN_FAULTS = (
         "ring of another band", STEPS, "held.columns[band])", "held.columns[(band + 1) % len(held.columns)])"
     ),
     Mutation("ring of the columns that are read", STEPS, "if held.columns:", "if False:"),
-    Mutation("modulus of the widest band", STEPS, "held.bytes_in(band)\n", "held.bytes\n"),
     Mutation(
         "rows of a buffer counted as whole ones",
         STEPS,

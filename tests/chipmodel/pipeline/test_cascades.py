@@ -7,13 +7,19 @@ from functools import cache
 import pytest
 
 from chipmodel.chip.chip_file import load_chip
+from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.model.program import Program
+from chipmodel.passes.cascades import with_cascades
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.cascade_screening import FURTHER_SETS, CascadeScreening
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.verify.commands import verify
+from dma.cascades.least_memory import least_memory_candidates
 from solvers.core.deadline import Deadline
 from tests.support.chips import with_memory
+from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 
@@ -76,3 +82,32 @@ def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
     assert len(screening.ranked()) == 1
     assert len(screening.known) <= 2
     assert FURTHER_SETS in said
+
+
+def _wide() -> Program:
+    """Convolutions on images of 16 rows by 96 columns and more."""
+    b = ProgramBuilder("wide")
+    x = b.conv("stem", b.input("image", (1, 3, 24, 192)), 8, 3, stride=2, pad=1)
+    x = b.conv("deep", x, 8, 3, pad=1, groups=8)
+    x = b.conv("next", b.conv("point", x, 16, 1), 16, 3, pad=1, stride=2, groups=16)
+    b.output(b.dense("head", b.flatten(b.pool("mean", x, None)), 4))
+    return b.build()
+
+
+def test_bands_of_columns_need_less_memory_and_are_right() -> None:
+    program, chip = _wide(), load_chip("alif-e7")
+    rows, banded = (
+        [each for each in least_memory_candidates(program, chip) if some == any(c.bands > 1 for c in each)]
+        for some in (False, True)
+    )
+    assert rows
+    peaks: list[int] = []
+    for candidate in (rows[0], banded[0]):
+        request = PlanRequest(program, chip, "large-first", "sync", spill=False, cascade="auto")
+        planned = plan_in_rounds(request, None, None, with_cascades(program, candidate))
+        members = tuple(each.members for each in planned.schedule.cascades)
+        assert verify(program, planned.commands, chip, members) == ()
+        run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
+        assert [verdict.faults for verdict in check_paths(run, {}, 1)] == [()]
+        peaks.append(planned.solved.peak)
+    assert peaks[1] < 0.9 * peaks[0]

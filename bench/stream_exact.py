@@ -198,9 +198,9 @@ def written(text: str) -> Iterator[Row]:
         if len(cells) < count + 14 or not cells[2].isdigit():
             continue
         numbers = [int(c) if c.isdigit() else None for c in cells]
-        cycles = dict(zip(STREAMERS, numbers[3:], strict=False))
+        cycles: dict[str, int | None] = dict(zip(STREAMERS, numbers[3:], strict=False))
         bound, _, _, missed, seconds = cells[3 + count : 8 + count]
-        cascaded = dict(zip(CASCADED, numbers[8 + count :], strict=False))
+        cascaded: dict[str, int | None] = dict(zip(CASCADED, numbers[8 + count :], strict=False))
         cascade_bound, _, cascade_seconds = cells[11 + count : 14 + count]
         yield Row(
             *(cells[0], cells[1], 0, int(cells[2]), cycles),

@@ -95,8 +95,8 @@ _ENTRIES = (
         "vendor",
         "portfolio",
         "dma.streamers.vendor:PORTFOLIO",
-        "what the chip's own tool overlaps, as the chip file says: the board as it is today",
-        "the chip file, vendor.streamer",
+        "as the chip's own tool overlaps, by the chip file: what the board takes today",
+        "the chip file",
     ),
     StreamerEntry(
         "exact",

@@ -69,7 +69,7 @@ def print_chips(chips: Iterable[Chip]) -> None:
             f"{float(chip.core_mhz):g}",
             f"{float(chip.psram.clock_mhz):g}",
             f"{float(chip.npu.macs_per_cycle[8]):g}",
-            chip.title,
+            f"{chip.title}; {chip.accuracy}",
         )
         for chip in chips
     )
@@ -80,13 +80,19 @@ def print_chips(chips: Iterable[Chip]) -> None:
 def print_chip(chip: Chip) -> None:
     """Print every number of one chip: whether it is published, derived, assumed or given, and its source."""
     cells = ((path, figure.value, figure.mark, figure.source) for path, figure in chip.figures.items())
-    _print(("field", ">value", "origin", "source"), cells, f"{chip.name}: {chip.title}")
+    title = f"{chip.name}: {chip.title}; {chip.accuracy}"
+    _print(("field", ">value", "origin", "source"), cells, title)
 
 
 def print_calibration(
-    chip: str, changes: Sequence[tuple[str, float, float]], before: Sequence[float], after: Sequence[float]
+    chip: str,
+    changes: Sequence[tuple[str, float, float]],
+    before: Sequence[float],
+    after: Sequence[float],
+    held_out: Sequence[float] = (),
 ) -> None:
-    """Print each fitted constant, and the relative errors of the measured rows, before and after."""
+    """Print each fitted constant, and the relative errors of the measured rows, before and after, and as
+    predicted by fits that did not see their family."""
     table = ruled_table(
         ("field", ">before", ">after"),
         ((path, f"{old:,.10g}", f"{new:,.10g}" if new != old else "unchanged") for path, old, new in changes),
@@ -96,6 +102,9 @@ def print_calibration(
     table.add_section()
     table.add_row("mean relative error", f"{_mean(before):.3%}", f"{_mean(after):.3%}")
     table.add_row("largest relative error", f"{max(before):.3%}", f"{max(after):.3%}")
+    if held_out:
+        table.add_row("mean, families held out", "", f"{_mean(held_out):.3%}")
+        table.add_row("largest, families held out", "", f"{max(held_out):.3%}")
     _show(table)
 
 

@@ -195,6 +195,20 @@ def made_by(result: Result) -> str:
     return "streamer {}, packer {}".format(*planned_by(result))
 
 
+def weight_memory(result: Result) -> str:
+    """The memory that the weights lie in."""
+    own = result.chip.weights
+    return {"flash": "flash", "mram": "MRAM", "sram": "SRAM"}[own.kind] if own else "Psram"
+
+
+def accuracy(result: Result) -> str:
+    """What the chip was held against, and whether that is about this plan."""
+    text = result.chip.accuracy
+    if not result.chip.held_against or (result.asked and result.asked.streamer == "vendor"):
+        return text
+    return f"{text}. This plan is not that of the board's own tool (--streamer vendor), which takes longer"
+
+
 def shortened(names: Sequence[str], most: int = 6) -> str:
     """The first ``most`` names, and how many more there are."""
     rest = len(names) - most

@@ -328,6 +328,16 @@ class Chip:
     weights: WeightMemory | None = None
     """None: the weights lie in Psram."""
     vendor: Vendor = Vendor()
+    held_against: str = ""
+    """What its predictions were compared with, and how far off they were; empty for nothing."""
+
+    @property
+    def accuracy(self) -> str:
+        """What a result on this chip was held against, in words."""
+        if not self.held_against:
+            return "not held against silicon"
+        changed = [path for path, figure in self.figures.items() if figure.source == "--set"]
+        return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
 
     @property
     def off_chip_bytes(self) -> int:

@@ -40,9 +40,9 @@ from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import Document
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
-TEXTS = ("base", "name", "title")
+TEXTS = ("base", "name", "title", "held_against")
 MAX_TEXT = 200
-"""Characters of a name or title."""
+"""Characters of a name, a title, or what a chip was held against."""
 DEFAULT_ORIGIN = (
     "not given: the default. Settled by: a value in the chip file, from the chip's documentation."
 )
@@ -60,6 +60,7 @@ class _ChipFields:
     figures: Mapping[str, Figure]
     numbers: Mapping[str, Fraction]
     choices: Mapping[str, str]
+    held_against: str = ""
 
 
 def preset_names() -> tuple[str, ...]:
@@ -85,7 +86,23 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
 
     Raises ``BadInput`` for an unknown name, a missing file or field, and any number outside its limits.
     """
-    written = _read(_find(name_or_path, None), ())
+    return _finished(_read(_find(name_or_path, None), ()), overrides, Place(name_or_path))
+
+
+def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
+    """``chip`` with other numbers, written as those of ``load_chip``. Raises ``BadInput`` as that does."""
+    numbers: dict[str, Fraction] = {}
+    choices: dict[str, str] = {}
+    for path, figure in chip.figures.items():
+        _take(path, figure.value, Place(path), numbers, choices)
+    return _finished(
+        _ChipFields(chip.name, chip.title, chip.figures, numbers, choices, chip.held_against),
+        overrides,
+        Place(chip.name),
+    )
+
+
+def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> Chip:
     figures, numbers, choices = dict(written.figures), dict(written.numbers), dict(written.choices)
     for text in overrides:
         path, value = _override(text)
@@ -99,13 +116,12 @@ def load_chip(name_or_path: str, overrides: Sequence[str] = ()) -> Chip:
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         hint = "add it, or write 'base: luna-arcs' to take all other numbers from there"
-        raise BadInput(
-            f"the chip has no {', '.join(missing[:3])}{more}", where=Place(name_or_path), hint=hint
-        )
+        raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
     chip = _chip(written.name, written.title, numbers, choices, {path: figures[path] for path in own})
-    _check_luna(chip, Place(name_or_path))
-    _check_cpu(chip, Place(name_or_path))
-    check_controller(chip, Place(name_or_path))
+    chip = replace(chip, held_against=written.held_against)
+    _check_luna(chip, where)
+    _check_cpu(chip, where)
+    check_controller(chip, where)
     return chip
 
 
@@ -171,7 +187,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
     figures, numbers, choices = _figures(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
-        return _ChipFields(name, texts["title"] or name, figures, numbers, choices)
+        return _ChipFields(name, texts["title"] or name, figures, numbers, choices, texts["held_against"])
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -186,6 +202,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> _ChipFields:
         {**base.figures, **figures},
         {**base.numbers, **numbers},
         {**base.choices, **choices},
+        texts["held_against"],
     )
 
 

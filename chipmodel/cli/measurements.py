@@ -8,18 +8,25 @@ from pathlib import Path
 
 import click
 
+from chipmodel.boards.fit import FREE_NUMBERS
+from chipmodel.boards.fit import fit as fit_networks
+from chipmodel.boards.prediction import NETWORKS
 from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import note, show, write_files
+from chipmodel.errors import BadInput
 from chipmodel.files.json_text import json_text
 from chipmodel.files.text_file import read_text
 from chipmodel.terminal.progress import stage
+from dma.validation.calibration import Calibration, chip_text
 from dma.validation.calibration import calibrate as fit
-from dma.validation.calibration import chip_text
 from dma.validation.compare import MeasuredTable, chip_for, compare, document, read_table
+from dma.validation.kinds import KINDS
 from reports.lists import print_calibration
 from reports.validation import print_validation
+
+ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class TableOptions:
 
     def read(self) -> MeasuredTable:
         """Raises BadInput."""
-        return read_table(read_text(Path(self.table_file)), self.table_file, self.kind)
+        return read_table(read_text(Path(self.table_file)), self.table_file, self.kind, ALL_KINDS)
 
 
 _table_options = all_of(
@@ -58,8 +65,8 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
     """Compare the model with the measurements in TABLE.csv, row by row.
 
     The columns tell the kind of table, in any order; columns that a kind does not have are not used.
-    Times are cycles. The last column before "and" is the one that counts; those after it may be
-    missing. The exit code is 0 however large the errors are.
+    Times are cycles, of networks milliseconds. The last column before "and" is the one that counts;
+    those after it may be missing. The exit code is 0 however large the errors are.
 
     Of a chip (luna-arcs, unless --chip names another), bytes and shapes per row:
 
@@ -72,6 +79,12 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
       luna_vector      op,elements,cycles (int8; add, mul, relu, softmax ...)
       luna_transfer    route,bytes,core_cycles (dma psram->shared,
                        dma shared->psram ...)
+
+    Of a board, whole networks as streamer vendor plans them (stm32n6, unless --chip names another):
+
+    \b
+      networks         workload,milliseconds and set (fields of the chip, as
+                       "weights.setup_cycles=9 cores=2"), family
 
     Of a controller, by its preset, --chip and --set; where the table has a column
     for a clock, a latency, a width, a burst length or a wait, that counts instead:
@@ -104,21 +117,46 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
 @click.command(cls=FileCommand)
 @_table_options
 @click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write the fitted chip as a chip file.")
-def calibrate(*, measured: TableOptions, target: ChipOptions, output: str | None) -> None:
+@click.option(
+    "--free",
+    metavar="FIELD[+FIELD]",
+    multiple=True,
+    help="For networks: a number to fit; fields joined by + have one value. Repeatable.",
+)
+def calibrate(
+    *, measured: TableOptions, target: ChipOptions, output: str | None, free: tuple[str, ...]
+) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
     The tables are those of chipmodel validate. Free are set-ups, overheads and configurations: what only a
-    measurement can tell.
+    measurement can tell. For networks on boards they are the launch, the ports, the rate and the CPU's share,
+    unless --free names others, at most one for five rows; the error is given once more for each family as
+    predicted by a fit to all others.
     """
     with stage(f"fitting to {measured.table_file}"):
-        calibration = fit(measured.read(), target.chip_name, target.overrides)
+        table = measured.read()
+        if table.kinds[0].name == NETWORKS.name:
+            calibration = _fit_networks(table, target, free)
+        elif free:
+            raise BadInput("--free is for tables of networks", hint="leave it out")
+        else:
+            calibration = fit(table, target.chip_name, target.overrides)
     if output:
         base = _base_of(target.chip_name or calibration.before.kind.chip, Path(output))
         text = chip_text(calibration, base, Path(measured.table_file).name)
         write_files([(output, lambda: text)])
     errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
     changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
-    print_calibration(calibration.before.chip, changes, errors[0], errors[1])
+    held_out = calibration.held_out.rows if calibration.held_out else ()
+    held = [abs(float(row.relative)) for row in held_out]
+    print_calibration(calibration.before.chip, changes, errors[0], errors[1], held)
+
+
+def _fit_networks(table: MeasuredTable, target: ChipOptions, free: tuple[str, ...]) -> Calibration:
+    chip = chip_for(table, target.chip_name, target.overrides)
+    found = fit_networks(table, chip, free or FREE_NUMBERS)
+    given = {path: figure.value for path, figure in chip.figures.items() if figure.source == "--set"}
+    return Calibration(found.chip, given, found.changes, found.before, found.after, found.held_out)
 
 
 def _base_of(chip: str, output: Path) -> str:

@@ -67,6 +67,8 @@ class Calibration:
     changes: tuple[FittedConstant, ...]
     before: TableComparison
     after: TableComparison
+    held_out: TableComparison | None = None
+    """Each row as a fit to all other families of networks predicts it."""
 
 
 def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Calibration:

@@ -81,19 +81,21 @@ class ErrorSummary:
     mean_relative_error: Fraction | None
 
 
-def read_table(text: str, file: str, kind: str | None = None) -> MeasuredTable:
-    """The table in the CSV ``text``, of ``kind`` or the kind recognised by its columns.
+def read_table(
+    text: str, file: str, kind: str | None = None, kinds: Mapping[str, TableKind] = KINDS
+) -> MeasuredTable:
+    """The table in the CSV ``text``, of ``kind`` or the one of ``kinds`` recognised by its columns.
 
     Raises BadInput with the place of the first fault.
     """
     sheet = read_sheet(text, file)
-    kinds = (as_kind(sheet, kind, KINDS),) if kind else recognise(sheet, KINDS)
-    rows = rows_of(sheet, kinds[0])
-    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, kinds[0])]
-    if len(kinds) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
-        kinds = (KINDS["luna_conv2d"],)
+    found = (as_kind(sheet, kind, kinds),) if kind else recognise(sheet, kinds)
+    rows = rows_of(sheet, found[0])
+    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, found[0])]
+    if len(found) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
+        found = (KINDS["luna_conv2d"],)
         notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
-    return MeasuredTable(file, kinds, rows, tuple(notes))
+    return MeasuredTable(file, found, rows, tuple(notes))
 
 
 def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
@@ -165,10 +167,17 @@ def summary(rows: Iterable[ComparedRow]) -> ErrorSummary:
 
 def parts(comparison: TableComparison) -> dict[str, ErrorSummary]:
     """The summaries of the row groups that a table's kind lists separately, such as transfers below 1 KiB."""
-    return {
+    found = {
         name: summary(row for row in comparison.rows if belongs(row.row))
         for name, belongs in (comparison.kind.parts or {}).items()
     }
+    group = comparison.kind.group
+    texts = dict.fromkeys(row.row.text(group) for row in comparison.rows if group in row.row.cells)
+    for text in texts:
+        found[text] = summary(
+            row for row in comparison.rows if group in row.row.cells and row.row.text(group) == text
+        )
+    return found
 
 
 def document(comparison: TableComparison) -> dict[str, Any]:
@@ -188,7 +197,8 @@ def document(comparison: TableComparison) -> dict[str, Any]:
 
 def _row(kind: TableKind, compared: ComparedRow) -> dict[str, Any]:
     row = compared.row
-    given = [column.name for column in kind.inputs] + [name for name in kind.others if name in row.cells]
+    described = [c.name for c in kind.columns if not c.optional or c.name in row.cells]
+    given = described + [name for name in kind.others if name in row.cells]
     return {
         "line": row.line,
         **{name: _plain(row.cells[name].value) for name in given},

@@ -33,6 +33,8 @@ class TableColumn:
     least: Fraction = Fraction(1)
     most: Fraction = Fraction(1 << 40)
     field: str | None = None
+    optional: bool = False
+    """Whether a table may do without it, and leave cells of it empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +88,23 @@ class TableKind:
     dma_model: str | None = None
     parts: Mapping[str, Callable[[MeasuredRow], bool]] | None = None
     """Groups of rows that the summary lists separately."""
+    group: str = ""
+    """A column of texts that a table may have; the summary lists the rows of each text separately."""
+
+    @property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns that describe a row."""
+        return (*self.inputs, *((TableColumn(self.group, "text", optional=True),) if self.group else ()))
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns without which a row cannot be predicted, without the measured one."""
-        return tuple(column.name for column in self.inputs if column.field is None)
+        return tuple(column.name for column in self.inputs if column.field is None and not column.optional)
 
     @property
     def known(self) -> tuple[str, ...]:
         """All columns that this kind of table uses."""
-        return (*(column.name for column in self.inputs), self.measured, *self.others)
+        return (*(column.name for column in self.columns), self.measured, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +222,12 @@ def rows_of(sheet: CsvSheet, kind: TableKind) -> tuple[MeasuredRow, ...]:
     """The rows as ``kind`` reads them, in file order. Raises BadInput at the first bad cell."""
     measured = TableColumn(kind.measured, "decimal", Fraction(0))
     others = (TableColumn(name, "decimal", Fraction(0)) for name in kind.others)
-    columns = {column.name: column for column in (*kind.inputs, measured, *others)}
+    columns = {column.name: column for column in (*kind.columns, measured, *others)}
     rows: list[MeasuredRow] = []
     for line, cells in sheet.lines:
         read: dict[str, TableCell] = {}
         for (name, _), (text, at) in zip(sheet.header, cells, strict=True):
-            if name in columns:
+            if name in columns and (text or not columns[name].optional):
                 read[name] = TableCell(_value(columns[name], text, Place(sheet.file, line, at)), at)
         row = MeasuredRow(sheet.file, line, read)
         if not row.number(kind.measured):

@@ -11,7 +11,7 @@ from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
-from reports.words import ratio
+from reports.words import accuracy, ratio
 
 
 def document(result: Result) -> dict[str, object]:
@@ -33,6 +33,7 @@ def document(result: Result) -> dict[str, object]:
         "merge": result.merge,
         "streamer": result.schedule.streamer,
         "asked": result.asked._asdict() if result.asked else None,
+        "accuracy": accuracy(result),
         "fits": result.fits,
         "status": result.solved.status,
         **_memory(result),

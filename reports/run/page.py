@@ -22,6 +22,7 @@ from reports.template import render, static
 from reports.words import (
     AWAITED,
     CAUSES,
+    accuracy,
     count,
     duration,
     headline,
@@ -32,6 +33,7 @@ from reports.words import (
     ratio,
     size,
     verdict,
+    weight_memory,
 )
 
 MOST_CONFLICTS = 25
@@ -78,6 +80,7 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "result": result,
         "verdict": verdict(result),
         "headline": headline(result),
+        "accuracy": accuracy(result),
         "tiles": _tiles(result, sums),
         "cores": core_totals(result),
         "core_causes": _core_causes(core_totals(result)),
@@ -176,7 +179,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
         SummaryTile(
             "Parameters",
             magnitude(result.program.parameters),
-            f"{size(result.program.weight_bytes)} in Psram",
+            f"{size(result.program.weight_bytes)} in {weight_memory(result)}",
         ),
     ]
 

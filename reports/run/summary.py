@@ -16,6 +16,7 @@ from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
 from reports.words import (
     AWAITED,
     CAUSES,
+    accuracy,
     compared_with_sync,
     count,
     duration,
@@ -28,6 +29,7 @@ from reports.words import (
     shortened,
     size,
     verdict,
+    weight_memory,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def _memory(result: Result) -> list[FigureRow]:
     return [
         ("peak", count(solved.peak), "B", f"{used} of {count(result.capacity)} B"),
         ("lower bound", count(solved.lower_bound), "B", f"{peak_gap(result)} ({solved.status})"),
-        ("weights in Psram", count(result.program.weight_bytes), "B", _parameters(result)),
+        (f"weights in {weight_memory(result)}", count(result.program.weight_bytes), "B", _parameters(result)),
         ("Psram", count(psram.bytes), "B", f"{in_psram} of {count(psram.capacity_bytes)} B"),
     ]
 
@@ -221,7 +223,10 @@ def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
 
 def _remarks(result: Result) -> list[tuple[str, str]]:
     schedule = result.schedule
-    remarks: list[tuple[str, str]] = [("Planned by", made_by(result))]
+    remarks: list[tuple[str, str]] = [
+        ("Planned by", made_by(result)),
+        ("Held against silicon", accuracy(result)),
+    ]
     if result.ordering:
         remarks.append(("Order of ops", order_words(result.ordering)))
     staying = resident_words(result)

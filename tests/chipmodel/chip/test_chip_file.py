@@ -100,7 +100,7 @@ def test_core_cycles_per_32_bytes(name: str, load: Fraction, store: Fraction) ->
         ("luna-csk6", 640 << 10, 256),
         ("esp32s3", 512 << 10, 16),
         ("gap9", 1536 << 10, Fraction("203.784")),  # 150.8 GOPS / 2 / 370 MHz
-        ("stm32n6", 4 * 448 << 10, 300),  # 600 GOPS / 2 / 1 GHz
+        ("stm32n6", 2816 << 10, 133),  # fitted to whole networks; the peak is 300
         ("alif-e7", 4 << 20, 256),
     ],
 )
@@ -202,11 +202,16 @@ def test_a_base_may_be_a_file_in_the_same_folder_and_keys_may_be_dotted(tmp_path
     assert (two.psram.bytes, two.title) == (4 << 20, "two, based on one")
 
 
+def _unnamed(chip: Chip) -> Chip:
+    return replace(chip, name="", title="", held_against="", figures={})
+
+
 def test_a_complete_chip_of_plain_numbers(tmp_path: Path) -> None:
     plain = load_chip("stm32n6")
     text = "".join(f"{path}: {figure.value}\n" for path, figure in plain.figures.items())
     chip = load_chip(write(tmp_path, "name: plain\n" + text))
-    assert replace(chip, name="", title="", figures={}) == replace(plain, name="", title="", figures={})
+    assert _unnamed(chip) == _unnamed(plain)
+    assert chip.accuracy == "not held against silicon"
     assert {figure.mark for figure in chip.figures.values()} == {"given"}
 
 

@@ -270,8 +270,8 @@ def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_main_job_takes_few_calls_and_little_memory() -> None:
-    """ResNet-18 as a whole process with its imports: 2,927,348 calls and 54 MB on 2026-11-22, most
-    of them for the bank conflicts of the two plans that are compared."""
+    """ResNet-18 as a whole process with its imports: 17,148,257 calls and 54 MB on 2026-11-23, most
+    of them for the bank conflicts of the two plans that are compared, whose weights trickle in from flash."""
     code = (
         "import pathlib, re, sys; from cProfile import Profile; profile = Profile(); profile.enable(); "
         "from chipmodel.cli.main import commands; commands.main(sys.argv[1:], standalone_mode=False); "
@@ -283,13 +283,14 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     done = subprocess.run([sys.executable, "-c", code, *job], capture_output=True, text=True, check=True)
     number, kilobytes = map(int, done.stderr.split())
     assert json.loads(done.stdout)["workload"] == "resnet18"
-    assert number < 4_500_000
+    assert number < 25_000_000
     assert kilobytes < 150_000
 
 
 def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "result.json"
-    small = ("--chip", "stm32n6", "--set", "psram.bytes=64KiB")
+    in_psram = ("--chip", "stm32n6", "--set", "weights.memory=psram")
+    small = (*in_psram, "--set", "psram.bytes=64KiB")
     code, out, err = call(capsys, "simulate", TINY, *small, "--json", str(file))
     answer = json.loads(file.read_text())
     assert code == 1
@@ -299,7 +300,7 @@ def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureF
     needs = f"{answer['psram_bytes']:,} B of 65,536 B"
     assert f"does not fit: Psram needs {needs}, and the weights alone take" in err
     assert f"--set psram.bytes={answer['psram_bytes']}" in err
-    enough = ("--chip", "stm32n6", "--set", f"psram.bytes={answer['psram_bytes']}")
+    enough = (*in_psram, "--set", f"psram.bytes={answer['psram_bytes']}")
     assert call(capsys, "simulate", TINY, *enough)[0] == 0
 
     code, plan, err = call(capsys, "plan", TINY, *small, "--streamer", "sync")

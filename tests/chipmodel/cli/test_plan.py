@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from chipmodel.plan_file.contents import FORMAT
+from tests.support.chips import DATASHEET_RATES
 from tests.support.command_line import call
 
-SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", "--set", "shared_memory.bytes=33168")
+RATES = [word for setting in DATASHEET_RATES for word in ("--set", setting)]
+SMALL = ("zoo:mobilenetv1_025", "--chip", "stm32n6", *RATES, "--set", "shared_memory.bytes=33168")
 
 
 def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

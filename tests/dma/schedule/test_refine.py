@@ -27,6 +27,7 @@ from dma.schedule.streamer import MemoryBudget, Streamer, StreamerPortfolio
 from dma.streamers.exact import PORTFOLIO
 from dma.streamers.race import StreamerRace
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.support.chips import DATASHEET_RATES
 from workloads.build.random_programs import TreeShape, random_program
 from workloads.zoo import build
 
@@ -40,7 +41,7 @@ def race(request: StreamRequest, streamer: Streamer, work: int) -> StreamerRace:
 
 
 def small(name: str, size: int) -> Chip:
-    chip = load_chip(name)
+    chip = load_chip(name, DATASHEET_RATES if name == "stm32n6" else ())
     return replace(chip, shared_memory=replace(chip.shared_memory, bytes=size))
 
 

@@ -53,9 +53,7 @@ def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name:
 
 
 def test_the_bound_is_met_where_there_is_room_for_all() -> None:
-    chip = replace(
-        quiet("stm32n6", 1), shared_memory=replace(quiet("stm32n6", 1).shared_memory, bytes=1 << 24)
-    )
+    chip = replace(quiet("gap9", 1), shared_memory=replace(quiet("gap9", 1).shared_memory, bytes=1 << 24))
     program = build("mobilenetv1_025")
     bound = time_bound(program, chip, {}).cycles
     assert bound <= simulated(program, chip, "exact") <= bound * 1.005

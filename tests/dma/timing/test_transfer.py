@@ -163,7 +163,7 @@ def test_weights_come_from_a_memory_of_their_own() -> None:
     """Octo-SPI flash: 200 MHz at 2 bytes a clock, bursts of 1,024 bytes with 12 clocks, a core of 1 GHz."""
     fields = ("bytes=64MiB", "clock_mhz=200", "bytes_per_clock=2", "setup_cycles=30", "burst_bytes=1024")
     own = [f"weights.{field}" for field in (*fields, "burst_overhead_clocks=12", "memory=flash")]
-    chip, plain = load_chip("stm32n6", own), load_chip("stm32n6")
+    chip, plain = load_chip("stm32n6", own), load_chip("stm32n6", ("weights.memory=psram",))
     assert transfer_cycles(chip, "weights", 4096) == 30 + 4 * (12 + 512) * 5
     assert least_cost(chip, "weights") == (30, Fraction(524 * 5, 1024))
     assert transfer_cycles(chip, "load", 4096) == transfer_cycles(plain, "load", 4096)

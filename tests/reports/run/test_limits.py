@@ -17,7 +17,7 @@ from reports.run.limits import bound_words, psram_words
 from reports.run.summary import print_summary
 from reports.words import headline
 from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.support.chips import with_memory
+from tests.support.chips import DATASHEET_RATES, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -62,7 +62,7 @@ def test_the_segments_add_up_to_the_bound() -> None:
 
 
 def test_what_psram_is_too_small_for_does_not_fit() -> None:
-    chip = load_chip("stm32n6", ("psram.bytes=8MiB",))
+    chip = load_chip("stm32n6", (*DATASHEET_RATES, "psram.bytes=8MiB"))
     result = run(PlanRequest(load("zoo:resnet18"), chip, "large-first", "sync"))
     written = document(result)
     assert written["psram_bytes"] == result.fit.psram.bytes > 8 << 20 == written["psram_capacity_bytes"]

@@ -1,0 +1,68 @@
+"""A fit finds the numbers that made the measurements, and refuses more than they carry."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from chipmodel.boards.fit import fit, rounded
+from chipmodel.boards.prediction import NETWORKS, planned_network
+from chipmodel.chip.chip_file import load_chip, with_overrides
+from chipmodel.errors import BadInput
+from dma.validation.compare import MeasuredTable, read_table
+
+BOARD = load_chip("stm32n6")
+NETS = (
+    *("zoo:ds_cnn", "zoo:resnet8", "zoo:mobilenetv1_025", "zoo:autoencoder", "zoo:blazeface"),
+    *("zoo:mobilenetv1_025?input=64", "zoo:resnet8?input=64", "zoo:ds_cnn?input=98"),
+    *("zoo:mobilenetv1_025?width=0.5", "zoo:resnet8?input=48"),
+)
+
+
+def measured_on(*overrides: str) -> MeasuredTable:
+    """What a board with these numbers would take."""
+    board = with_overrides(BOARD, overrides)
+    lines = [
+        f"{net},{board.milliseconds(planned_network(net, board).cycles)!r},{net.partition('?')[0]}"
+        for net in NETS
+    ]
+    text = "\n".join(["workload,milliseconds,family", *lines])
+    return read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS})
+
+
+def test_it_finds_the_numbers_of_the_board() -> None:
+    table = measured_on("npu.launch_cycles=5000", "npu.macs_per_cycle.int8=60")
+    found = fit(table, BOARD, ("npu.launch_cycles", "npu.macs_per_cycle.int8"))
+    values = {change.path: float(change.after) for change in found.changes}
+    assert values == {
+        "npu.launch_cycles": pytest.approx(5000, rel=0.03),
+        "npu.macs_per_cycle.int8": pytest.approx(60, rel=0.05),
+    }
+    assert max(abs(row.relative) for row in found.after.rows) < 0.02
+    assert max(abs(row.relative) for row in found.held_out.rows) < 0.1
+    assert max(abs(row.relative) for row in found.before.rows) > 0.2
+    assert found.chip.npu.costs.launch_cycles == int(values["npu.launch_cycles"])
+
+
+@pytest.mark.parametrize(
+    ("free", "fault"),
+    [
+        (("npu.launch_cycles", "npu.macs_per_cycle.int8", "core_mhz"), "3 numbers are too many for 10 rows"),
+        (("npu.lunch_cycles",), "stm32n6 has no npu.lunch_cycles"),
+        (("npu.operands",), "npu.operands is no number to fit"),
+        (("npu.window_elements_per_cycle",), "npu.window_elements_per_cycle is 0, so it is not used"),
+        (("npu.launch_cycles+core_mhz",), "npu.launch_cycles+core_mhz have different values"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> None:
+    text = "\n".join(["workload,milliseconds", *(f"{net},1" for net in NETS)])
+    with pytest.raises(BadInput) as refusal:
+        fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), BOARD, free)
+    assert refusal.value.what == fault
+
+
+def test_fitted_numbers_are_short() -> None:
+    assert rounded("npu.launch_cycles", Fraction(12345)) == 12300
+    assert rounded("npu.launch_cycles", Fraction(1, 3)) == 1
+    assert rounded("npu.macs_per_cycle.int8", Fraction(4, 3)) == Fraction("1.33")

@@ -22,7 +22,8 @@ def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: b
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
-    works = (op.work, _merged(op.work))
+    works = [op.work, _merged(op.work)]
+    works += [_aligned(work) for work in works] if columns else []
     return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
 
 
@@ -41,6 +42,13 @@ def _merged(work: SingleWork) -> SingleWork:
             return work if work.directions == 1 else _one_way(work)
         case Vector():
             return work
+
+
+def _aligned(work: SingleWork) -> SingleWork:
+    """The work without padding at the sides: a band that has none is not out of step with its stride."""
+    if not isinstance(work, Conv | Pool):
+        return work
+    return replace(work, window=replace(work.window, pad_left=0, pad_right=0))
 
 
 def _stacked(window: Window, images: int) -> Window:

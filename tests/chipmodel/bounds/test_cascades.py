@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chipmodel.bounds.cascade_rows import OpRuns, PartRows
 from chipmodel.bounds.cascades import cascade_time_bound, least_rows_cycles
+from chipmodel.bounds.op_costs import least_cycles
 from chipmodel.bounds.row_needs import NONE, RowCount
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip, Dma, Route
@@ -20,7 +21,7 @@ from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import WITH_CASCADES
-from chipmodel.model.work import Conv, Matmul, Window, Work
+from chipmodel.model.work import Band, Conv, Matmul, Window, Work
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling
 from tests.chipmodel.bounds.cascade_oracle import (
@@ -170,3 +171,13 @@ def test_rows_cost_at_least_their_bound(
     for rows, cost in stripes.items():
         total, cycles = total + len(rows), cycles + cost
         assert cycles >= least_rows_cycles(npu, op, total)
+
+
+def test_bands_out_of_step_with_a_stride_cost_at_least_their_bound() -> None:
+    """A whole row aligns all of its windows with the padding on the left, of which a later band has none."""
+    window = Window(15, 78, 11, 26, 5, 2, stride_h=1, stride_w=3, pad_left=1)
+    op = Op("op", "depthwise_conv", Conv(window, 64, 64, groups=64, batch=3), ("x",), ("y",))
+    npu = load_chip("luna-arcs").npu
+    bands = [Band(Interval(0, 15), 26), Band(Interval(15, 26), 26)]
+    cycles = sum(op_cycles(npu, op, rows, 64, band) for band in bands for rows in (32, 1))
+    assert least_cycles(npu, op) > cycles >= least_cycles(npu, op, columns=True)

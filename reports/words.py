@@ -201,6 +201,11 @@ def weight_memory(result: Result) -> str:
     return {"flash": "flash", "mram": "MRAM", "sram": "SRAM"}[own.kind] if own else "Psram"
 
 
+def off_chip(result: Result) -> str:
+    """What all transfers come from or go to: Psram, unless the weights have a memory of their own."""
+    return "Off-chip" if result.chip.weights else "Psram"
+
+
 def accuracy(result: Result) -> str:
     """What the chip was held against, and whether that is about this plan."""
     text = result.chip.accuracy

@@ -11,7 +11,7 @@ from chipmodel.model.interval import Interval
 from chipmodel.model.result import Result
 from chipmodel.model.trace import Event
 from reports.run.figures import EVENTS, Category, RunChart, faint, figure
-from reports.words import count, duration
+from reports.words import count, duration, weight_memory
 
 MOST_BINS = 480
 """Bins of the chart."""
@@ -21,6 +21,12 @@ KINDS = tuple(c for c in EVENTS if c.key in ("load weights", "load tensor", "sto
 def peak_rate(chip: Chip) -> float:
     """Peak MB/s (10^6 bytes) of the Psram's bus: data in every clock, without commands and latencies."""
     return float(chip.psram.clock_mhz * chip.psram.bytes_per_clock)
+
+
+def weights_rate(chip: Chip) -> float | None:
+    """Peak MB/s of the bus of the weights' own memory; None where they lie in Psram."""
+    own = chip.weights
+    return float(own.memory.clock_mhz * own.memory.bytes_per_clock) if own else None
 
 
 def transfers(result: Result) -> list[Event]:
@@ -76,9 +82,14 @@ def bandwidth(result: Result, most: int = MOST_BINS) -> RunChart:
         speeds = [b / max(1, len(s)) * mhz for b, s in zip(moved[category.key], spans, strict=True)]
         traces.append(_trace(result, category, spans, speeds, moved[category.key]))
     peak = peak_rate(result.chip)
-    bus = Category("capacity", f"bus peak {peak:,.0f} MB/s", "ink", hatched=True)
-    traces.append(_line(result, peak))
-    axis: dict[str, object] = {"title": {"text": "MB/s"}, "range": [0, peak * 1.08], "rangemode": "tozero"}
+    own = weights_rate(result.chip)
+    both = "" if own is None else f", of the weights {own:,.0f}"
+    bus = Category("capacity", f"bus peak {peak:,.0f} MB/s{both}", "ink", hatched=True)
+    traces.append(_line(result, "the Psram's bus", peak))
+    if own is not None:
+        traces.append(_line(result, f"the bus of {weight_memory(result)}, which holds the weights", own))
+    top = max(peak, own or 0.0) * 1.08
+    axis: dict[str, object] = {"title": {"text": "MB/s"}, "range": [0, top], "rangemode": "tozero"}
     width = max(1, len(spans[0])) if spans else 1
     remark = f"Each value is the average over {count(width)} cycles ({duration(result.chip, width)})."
     drawn = figure(traces, result.trace.cycles, axis)
@@ -111,7 +122,7 @@ def _trace(
     }
 
 
-def _line(result: Result, peak: float) -> dict[str, object]:
+def _line(result: Result, bus: str, peak: float) -> dict[str, object]:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -119,5 +130,5 @@ def _line(result: Result, peak: float) -> dict[str, object]:
         "x": [0, result.trace.cycles],
         "y": [peak, peak],
         "line": {"width": 2, "color": "ink", "dash": "dash"},
-        "hovertemplate": f"the Psram's bus: at most {peak:,.0f} MB/s<extra></extra>",
+        "hovertemplate": f"{bus}: at most {peak:,.0f} MB/s<extra></extra>",
     }

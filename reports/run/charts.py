@@ -15,7 +15,7 @@ from reports.run.rolling_rows import cascade_bands
 from reports.run.roofline import roofline
 from reports.run.totals import RunTotals
 from reports.run.waterfall import waterfall
-from reports.words import mhz, size, verdict
+from reports.words import mhz, off_chip, size, verdict, weight_memory
 
 MAP_HINT = (
     "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
@@ -68,13 +68,15 @@ def _timeline(result: Result, most: int) -> ChartSection:
 
 
 def _bandwidth(result: Result) -> ChartSection:
-    peak = peak_rate(result.chip)
+    peak, where = peak_rate(result.chip), off_chip(result)
+    one = "Traffic on the Psram's bus, stacked by kind. The dashed line is the peak of the bus"
+    two = f"Traffic with {weight_memory(result)} and Psram, stacked by kind. Dashed lines are their peaks"
     hint = (
-        "Traffic on the Psram's bus, stacked by kind. The dashed line is the peak of the bus, with data "
-        "in every clock; commands, latencies and set-up times keep transfers below it."
+        f"{one if where == 'Psram' else two}, with data in every clock; commands, latencies and set-up times "
+        "keep transfers below it."
     )
-    label = f"Psram bandwidth over time, of at most {peak:,.0f} MB/s."
-    return ChartSection("bandwidth", "bandwidth", "Psram bandwidth", hint, label, bandwidth(result), True)
+    label = f"{where} bandwidth over time, of at most {peak:,.0f} MB/s."
+    return ChartSection("bandwidth", "bandwidth", f"{where} bandwidth", hint, label, bandwidth(result), True)
 
 
 def _memories(result: Result, most: int) -> list[ChartSection]:

@@ -27,6 +27,7 @@ from reports.words import (
     duration,
     headline,
     magnitude,
+    off_chip,
     peak_gap,
     percent,
     planned_by,
@@ -170,7 +171,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
             f"cycles; gap {percent(over)}{ordered}; for {result.bound.space}",
         ),
         SummaryTile("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
-        SummaryTile("Psram traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
+        SummaryTile(f"{off_chip(result)} traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),
         SummaryTile(
             "MACs",
             magnitude(sums.executed_macs),

@@ -110,8 +110,6 @@ class Dma:
     outstanding: int = 1
     port_bytes: int = 8
     """Bytes that one beat moves to or from SharedMemory."""
-    gathered_bytes: int = 0
-    """Bytes that are gathered before their beats follow one another; 0: each beat moves when it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,6 @@ from chipmodel.chip.psram_device import WIRES, Protocol
 from chipmodel.chip.psram_parts import device_named
 from chipmodel.errors import BadInput, Place
 
-GATHERED_BYTES = 64
-"""Bytes of weights that the engine gathers before it writes them to SharedMemory: a line, as caches and
-stream engines have it (assumed). It decides on bank conflicts alone."""
-
 Numbers = Mapping[str, Fraction]
 Choices = Mapping[str, str]
 
@@ -86,8 +82,7 @@ def weights_of(numbers: Numbers, choices: Choices) -> WeightMemory | None:
     route = Route(setup, burst, numbers["weights.burst_overhead_clocks"])
     size, clock = int(numbers["weights.bytes"]), numbers["weights.clock_mhz"]
     memory = Psram(size, clock, numbers["weights.bytes_per_clock"])
-    engine = Dma(route, route, gathered_bytes=GATHERED_BYTES)
-    return WeightMemory(cast('Literal["flash", "mram", "sram"]', kind), memory, engine)
+    return WeightMemory(cast('Literal["flash", "mram", "sram"]', kind), memory, Dma(route, route))
 
 
 def check_controller(chip: Chip, where: Place) -> None:

@@ -83,7 +83,7 @@ class DmaStart:
 
     @property
     def way(self) -> Way:
-        return "weights" if self.at.part.weights else self.direction
+        return "weights" if self.direction == "load" and self.at.part.weights else self.direction
 
     @property
     def run_bytes(self) -> int:

@@ -163,7 +163,7 @@ class Transfer:
 
     @property
     def way(self) -> Way:
-        return "weights" if self.part.weights else self.direction
+        return "weights" if self.direction == "load" and self.part.weights else self.direction
 
     @property
     def issues(self) -> tuple[int, ...]:

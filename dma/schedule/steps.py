@@ -63,7 +63,7 @@ class TransferNeed:
 
     @property
     def way(self) -> Way:
-        return "weights" if self.part.weights else self.direction
+        return "weights" if self.direction == "load" and self.part.weights else self.direction
 
 
 @dataclass

@@ -169,7 +169,7 @@ def _contiguous_shape(chip: Chip, way: Way, size: int) -> TransferShape:
         route = dma.load if direction == "load" else dma.store
         slope = cycles_per_byte(chip, way)
         # A line of less than a cycle would have no cycle for its beat.
-        line = max(dma.gathered_bytes, dma.port_bytes * ceil(1 / (slope * dma.port_bytes)))
+        line = dma.port_bytes * ceil(1 / (slope * dma.port_bytes))
         setup, first, pace = route.setup_cycles, Fraction(0), slope * line
         beat, lines = dma.port_bytes, max(1, route.burst_bytes // line)
     elif isinstance(dma, BurstDma):

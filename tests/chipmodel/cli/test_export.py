@@ -30,12 +30,11 @@ def write(
     return files
 
 
-@pytest.mark.parametrize("workload", ["zoo:resnet8", "zoo:branchynet", "zoo:lstm_decoder"])
+@pytest.mark.parametrize("workload", ["zoo:resnet8", "zoo:branchynet"])
 def test_pack_finds_the_plans_own_bound_and_no_worse_peak(
     workload: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    enough = ("--set", "psram.bytes=32MiB")  # for the weights of lstm_decoder
-    plan, result = write(tmp_path, capsys, workload, "--packer", "exact", *enough)
+    plan, result = write(tmp_path, capsys, workload, "--packer", "exact")
     table = tmp_path / "plan.csv"
     assert call(capsys, "export", plan, "--as", "minimalloc", "-o", table) == (0, "", "")
     simulated = json.loads(result.read_text())

@@ -16,6 +16,7 @@ from chipmodel.cli.main import COMMANDS, commands
 from chipmodel.errors import BadInput
 
 TEXTS = {
+    "free",
     *("dtype", "shapes", "iterations", "probability", "steady_state", "overrides", "choices"),
     *("packer", "streamer", "merge", "packers", "merges", "streamers", "capacity", "memories"),
     *("kind", "prefix", "keys", "dask", "cascade"),

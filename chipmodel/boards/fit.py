@@ -58,12 +58,12 @@ class NetworkFit:
 def fit(table: MeasuredTable, chip: Chip, free: Sequence[str] = FREE_NUMBERS) -> NetworkFit:
     """Fit the fields ``free`` of ``chip`` to the networks in ``table``. Raises BadInput for fields that the
     chip does not have or that are 0, and for more of them than the rows carry."""
-    rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     start = {text: _value(chip, text) for text in free}
-    if len(start) * ROWS_PER_NUMBER > len(rows):
-        most = len(rows) // ROWS_PER_NUMBER
-        what = f"{len(start)} numbers are too many for {len(rows)} rows"
+    if len(start) * ROWS_PER_NUMBER > len(table.rows):
+        most = len(table.rows) // ROWS_PER_NUMBER
+        what = f"{len(start)} numbers are too many for {len(table.rows)} rows"
         raise BadInput(what, hint=f"fit at most {most}, or measure more networks: {ROWS_PER_NUMBER} a number")
+    rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     found = _search(chip, rows, start)
     held = _held_out(table, chip, rows, found)
     fitted = with_overrides(chip, _settings(found))
@@ -104,9 +104,10 @@ class _FittedRow:
 
 
 def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    same = all(row.chip.npu == chip.npu for row in rows)
+
     def error(values: Mapping[str, Fraction]) -> float:
         npu = with_overrides(chip, _settings(values)).npu
-        same = all(row.chip.npu == chip.npu for row in rows)
         times = (
             milliseconds(row.chip, row.network.retimed(npu)) if same else row.predicted(values)
             for row in rows

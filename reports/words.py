@@ -209,9 +209,10 @@ def off_chip(result: Result) -> str:
 def accuracy(result: Result) -> str:
     """What the chip was held against, and whether that is about this plan."""
     text = result.chip.accuracy
-    if not result.chip.held_against or (result.asked and result.asked.streamer == "vendor"):
+    if not result.vendor:
         return text
-    return f"{text}. This plan is not that of the board's own tool (--streamer vendor), which takes longer"
+    takes = duration(result.chip, result.vendor.trace.cycles)
+    return f"{text}. That is about the plan of the board's own tool, which takes {takes} (--streamer vendor)"
 
 
 def shortened(names: Sequence[str], most: int = 6) -> str:

@@ -340,6 +340,11 @@ class Chip:
         return f"before --set {', '.join(changed)}: {self.held_against}" if changed else self.held_against
 
     @property
+    def knows_vendor(self) -> bool:
+        """Whether its file says how the chip's own tool schedules, by more than an assumption."""
+        return self.figures["vendor.streamer"].mark != "assumed"
+
+    @property
     def off_chip_bytes(self) -> int:
         """Bytes of the address space that transfers come from: the weights' own memory, then the Psram."""
         return self.psram.bytes + (self.weights.memory.bytes if self.weights else 0)

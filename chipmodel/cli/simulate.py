@@ -28,11 +28,13 @@ from chipmodel.cli.verdict import verdict
 from chipmodel.files.json_text import json_text
 from chipmodel.model.program import Program
 from chipmodel.model.result import Result
+from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.order_choice import OrderRequest, OrderWish, run_in_order
 from chipmodel.pipeline.plan_export import plan_text
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.unmerged import with_unmerged
+from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.terminal.progress import stage
 from reports.run.chrome_trace import trace_text
 from reports.run.document import document
@@ -125,7 +127,11 @@ def simulate(
             )
 
     along = run_in_order(OrderRequest(program, memory.in_place, order), run, path)
-    result = replace(weighed_run(along, word, path, samples), cut_short=limit.cut_short)
+    found = weighed_run(along, word, path, samples)
+    with stage(f"planning {program.name} as the board's own tool does"):
+        vendor = replace(asked, program=reuse(program, memory.in_place), deadline=limit.deadline)
+        found = with_vendor(found, vendor)
+    result = replace(found, cut_short=limit.cut_short)
     write_files(
         (
             (files.plan_file, lambda: plan_text(result, target.name, target.overrides)),

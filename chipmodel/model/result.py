@@ -119,6 +119,9 @@ class Result:
     unmerged: Solved | None = None
     """``problem`` packed with a block for every arm (``--merge none``), for comparison; None where it was not
     requested, and on several cores."""
+    vendor: Result | None = None
+    """The same program along the same path as the board's own tool would run it (streamer ``vendor``), to
+    compare with; None where the chip file does not say how, or where this is that plan."""
     cut_short: tuple[str, ...] = ()
     """What a time limit ended early or left out, in a few words each."""
 

@@ -11,6 +11,7 @@ from reports.run.cores import cores_document
 from reports.run.paths import paths_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
+from reports.run.vendor import vendor_document
 from reports.words import accuracy, ratio
 
 
@@ -46,6 +47,7 @@ def document(result: Result) -> dict[str, object]:
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),
         **cascades_document(result),
+        **vendor_document(result),
         "late_weights": [_late(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
         "notes": list(result.notes),

@@ -18,6 +18,7 @@ from reports.run.limits import bound_words, psram_words
 from reports.run.paths import part_lines, path_lines
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
+from reports.run.vendor import vendor_rows, vendor_words
 from reports.template import render, static
 from reports.words import (
     AWAITED,
@@ -94,6 +95,8 @@ def _context(result: Result, most_bars: int) -> dict[str, object]:
         "cascades": [_cascade_row(each, sums) for each in cascades],
         "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
+        "vendor_rows": vendor_rows(result),
+        "vendor_words": vendor_words(result) if result.vendor else "",
         "columns": columns,
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),

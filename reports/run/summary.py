@@ -13,6 +13,7 @@ from reports.run.limits import bound_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, run_totals
+from reports.run.vendor import vendor_lines
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -62,6 +63,7 @@ def print_summary(result: Result, console: Console) -> None:
         "Time": _time(result, sums),
         **_steady(result),
         **_paths(result),
+        **_vendor(result),
         "DMA and NPU": _units(result, sums),
     }
     console.print(_figures(sections))
@@ -144,6 +146,11 @@ def _steady(result: Result) -> dict[str, list[FigureRow]]:
 def _paths(result: Result) -> dict[str, list[FigureRow]]:
     lines = path_lines(result)
     return {"Paths": [(line.label, line.cycles, "cycles", line.remark) for line in lines]} if lines else {}
+
+
+def _vendor(result: Result) -> dict[str, list[FigureRow]]:
+    lines = vendor_lines(result)
+    return {"Board's own tool": lines} if lines else {}
 
 
 def _units(result: Result, sums: RunTotals) -> list[FigureRow]:

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.result import Result
+from chipmodel.passes.in_place import reuse
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.pipeline.vendor import with_vendor
+from workloads.load import load
+
+
+def asked(workload: str, streamer: str = "ping-pong", chip: str = "stm32n6", *settings: str) -> PlanRequest:
+    program = reuse(load(workload), "all")
+    return PlanRequest(program, load_chip(chip, settings), "large-first", streamer)
+
+
+def answered(request: PlanRequest, path: dict[str, str] | None = None) -> Result:
+    return with_vendor(run(request, path), request)
+
+
+def test_it_is_the_run_by_streamer_vendor() -> None:
+    result = answered(asked("zoo:resnet8"))
+    alone = run(asked("zoo:resnet8", "vendor"))
+    assert result.vendor is not None
+    assert result.vendor.schedule == alone.schedule
+    assert result.vendor.trace == alone.trace
+    assert result.vendor.schedule.streamer == "sync"
+    assert result.vendor.trace.cycles > result.trace.cycles
+
+
+def test_it_takes_the_path_of_the_run() -> None:
+    result = answered(asked("zoo:branchynet"), {"exit1": "continue", "exit2": "continue"})
+    assert result.vendor is not None
+    assert result.vendor.trace.path == result.trace.path == {"exit1": "continue", "exit2": "continue"}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [asked("zoo:resnet8", "vendor"), asked("zoo:resnet8", "ping-pong", "luna-arcs")],
+    ids=["the tool's own plan", "a chip that says nothing of its tool"],
+)
+def test_there_is_nothing_to_compare_with(request_: PlanRequest) -> None:
+    result = run(request_)
+    assert with_vendor(result, request_) is result
+
+
+def test_a_plan_of_the_tool_that_does_not_fit_is_not_shown() -> None:
+    small = asked("zoo:resnet8", "ping-pong", "stm32n6", "shared_memory.bytes=256")
+    result = run(asked("zoo:resnet8"))
+    assert with_vendor(result, small).vendor is None
+
+
+def test_on_several_cores() -> None:
+    result = answered(asked("zoo:resnet8", "ping-pong", "stm32n6", "cores=2"))
+    assert result.vendor is not None
+    assert len(result.vendor.cores) == 2

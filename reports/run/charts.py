@@ -115,13 +115,18 @@ def of_work(result: Result, sums: RunTotals) -> tuple[ChartSection, ChartSection
             id="roofline",
             kind="roofline",
             title="Roofline",
-            hint="Each op by its MACs per byte of Psram traffic and the MACs that it got done per second, "
-            "waits included. Larger marks took longer; a cascade is one mark. An op above the slope "
-            "had its weights loaded while earlier ops ran.",
+            hint="Each op by its MACs per byte of traffic off chip and the MACs that it got done per second, "
+            f"waits included. Larger marks took longer; a cascade is one mark. {_slopes(result)} "
+            "An op above the slope had its weights loaded while earlier ops ran.",
             label="Roofline of the ops. The table of ops holds the same numbers.",
             chart=roof,
         ),
     )
+
+
+def _slopes(result: Result) -> str:
+    memory = weight_memory(result)
+    return "The slope is the Psram's bus." if memory == "Psram" else f"A slope each for {memory} and Psram."
 
 
 def of_cascades(result: Result) -> list[ChartSection]:

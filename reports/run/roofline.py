@@ -1,11 +1,12 @@
-"""The roofline chart: each op by its MACs per byte of Psram traffic and the MACs that it got done per second,
-below the two ceilings of the chip: the MAC array, and the Psram's bus (Williams et al., 2009, "Roofline").
+"""The roofline chart: each op by its MACs per byte of traffic off chip and the MACs that it got done per
+second, below the ceilings of the chip: the MAC array, the bus of the Psram, and that of the memory that holds
+the weights (Williams et al., 2009, "Roofline").
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log10
@@ -13,10 +14,10 @@ from math import log10
 from chipmodel.model.result import Result
 from chipmodel.passes.cascades import KIND
 from reports.colours import BLUE, GREEN, ORANGE
-from reports.run.bandwidth import peak_rate
+from reports.run.bandwidth import peak_rate, weights_rate
 from reports.run.figures import Category, RunChart
 from reports.run.totals import OpTotals, RunTotals
-from reports.words import magnitude, percent, plural, ratio
+from reports.words import magnitude, percent, plural, ratio, weight_memory
 
 NARROWEST_BITS = 8
 """Bits of the operands for which the array's ceiling is drawn."""
@@ -32,7 +33,7 @@ NAMED_OPS = 8
 
 @dataclass(frozen=True, slots=True)
 class RooflinePoint:
-    """An op: MACs per byte (None without traffic), GMAC/s with its waits, and the lower ceiling in GMAC/s."""
+    """An op: MACs per byte (None without traffic), GMAC/s and the lowest ceiling in GMAC/s."""
 
     op: OpTotals
     intensity: float | None
@@ -52,19 +53,33 @@ class RooflinePoint:
 
 @dataclass(frozen=True, slots=True)
 class _Ceilings:
-    """The array's GMAC/s and the Psram's peak GB/s."""
+    """The array's GMAC/s and the peak GB/s of each bus, those of the weights first: one where the weights lie
+    in Psram."""
 
     array: float
-    bus: float
+    buses: Mapping[str, float]
 
     @property
-    def ridge(self) -> float:
-        """MACs per byte at which both ceilings are equal."""
-        return self.array / self.bus
+    def weights(self) -> float:
+        """GB/s of the bus that weights come from."""
+        return next(iter(self.buses.values()))
 
-    def at(self, intensity: float | None) -> float:
-        """The lower ceiling in GMAC/s; without Psram traffic that of the array."""
-        return self.array if intensity is None else min(self.array, intensity * self.bus)
+    @property
+    def tensors(self) -> float:
+        """GB/s of the bus that tensors move on."""
+        return list(self.buses.values())[-1]
+
+    @property
+    def ridges(self) -> list[float]:
+        """MACs per byte at which the ceiling of each bus is that of the array."""
+        return [self.array / bus for bus in self.buses.values()]
+
+    def at(self, op: OpTotals) -> float:
+        """The lowest ceiling in GMAC/s for the traffic of an op, on one bus after the other since one engine
+        serves both; without traffic that of the array."""
+        tensors = op.loaded_bytes - op.loaded_weight_bytes + op.stored_bytes
+        seconds = op.loaded_weight_bytes / self.weights + tensors / self.tensors
+        return min(self.array, op.macs * op.runs / seconds) if seconds else self.array
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +92,9 @@ class _Ranges:
     top: float
 
 
-MEMORY = Category("memory", "limited by the Psram's bus", ORANGE)
+MEMORY = Category("memory", "limited by traffic off chip", ORANGE)
 ARRAY = Category("array", "limited by the MAC array", BLUE)
-ONCHIP = Category("onchip", "no Psram traffic (drawn at the right edge)", GREEN)
+ONCHIP = Category("onchip", "no traffic off chip (drawn at the right edge)", GREEN)
 CEILING = Category("alive", "ceilings", "ink")
 SYMBOLS = {MEMORY: "circle", ARRAY: "square", ONCHIP: "triangle-right"}
 
@@ -91,7 +106,11 @@ def array_rate(result: Result) -> float:
 
 
 def _ceilings(result: Result) -> _Ceilings:
-    return _Ceilings(array_rate(result), peak_rate(result.chip) / 1000)
+    own = weights_rate(result.chip)
+    buses = {"Psram": peak_rate(result.chip) / 1000}
+    if own is not None:
+        buses = {weight_memory(result): own / 1000, **buses}
+    return _Ceilings(array_rate(result), buses)
 
 
 def points(result: Result, sums: RunTotals) -> tuple[RooflinePoint, ...]:
@@ -104,7 +123,7 @@ def points(result: Result, sums: RunTotals) -> tuple[RooflinePoint, ...]:
         moved = op.loaded_bytes + op.stored_bytes
         if macs and cycles:
             intensity = macs / moved if moved else None
-            found.append(RooflinePoint(op, intensity, macs / cycles * mhz / 1000, ceilings.at(intensity)))
+            found.append(RooflinePoint(op, intensity, macs / cycles * mhz / 1000, ceilings.at(op)))
     return tuple(found)
 
 
@@ -134,6 +153,7 @@ def _sum(name: str, inside: Sequence[OpTotals]) -> OpTotals:
         stalls=dict(stalls),
         loaded_bytes=sum(op.loaded_bytes for op in inside),
         stored_bytes=sum(op.stored_bytes for op in inside),
+        loaded_weight_bytes=sum(op.loaded_weight_bytes for op in inside),
     )
 
 
@@ -145,7 +165,7 @@ def roofline(result: Result, sums: RunTotals) -> RunChart:
     ranges = _ranges(shown, ceilings)
     groups = _by_limit(shown, ceilings)
     traces = [_trace(category, members, shown, ranges, result) for category, members in groups.items()]
-    traces.append(_ceiling_line(ceilings, ranges))
+    traces.append(_ceiling_lines(ceilings, ranges))
     without_macs = sum(1 for op in sums.ops if op.runs and not op.macs)
     remark = _remark(without_macs, len(every) > len(shown))
     return RunChart(_figure(traces, ranges), (*groups, CEILING), len(shown), remark)
@@ -156,12 +176,11 @@ def _longest_first(point: RooflinePoint) -> int:
 
 
 def _ranges(shown: Sequence[RooflinePoint], ceilings: _Ceilings) -> _Ranges:
-    """Ranges that show all points and the ridge, with a margin."""
-    ridge = ceilings.ridge
-    intensities = [p.intensity for p in shown if p.intensity is not None] or [ridge]
+    """Ranges that show all points and the ridges, with a margin."""
+    intensities = [*ceilings.ridges, *(p.intensity for p in shown if p.intensity is not None)]
     return _Ranges(
-        low=min(*intensities, ridge) / 3,
-        high=max(*intensities, ridge) * 4,
+        low=min(intensities) / 3,
+        high=max(intensities) * 4,
         floor=min([p.speed for p in shown] or [ceilings.array]) / 3,
         top=ceilings.array * 2,
     )
@@ -174,7 +193,7 @@ def _by_limit(shown: Sequence[RooflinePoint], ceilings: _Ceilings) -> dict[Categ
         if point.intensity is None:
             groups[ONCHIP].append(point)
         else:
-            groups[MEMORY if point.intensity < ceilings.ridge else ARRAY].append(point)
+            groups[MEMORY if point.ceiling < ceilings.array else ARRAY].append(point)
     return {category: members for category, members in groups.items() if members}
 
 
@@ -248,23 +267,34 @@ def _overlap(a: RooflinePoint, b: RooflinePoint) -> bool:
 def _work(point: RooflinePoint) -> str:
     macs = f"{magnitude(point.op.macs * point.op.runs)} MACs"
     if point.intensity is None:
-        return f"{macs}, no Psram traffic"
+        return f"{macs}, no traffic off chip"
     return f"{macs}, {point.bytes:,} B: {point.intensity:,.3g} MACs per byte"
 
 
-def _ceiling_line(ceilings: _Ceilings, ranges: _Ranges) -> dict[str, object]:
-    array, bus, ridge = ceilings.array, ceilings.bus, ceilings.ridge
+def _ceiling_lines(ceilings: _Ceilings, ranges: _Ranges) -> dict[str, object]:
+    """A slope for each bus up to the array's ceiling, as one line with gaps, which the legend hides whole."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    texts: list[str] = []
+    array = ceilings.array
+    for name, bus in ceilings.buses.items():
+        ridge = array / bus
+        gap = [None] if x else []
+        x += [*gap, ranges.low, ridge, ranges.high]
+        y += [*gap, ranges.low * bus, array, array]
+        texts += [
+            *([""] if gap else []),
+            f"{name} {bus:,.3g} GB/s",
+            f"the array's {array:,.4g} GMAC/s need {ridge:,.3g} MACs per byte",
+            f"array {array:,.4g} GMAC/s",
+        ]
     return {
         "type": "scatter",
         "mode": "lines",
         "name": "ceilings",
-        "x": [ranges.low, ridge, ranges.high],
-        "y": [ranges.low * bus, array, array],
-        "customdata": [
-            f"Psram {bus:,.3g} GB/s",
-            f"the array's {array:,.4g} GMAC/s need {ridge:,.3g} MACs per byte",
-            f"array {array:,.4g} GMAC/s",
-        ],
+        "x": x,
+        "y": y,
+        "customdata": texts,
         "line": {"width": 2, "color": "ink"},
         "hovertemplate": "%{customdata}<extra></extra>",
     }
@@ -277,7 +307,7 @@ def _figure(traces: list[dict[str, object]], ranges: _Ranges) -> dict[str, objec
             "showlegend": False,
             "hovermode": "closest",
             "dragmode": "zoom",
-            "xaxis": _log_axis("MACs per byte moved to or from Psram", ranges.low, ranges.high),
+            "xaxis": _log_axis("MACs per byte moved on or off chip", ranges.low, ranges.high),
             "yaxis": _log_axis("GMAC/s, waits included", ranges.floor, ranges.top),
         },
     }

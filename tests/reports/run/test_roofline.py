@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
+from chipmodel.chip.chip import Dma, WeightMemory
 from reports.run.bandwidth import peak_rate
 from reports.run.roofline import points, roofline
 from reports.run.totals import OpTotals, RunTotals, run_totals
@@ -38,9 +40,9 @@ def test_ops_are_sorted_by_what_limits_them() -> None:
     chart = roofline(sample(), sums)
     names = {t["name"]: [c[0] for c in t["customdata"]] for t in traces(chart)[:-1]}
     assert names == {
-        "limited by the Psram's bus": ["low"],
+        "limited by traffic off chip": ["low"],
         "limited by the MAC array": ["ridge"],
-        "no Psram traffic (drawn at the right edge)": ["none"],
+        "no traffic off chip (drawn at the right edge)": ["none"],
     }
     assert chart.marks == 3
     assert chart.remark == "1 op without MACs is not shown."
@@ -75,3 +77,20 @@ def test_a_run_without_macs_has_ceilings_only() -> None:
     chart = roofline(sample(), of(totals("pool", 0, 5, 5)))
     assert chart.marks == 0
     assert len(traces(chart)) == 1
+
+
+def test_weights_with_a_memory_of_their_own_have_a_slope_of_their_own() -> None:
+    # The toy chip's 480 MB/s for tensors, 100 MB/s for weights: 64 B of either take 0.133 and 0.64 us.
+    toy = sample()
+    psram, dma = toy.chip.psram, toy.chip.dma
+    assert isinstance(dma, Dma)
+    memory = replace(psram, clock_mhz=Fraction(100), bytes_per_clock=Fraction(1))
+    flash = WeightMemory("flash", memory, dma)
+    result = replace(toy, chip=replace(toy.chip, weights=flash))
+    weights = replace(totals("w", 640, 100, 64), loaded_weight_bytes=64)
+    found = points(result, of(weights, totals("t", 640, 100, 64)))
+    assert [p.ceiling for p in found] == pytest.approx([640 / 640, 640 / (64 / 0.48)])
+    line = traces(roofline(result, of(weights)))[-1]
+    assert line["x"][1::4] == pytest.approx([19.2 / 0.1, 19.2 / 0.48])
+    assert line["customdata"][0] == "flash 0.1 GB/s"
+    assert line["x"][3] is None

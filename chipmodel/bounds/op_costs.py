@@ -6,9 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.chip.chip import Npu
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op
-from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.cycles import busy_cycles
 
 

@@ -2,7 +2,7 @@
 
 A count is a number of neighbouring rows and the number of equal rows that the tensor is cut into, since two
 ops may cut one tensor into different numbers of rows. Layouts are in order of rows, as in
-``chipmodel.model.work``: a share of the rows is that share of the bytes.
+``chipmodel.model.share``: a share of the rows is that share of the bytes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.model.layout import spans
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """A one-dimensional array of bytes."""

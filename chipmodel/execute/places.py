@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chipmodel.model.commands import Located
 from chipmodel.model.layout import spans
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 
 Numbers: TypeAlias = NDArray[np.int64]
 """Numbers of bytes in a tensor, or addresses."""

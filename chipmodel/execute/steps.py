@@ -16,7 +16,7 @@ from chipmodel.execute.request import RecurrentState
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.passes.columns import part_reads, part_writes
 from chipmodel.passes.in_place import places_in_concat
 

@@ -24,7 +24,8 @@ from chipmodel.execute.elements import (
 from chipmodel.execute.kernels import kernels
 from chipmodel.execute.request import PartRequest, placed
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import Conv, Pool, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Pool
 
 MOST_ELEMENTS = 1 << 22
 """Elements of window contents that are gathered at a time (limits memory)."""

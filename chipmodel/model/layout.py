@@ -21,7 +21,7 @@ from math import prod
 from typing import Literal, get_args
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 
 Layout = Literal["image", "matrix"]
 """Names of layouts; see above."""

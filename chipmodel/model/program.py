@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from chipmodel.errors import Place
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import Storage, usual_layout
-from chipmodel.model.work import WHOLE, CascadeWork, Share, Work, output_share
+from chipmodel.model.share import WHOLE, Share
+from chipmodel.model.work import Work, output_share
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""

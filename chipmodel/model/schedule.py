@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 
 Direction = Literal["load", "store"]
 Way = Literal["load", "store", "weights"]

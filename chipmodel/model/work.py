@@ -14,145 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chipmodel.model.attributes import AlongAxis, Attributes
-from chipmodel.model.interval import Interval, hull
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """``rows`` out of ``of_rows`` equal rows, ``channels`` out of ``of_channels`` and ``columns`` out of
-    ``of_columns`` of a tensor. A share of some columns has all channels, and counts them one by one."""
-
-    rows: Interval = Interval(0, 1)
-    of_rows: int = 1
-    channels: Interval = Interval(0, 1)
-    of_channels: int = 1
-    columns: Interval = Interval(0, 1)
-    of_columns: int = 1
-
-    @property
-    def whole(self) -> bool:
-        return len(self.rows) == self.of_rows and len(self.channels) == self.of_channels and not self.banded
-
-    @property
-    def banded(self) -> bool:
-        """Whether it has only some of the columns."""
-        return len(self.columns) < self.of_columns
-
-    @property
-    def runs(self) -> int:
-        """Runs of consecutive bytes that it consists of, in a tensor that lies row after row, in each row its
-        channels: one for each row where only some of the channels belong to it, one for each channel of each
-        row where only some of the columns do, else one."""
-        if self.banded:
-            return max(1, len(self.rows) * len(self.channels))
-        return 1 if len(self.channels) == self.of_channels else max(1, len(self.rows))
-
-    def bytes(self, total: int) -> int:
-        """Bytes of this share of a tensor of ``total`` bytes, rounded up."""
-        units = self.of_rows * self.of_channels * self.of_columns
-        return -(-total * len(self.rows) * len(self.channels) * len(self.columns) // units)
-
-    def band_bytes(self, total: int) -> int:
-        """Bytes of all rows of its columns of a tensor of ``total`` bytes."""
-        return total * len(self.columns) // self.of_columns
-
-    def in_columns(self, of_channels: int, columns: Interval, of_columns: int) -> Share:
-        """The rows of this share in ``columns`` alone."""
-        if len(columns) == of_columns:
-            return by_rows(self.rows, self.of_rows)
-        return Share(self.rows, self.of_rows, Interval(0, of_channels), of_channels, columns, of_columns)
-
-
-WHOLE = Share()
-
-
-def by_rows(rows: Interval, of_rows: int) -> Share:
-    """The share of a tensor that is cut in ``of_rows`` rows and not in channels."""
-    return WHOLE if len(rows) == of_rows else Share(rows, of_rows)
-
-
-def by_channels(channels: Interval, of_channels: int) -> Share:
-    """The share of a tensor that is cut in channels and not in rows."""
-    return WHOLE if len(channels) == of_channels else Share(Interval(0, 1), 1, channels, of_channels)
-
-
-def by_rows_and_channels(rows: Interval, of_rows: int, channels: Interval, of_channels: int) -> Share:
-    """The share of a tensor that is cut in ``of_rows`` rows and in ``of_channels`` channels."""
-    whole = len(rows) == of_rows and len(channels) == of_channels
-    return WHOLE if whole else Share(rows, of_rows, channels, of_channels)
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The sliding window of a convolution or pooling, in elements; 1-D work has ``in_h == 1``."""
-
-    in_h: int
-    in_w: int
-    out_h: int
-    out_w: int
-    kernel_h: int
-    kernel_w: int
-    stride_h: int = 1
-    stride_w: int = 1
-    pad_top: int = 0
-    pad_left: int = 0
-    pad_bottom: int = 0
-    pad_right: int = 0
-    dilation_h: int = 1
-    dilation_w: int = 1
-    transposed: bool = False
-
-    @property
-    def turned(self) -> Window:
-        """The window with rows and columns exchanged."""
-        return Window(
-            *(self.in_w, self.in_h, self.out_w, self.out_h),
-            *(self.kernel_w, self.kernel_h, self.stride_w, self.stride_h),
-            *(self.pad_left, self.pad_top, self.pad_right, self.pad_bottom),
-            *(self.dilation_w, self.dilation_h),
-            self.transposed,
-        )
-
-    def input_columns(self, out_columns: Interval) -> Interval:
-        """Input columns that the output columns ``out_columns`` read, without padding."""
-        return self.turned.input_rows(out_columns)
-
-    def in_band(self, columns: Interval) -> Window:
-        """The window for the output ``columns`` alone, for its cost, padded only where it is at a border.
-
-        Bands together have at least the input columns of the whole, and none is 1-D for being narrow.
-        """
-        in_w = max(-(-len(columns) * self.in_w // self.out_w), min(2, self.in_w))
-        if self.transposed:
-            return replace(self, out_w=len(columns), in_w=in_w)
-        in_w = max(in_w, len(self.input_columns(columns)))
-        left = self.pad_left if columns.start == 0 else 0
-        right = self.pad_right if columns.stop == self.out_w else 0
-        return replace(self, out_w=len(columns), in_w=in_w, pad_left=left, pad_right=right)
-
-    def input_rows(self, out_rows: Interval) -> Interval:
-        """Input rows that the output rows ``out_rows`` of one image read, with the halo but without
-        padding."""
-        reach = self.dilation_h * (self.kernel_h - 1)
-        if self.transposed:
-            # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
-            first = -(-(out_rows.start + self.pad_top - reach) // self.stride_h)
-            last = (out_rows.stop - 1 + self.pad_top) // self.stride_h
-        else:
-            first = out_rows.start * self.stride_h - self.pad_top
-            last = (out_rows.stop - 1) * self.stride_h - self.pad_top + reach
-        start = min(max(first, 0), self.in_h - 1)
-        return Interval(start, min(max(last + 1, start + 1), self.in_h))
-
-    def image_rows(self, rows: Interval) -> Interval:
-        """As ``input_rows``, over a batch whose images lie one after another: a contiguous range of rows."""
-        if rows.stop <= self.out_h:
-            return self.input_rows(rows)
-        first, first_row = divmod(rows.start, self.out_h)
-        last, last_row = divmod(rows.stop - 1, self.out_h)
-        start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start
-        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
-        return Interval(first * self.in_h + start, last * self.in_h + stop)
+from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.interval import Interval
+from chipmodel.model.share import WHOLE, Share, by_channels, by_rows, by_rows_and_channels
+from chipmodel.model.window import MovedRows, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +54,7 @@ class Conv:
             return WHOLE
         if operand == 0:
             return by_rows(self.window.image_rows(rows), self.batch * self.window.in_h)
-        return output_share(self, rows, channels)
+        return by_rows_and_channels(rows, self.rows, channels, self.channels)
 
     def part(self, rows: int, channels: int) -> Conv:
         """The work of ``rows`` output rows by ``channels`` output channels, for its cost only."""
@@ -282,7 +147,7 @@ class Matmul:
         if operand == 0:
             return by_rows(rows, self.rows)
         if operand > 1:
-            return output_share(self, rows, channels)
+            return by_rows_and_channels(rows, self.rows, channels, self.channels)
         if self.channels > 1 and self.right_transposed:
             return by_channels(channels, self.channels)
         if self.channels > 1:
@@ -349,38 +214,6 @@ class Recurrent:
 
 
 @dataclass(frozen=True, slots=True)
-class MovedRows:
-    """The input rows that an output row needs, within each of several images one after another.
-
-    Output row ``y`` reads the rows from ``(y * step + offset) / scale``, rounded down, on, ``more`` rows
-    after it included, and nothing where no such row exists (padding).
-    """
-
-    in_rows: int
-    out_rows: int
-    images: int = 1
-    step: int = 1
-    offset: int = 0
-    scale: int = 1
-    more: int = 0
-
-    def input_rows(self, rows: Interval) -> Interval:
-        """Of one image; at least one row, as every part reads something."""
-        first = (rows.start * self.step + self.offset) // self.scale
-        last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
-        start = min(max(first, 0), self.in_rows - 1)
-        return Interval(start, min(max(last + 1, start + 1), self.in_rows))
-
-    def image_rows(self, rows: Interval) -> Interval:
-        """Of all images: a contiguous range of rows."""
-        first, first_row = divmod(rows.start, self.out_rows)
-        last, last_row = divmod(rows.stop - 1, self.out_rows)
-        start = self.input_rows(Interval(first_row, self.out_rows if last > first else last_row + 1)).start
-        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
-        return Interval(first * self.in_rows + start, last * self.in_rows + stop)
-
-
-@dataclass(frozen=True, slots=True)
 class Vector:
     """Element-wise, normalising, reducing and data-moving work: its bytes through the NPU's ports.
 
@@ -426,145 +259,8 @@ class Vector:
         return Vector(*sizes, rows, attributes=self.attributes)
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Some of the columns of an op's output, which has ``of`` columns."""
-
-    columns: Interval
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeStep:
-    """Output ``rows`` of op number ``op`` of a cascade, in the rows of that op's own work, in all columns or
-    those of a ``band``."""
-
-    op: int
-    rows: Interval
-    band: Band | None = None
-
-    @property
-    def columns(self) -> Interval | None:
-        """The columns of the op's output that it computes; None for all."""
-        return None if self.band is None else self.band.columns
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnsInTurn:
-    """The columns of a tensor that each group of a cascade's steps reads or makes."""
-
-    of_channels: int
-    of_columns: int
-    of_group: tuple[Interval, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RowsInTurn:
-    """The rows of a tensor, of ``of_rows``, that each group of a cascade's steps reads or makes; possibly
-    none. ``columns`` is None for all of them."""
-
-    of_rows: int
-    of_group: tuple[Interval, ...]
-    columns: ColumnsInTurn | None = None
-
-    def share(self, groups: Interval) -> Share:
-        """All that the ``groups`` read or make: the least rows by columns around it."""
-        numbers = [
-            n for n in range(groups.start, min(groups.stop, len(self.of_group))) if len(self.of_group[n])
-        ]
-        if not numbers:
-            return Share(Interval(0, 0), self.of_rows)
-        rows = hull(self.of_group[n] for n in numbers)
-        if self.columns is None:
-            return by_rows(rows, self.of_rows)
-        columns = hull(self.columns.of_group[n] for n in numbers)
-        share = Share(rows, self.of_rows)
-        return share.in_columns(self.columns.of_channels, columns, self.columns.of_columns)
-
-
-@dataclass(frozen=True, slots=True)
-class HeldRows:
-    """Rows of a tensor inside a cascade: at most ``bytes`` of it are in SharedMemory at once.
-
-    It ``rolls`` if byte ``x`` of the tensor is at ``x mod bytes``; otherwise the buffer holds the rows that
-    one group of steps makes, from its first byte on.
-    """
-
-    tensor: str
-    bytes: int
-    rolls: bool
-    columns: tuple[Interval, ...] = ()
-    """The columns that are held in each band; empty where there are no bands."""
-
-    def bytes_in(self, band: int) -> int:
-        """Bytes of the rows in band number ``band``: those of the widest one are ``bytes``."""
-        if not self.columns:
-            return self.bytes
-        return self.bytes * len(self.columns[band]) // max(map(len, self.columns))
-
-
-@dataclass(frozen=True, slots=True)
-class CascadeWork:
-    """Several ops in stripes, one after another; a row is a group of steps up to one of the last op.
-
-    ``reads`` and ``makes`` are by input and output of the whole cascade, ``held`` the tensors inside it.
-    """
-
-    groups: tuple[tuple[CascadeStep, ...], ...]
-    reads: tuple[RowsInTurn, ...]
-    makes: tuple[RowsInTurn, ...]
-    held: tuple[HeldRows, ...]
-    heights: tuple[int, ...]
-    """By op, the most rows of its output that one step computes."""
-    macs: int
-    reloaded: tuple[int, ...] = ()
-    """The ops whose weights do not stay: they take turns in one buffer of ``reload_bytes``, and are loaded
-    again whenever another op's were there."""
-    reload_bytes: int = 0
-    bands: int = 1
-    """Bands of columns of the last op's output, each of which has as many groups, one band after another."""
-
-    @property
-    def rows(self) -> int:
-        return len(self.groups)
-
-    def band_of(self, group: int) -> int:
-        """The number of the band of group number ``group``."""
-        return group * self.bands // len(self.groups)
-
-    @property
-    def channels(self) -> int:
-        return 1
-
-    @property
-    def workspace(self) -> int:
-        """Bytes of SharedMemory for the tensors inside, and for the weights that do not stay."""
-        return sum(each.bytes for each in self.held) + self.reload_bytes
-
-    @property
-    def steps(self) -> tuple[CascadeStep, ...]:
-        return tuple(step for group in self.groups for step in group)
-
-    def needs(self, operand: int, rows: Interval, channels: Interval) -> Share:
-        return self.reads[operand].share(rows)
-
-    def part(self, rows: int, channels: int) -> CascadeWork:
-        """The work of the first ``rows`` groups, for its size only."""
-        return replace(self, groups=self.groups[:rows])
-
-
 SingleWork = Conv | Pool | Matmul | Recurrent | Vector
 """The work of one op."""
-
-
-def in_band(work: Conv | Pool | Vector, band: Band) -> Conv | Pool | Vector:
-    """The work of all rows of ``band``, for its cost only."""
-    if isinstance(work, Conv | Pool):
-        return replace(work, window=work.window.in_band(band.columns))
-    elements, in_bytes, out_bytes = (
-        -(-each * len(band.columns) // band.of) for each in (work.elements, work.in_bytes, work.out_bytes)
-    )
-    return Vector(elements, in_bytes, out_bytes, work.rows, attributes=work.attributes)
 
 
 Work = SingleWork | CascadeWork

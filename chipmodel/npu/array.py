@@ -15,7 +15,8 @@ from math import ceil
 
 from chipmodel.chip.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 
 
 @dataclass(frozen=True, slots=True)

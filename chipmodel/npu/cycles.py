@@ -13,9 +13,10 @@ from math import ceil
 
 from chipmodel.chip.chip import Npu
 from chipmodel.chip.luna_npu import LunaNpu
+from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
-from chipmodel.model.work import Band, CascadeWork, Conv, Matmul, Pool, SingleWork, Vector, in_band
+from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
 from chipmodel.npu.array import Division, kind_of_op, least_array_cycles, work_cycles
 from chipmodel.npu.luna import least_matmul, op_cost
 from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
@@ -38,8 +39,18 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
 def _part(work: SingleWork, rows: int, channels: int, band: Band | None) -> SingleWork:
     """The work of a part, for its cost only."""
     if band is not None and isinstance(work, Conv | Pool | Vector):
-        work = in_band(work, band)
+        work = _in_band(work, band)
     return work if rows == work.rows and channels == work.channels else work.part(rows, channels)
+
+
+def _in_band(work: Conv | Pool | Vector, band: Band) -> Conv | Pool | Vector:
+    """The work of all rows of ``band``, for its cost only."""
+    if isinstance(work, Conv | Pool):
+        return replace(work, window=work.window.in_band(band.columns))
+    elements, in_bytes, out_bytes = (
+        -(-each * len(band.columns) // band.of) for each in (work.elements, work.in_bytes, work.out_bytes)
+    )
+    return Vector(elements, in_bytes, out_bytes, work.rows, attributes=work.attributes)
 
 
 def cascade_cycles(npu: Npu, op: Op) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chipmodel.chip.luna_npu import LunaNpu, ceil_div
-from chipmodel.model.work import Window
+from chipmodel.model.window import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
 
+from chipmodel.model.cascade_work import CascadeStep, CascadeWork, HeldRows, RowsInTurn
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import If, Loop, Node, Op, Program
-from chipmodel.model.work import CascadeStep, CascadeWork, Conv, HeldRows, Pool, RowsInTurn, Share
+from chipmodel.model.share import Share
+from chipmodel.model.work import Conv, Pool
 from chipmodel.passes.cascade_arrivals import refuse_late_arrivals, renumbered_arrivals
 from chipmodel.passes.column_bands import work_in_bands
 

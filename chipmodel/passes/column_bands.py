@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, ColumnsInTurn, HeldRows, RowsInTurn
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Band, CascadeStep, CascadeWork, ColumnsInTurn, HeldRows, RowsInTurn
 from chipmodel.passes.columns import columns_read, op_columns, tensor_columns
 
 Groups = tuple[tuple[CascadeStep, ...], ...]

@@ -10,10 +10,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from chipmodel.model.attributes import AlongAxis
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.interval import Interval
 from chipmodel.model.layout import IMAGE_AXES, Storage
 from chipmodel.model.program import DTYPE_BITS, NO_SHARE, Op, Program, Tensor
-from chipmodel.model.work import Band, Conv, Pool, Share, Vector
+from chipmodel.model.share import Share
+from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.passes.op_shapes import SeenTensor, is_pointwise, seen_inputs, seen_outputs
 
 CHANNEL_AXIS = 1

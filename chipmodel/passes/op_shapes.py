@@ -20,7 +20,8 @@ from chipmodel.model.attributes import (
 )
 from chipmodel.model.layout import LAYOUTS, Storage
 from chipmodel.model.program import DTYPE_BITS, Op, Tensor
-from chipmodel.model.work import MovedRows, Vector
+from chipmodel.model.window import MovedRows
+from chipmodel.model.work import Vector
 from chipmodel.passes.in_place import ELEMENTWISE
 
 POINTWISE = ELEMENTWISE | {"bias_add", "bias_gelu", "cast", "dropout", "fast_gelu", "quick_gelu"}

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.layout import Layout, Storage
 from chipmodel.model.program import Op, Program, Tensor, with_ops
-from chipmodel.model.work import CascadeWork, Conv, Matmul, Pool, Recurrent, Vector
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.passes.op_shapes import SeenTensor, same_lines, seen_inputs, seen_outputs
 from chipmodel.passes.storages import storages
 from chipmodel.passes.vector_rows import cut_truly

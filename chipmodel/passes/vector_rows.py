@@ -9,7 +9,8 @@ from math import gcd
 
 from chipmodel.model.attributes import AlongAxis, PixelBlocks
 from chipmodel.model.program import Op
-from chipmodel.model.work import MovedRows, Vector
+from chipmodel.model.window import MovedRows
+from chipmodel.model.work import Vector
 from chipmodel.passes.op_shapes import SeenTensor, is_pointwise, kept_axes, reach_of
 
 Seen = tuple[SeenTensor, ...]

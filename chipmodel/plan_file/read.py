@@ -24,7 +24,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import CascadeOps, Direction, Part, Phase, PhaseKind
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 from chipmodel.plan_file.contents import (
     FORMAT,
     FORMAT_OF_CORES,

@@ -18,7 +18,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.plan_file.contents import FORMAT, FORMAT_OF_CORES, PlanFile, PlannedBuffer, PlannedCore
 
 

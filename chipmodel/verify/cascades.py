@@ -10,7 +10,8 @@ from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located
 from chipmodel.model.interval import Interval, merged
 from chipmodel.model.program import Op, Program, bodies, nodes, reads
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.work import WHOLE, Share, Vector
+from chipmodel.model.share import WHOLE, Share
+from chipmodel.model.work import Vector
 from chipmodel.passes.columns import op_columns, part_reads, with_columns
 from chipmodel.verify.coverage import covers
 

@@ -26,7 +26,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.passes.columns import op_columns
 from chipmodel.verify.cascades import CascadeTable, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 
 Span = tuple[Fraction | int, Fraction | int]
 """Start and end, half-open."""

@@ -10,7 +10,7 @@ from chipmodel.model.address_runs import AddressRuns
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 from chipmodel.verify.cascades import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, disjoint
 from chipmodel.verify.rolling import RollingRows

@@ -10,7 +10,7 @@ from chipmodel.model.commands import Compute, Located
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE, Share, by_channels
+from chipmodel.model.share import WHOLE, Share, by_channels
 from chipmodel.passes.columns import part_reads, part_writes
 from chipmodel.verify.cascades import CascadeTable
 from chipmodel.verify.parts import part_label, same_thing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 
 
 def part_label(part: Part) -> str:

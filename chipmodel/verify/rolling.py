@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from chipmodel.model.interval import Interval, merged
-from chipmodel.model.work import WHOLE, Share, by_rows
+from chipmodel.model.share import WHOLE, Share, by_rows
 
 ALL_COLUMNS = (Interval(0, 1), 1)
 """Columns and their number, of a share of rows alone."""

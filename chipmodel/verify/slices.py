@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.verify.cascades import CascadeTable
 from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
 

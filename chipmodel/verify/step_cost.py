@@ -8,7 +8,7 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.columns import band_of
 from chipmodel.passes.in_place import PlaceInTensor, left_to_move, place_within, places_in_concat

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.interval import Interval, hull
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Band
 from chipmodel.passes.columns import columns_read, op_columns, tensor_columns
 
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.cuts import Cut, cheapest_cut, least_maximum
 from dma.cascades.reloads import Reloading

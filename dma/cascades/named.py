@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.straight_runs import op_runs
 from dma.residency.tiling import least_stripe

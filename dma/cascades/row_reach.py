@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op
-from chipmodel.model.work import Conv, Pool, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Pool
 from chipmodel.passes.cascades import rows_of
 
 FEW_ROWS = 6

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from dma.cascades.reloads import Reloading, reloading_cascades

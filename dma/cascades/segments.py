@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from chipmodel.chip.chip import Chip
+from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Band, CascadeWork
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.cascade_arrivals import late_arrival
 from dma.cascades.band_widths import BandWidth, band_widths

@@ -16,7 +16,8 @@ from chipmodel.chip.chip import Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Direction
-from chipmodel.model.work import Recurrent, Share
+from chipmodel.model.share import Share
+from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, slice_bytes, stripe_bytes
 from dma.timing.transfer import transfer_cycles

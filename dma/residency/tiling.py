@@ -8,9 +8,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import CascadeWork, Recurrent, Share, by_channels
+from chipmodel.model.share import Share, by_channels
+from chipmodel.model.work import Recurrent
 
 NONE_KEPT: frozenset[str] = frozenset()
 """Operands of a striped op that stay whole in SharedMemory: none."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.fit import own_weight_bytes
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
@@ -22,7 +23,7 @@ from chipmodel.model.schedule import (
     StepNode,
     Transfer,
 )
-from chipmodel.model.work import WHOLE, CascadeWork
+from chipmodel.model.share import WHOLE
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.joint import decide_jointly
 from dma.residency.state_search import decide_tiers

@@ -10,10 +10,11 @@ from typing import NamedTuple, Protocol
 
 from chipmodel.chip.chip import Chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, HeldRows
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import BufferKind, CascadePlan, Direction, Operand, Part, Phase, Step
-from chipmodel.model.work import Band, CascadeStep, CascadeWork, HeldRows, Share
+from chipmodel.model.share import Share
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.columns import part_reads, part_writes, with_columns
 from dma.residency.tiling import Tiling

@@ -16,7 +16,7 @@ from chipmodel.model.fit import OFF_CHIP_ALIGNMENT
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 from dma.schedule.steps import TransferNeed
 
 HomeKey = tuple[tuple[str, ...], Share] | str

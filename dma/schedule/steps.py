@@ -29,7 +29,7 @@ from chipmodel.model.schedule import (
     StepNode,
     Way,
 )
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.passes.in_place import AT_START, left_to_move
 from chipmodel.passes.liveness import scopes

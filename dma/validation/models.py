@@ -13,7 +13,8 @@ from fractions import Fraction
 from chipmodel.chip.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.work import Conv, Matmul, SingleWork, Vector, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
 from chipmodel.npu.array import work_cycles
 from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
 from dma.timing import controlled

@@ -20,7 +20,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.model.work import WHOLE
+from chipmodel.model.share import WHOLE
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 
 

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from chipmodel.model.interval import Interval
 from chipmodel.model.result import Result
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from reports.run.lifetimes import StepPass, passes
 
 

@@ -8,7 +8,7 @@ BANDS = "chipmodel.passes.column_bands"
 COLUMNS = "chipmodel.passes.columns"
 STEPS = "dma.schedule.cascade_steps"
 PSRAM = "dma.schedule.psram_layout"
-WORK = "chipmodel.model.work"
+WORK = "chipmodel.model.cascade_work"
 
 _READ = "needed[maker[name]] = hull((needed[maker[name]], read or every))"
 _STARTS = "band = Interval(start, min(of[-1], start + width))"

@@ -12,7 +12,7 @@ from chipmodel.execute.request import RecurrentState
 from chipmodel.execute.weights import weight_block
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, Weight
-from chipmodel.model.work import Share, by_channels
+from chipmodel.model.share import Share, by_channels
 
 MOST_BYTES = 1 << 21
 """Larger ops take too long."""

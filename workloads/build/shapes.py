@@ -13,7 +13,8 @@ from typing import Literal
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import DTYPE_BITS
-from chipmodel.model.work import Matmul, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Matmul
 
 Pads = tuple[int, int, int, int]
 """top, left, bottom, right, in elements."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from random import Random
 
 from chipmodel.model.program import Op, Program, Tensor, Weight
-from chipmodel.model.work import Conv, Matmul, Pool, Vector, Window, Work
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, Vector, Work
 
 INPUT = -1
 

@@ -18,10 +18,12 @@ from chipmodel.bounds.row_needs import NONE, RowCount
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip, Dma, Route
 from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import WITH_CASCADES
-from chipmodel.model.work import Band, Conv, Matmul, Window, Work
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Work
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling
 from tests.chipmodel.bounds.cascade_oracle import (

@@ -30,7 +30,7 @@ from chipmodel.chip.chip import Channels, Chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import Direction
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from chipmodel.npu.cycles import op_cycles
 from dma.residency.tiling import Tiling, weight_share
 from dma.timing.transfer import transfer_cycles

@@ -26,7 +26,8 @@ from chipmodel.model.commands import (
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Loop, Op, Program, Tensor
 from chipmodel.model.schedule import Direction, Part
-from chipmodel.model.work import Share, Vector
+from chipmodel.model.share import Share
+from chipmodel.model.work import Vector
 
 SIZE = 8
 X = np.arange(SIZE, dtype=np.uint8)

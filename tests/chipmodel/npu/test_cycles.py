@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from chipmodel.chip.chip import ArrayCosts
 from chipmodel.model.program import Op
-from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Window
+from chipmodel.model.window import Window
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.array import padded_macs, rows_read, work_cycles
 from chipmodel.npu.cycles import op_cycles
 from tests.support.chips import LUNA_LIKE

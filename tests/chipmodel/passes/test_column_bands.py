@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Band, CascadeWork, Share
+from chipmodel.model.share import Share
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from workloads.build.builder import ProgramBuilder
 

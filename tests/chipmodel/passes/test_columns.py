@@ -7,7 +7,8 @@ import pytest
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import Share, Window
+from chipmodel.model.share import Share
+from chipmodel.model.window import Window
 from chipmodel.passes.columns import columns_read, op_columns, part_reads, part_writes
 from workloads.build.builder import ProgramBuilder
 

@@ -18,7 +18,7 @@ from chipmodel.model.commands import Branch, BranchArm, Compute, DmaStart, DmaWa
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest

@@ -14,7 +14,7 @@ from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
-from chipmodel.model.work import WHOLE, Share
+from chipmodel.model.share import WHOLE, Share
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chipmodel.model.interval import Interval
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from chipmodel.verify.rolling import RollingRows, touched_in_ring
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op
 from dma.cascades.band_widths import band_widths
 from workloads.build.builder import ProgramBuilder

@@ -9,8 +9,8 @@ import pytest
 
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import with_cascades
 from dma.cascades.least_memory import least_memory_candidates
 from dma.residency.greedy import decide

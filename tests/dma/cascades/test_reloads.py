@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from chipmodel.chip.chip_file import load_chip
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.passes.in_place import reuse
 from chipmodel.pipeline.request import PlanRequest

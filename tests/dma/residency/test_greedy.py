@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Node, Program
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, with_cascades
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest

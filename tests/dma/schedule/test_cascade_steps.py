@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, Transfer, steps
-from chipmodel.model.work import CascadeWork
 from chipmodel.passes.cascades import CascadeChoice, cascade_op, with_cascades
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest

@@ -10,7 +10,7 @@ import pytest
 from chipmodel.model.interval import Interval
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Part, StepIf, steps
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from chipmodel.passes.in_place import reuse
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan

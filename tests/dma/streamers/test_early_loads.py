@@ -7,7 +7,7 @@ from dataclasses import replace
 from chipmodel.chip.chip_file import load_chip
 from chipmodel.model.interval import Interval
 from chipmodel.model.schedule import BufferSpec, Direction, Part
-from chipmodel.model.work import Share
+from chipmodel.model.share import Share
 from dma.residency.greedy import Residency
 from dma.schedule.steps import Emission, NeedKind, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, MemoryBudget

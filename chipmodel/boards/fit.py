@@ -61,8 +61,10 @@ def fit(table: MeasuredTable, chip: Chip, free: Sequence[str] = FREE_NUMBERS) ->
     start = {text: _value(chip, text) for text in free}
     if len(start) * ROWS_PER_NUMBER > len(table.rows):
         most = len(table.rows) // ROWS_PER_NUMBER
-        what = f"{len(start)} numbers are too many for {len(table.rows)} rows"
-        raise BadInput(what, hint=f"fit at most {most}, or measure more networks: {ROWS_PER_NUMBER} a number")
+        numbers, verb = ("number", "is") if len(start) == 1 else ("numbers", "are")
+        what = f"{len(start)} {numbers} {verb} too many for {len(table.rows)} rows"
+        more = f"measure more networks, {ROWS_PER_NUMBER} for each number"
+        raise BadInput(what, hint=f"name at most {most} with --free, or {more}" if most else more)
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
     found = _search(chip, rows, start)
     held = _held_out(table, chip, rows, found)

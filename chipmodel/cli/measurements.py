@@ -24,7 +24,8 @@ from dma.validation.calibration import calibrate as fit
 from dma.validation.compare import MeasuredTable, chip_for, compare, document, read_table
 from dma.validation.kinds import KINDS
 from reports.lists import print_calibration
-from reports.validation import print_validation
+from reports.validation.page import render_validation
+from reports.validation.terminal import print_validation
 
 ALL_KINDS = {**KINDS, NETWORKS.name: NETWORKS}
 
@@ -52,6 +53,15 @@ _table_options = all_of(
 )
 
 
+_page_option = click.option(
+    "--html",
+    "html_file",
+    metavar="FILE",
+    type=WRITES,
+    help="One self-contained page with a scatter chart of predicted against measured.",
+)
+
+
 @click.command(cls=FileCommand)
 @_table_options
 @click.option(
@@ -61,7 +71,10 @@ _table_options = all_of(
     type=WRITES_OR_STDOUT,
     help="All rows and the summary as one JSON document.",
 )
-def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | None) -> None:
+@_page_option
+def validate(
+    *, measured: TableOptions, target: ChipOptions, json_file: str | None, html_file: str | None
+) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
     The columns tell the kind of table, in any order; columns that a kind does not have are not used.
@@ -106,11 +119,13 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
     """
     with stage(f"comparing {measured.table_file}"):
         table = measured.read()
-        answer = document(compare(table, chip_for(table, target.chip_name, target.overrides)))
+        chip = chip_for(table, target.chip_name, target.overrides)
+        answer = document(compare(table, chip))
     text = json_text(answer)
     if json_file == STDOUT:
         note(answer["notes"])
-    write_files([(json_file, lambda: text)])
+    page = (html_file, lambda: render_validation({"predicted": answer}, chip.accuracy))
+    write_files([(json_file, lambda: text), page])
     show(json_file, lambda: text, lambda console: print_validation(answer, console))
 
 
@@ -123,8 +138,14 @@ def validate(*, measured: TableOptions, target: ChipOptions, json_file: str | No
     multiple=True,
     help="For networks: a number to fit; fields joined by + have one value. Repeatable.",
 )
+@_page_option
 def calibrate(
-    *, measured: TableOptions, target: ChipOptions, output: str | None, free: tuple[str, ...]
+    *,
+    measured: TableOptions,
+    target: ChipOptions,
+    output: str | None,
+    free: tuple[str, ...],
+    html_file: str | None,
 ) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 
@@ -141,15 +162,28 @@ def calibrate(
             raise BadInput("--free is for tables of networks", hint="leave it out")
         else:
             calibration = fit(table, target.chip_name, target.overrides)
-    if output:
-        base = _base_of(target.chip_name or calibration.before.kind.chip, Path(output))
-        text = chip_text(calibration, base, Path(measured.table_file).name)
-        write_files([(output, lambda: text)])
+    base = target.chip_name or calibration.before.kind.chip
+    name = Path(measured.table_file).name
+    write_files(
+        [
+            (output, lambda: chip_text(calibration, _base_of(base, Path(output or ".")), name)),
+            (html_file, lambda: _page(calibration)),
+        ]
+    )
     errors = [[abs(float(r.relative)) for r in c.rows] for c in (calibration.before, calibration.after)]
     changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
     held_out = calibration.held_out.rows if calibration.held_out else ()
     held = [abs(float(row.relative)) for row in held_out]
     print_calibration(calibration.before.chip, changes, errors[0], errors[1], held)
+
+
+def _page(calibration: Calibration) -> str:
+    predicted = {"before": calibration.before, "fitted": calibration.after}
+    if calibration.held_out:
+        predicted["families held out"] = calibration.held_out
+    changes = [(c.path, float(c.before), float(c.after)) for c in calibration.changes]
+    documents = {name: document(each) for name, each in predicted.items()}
+    return render_validation(documents, changes=changes)
 
 
 def _fit_networks(table: MeasuredTable, target: ChipOptions, free: tuple[str, ...]) -> Calibration:

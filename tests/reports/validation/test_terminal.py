@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from reports.validation import WORST_ROWS, inputs, print_validation, worst
+from reports.validation.terminal import WORST_ROWS, inputs, print_validation, worst
 
 
 def row(line: int, measured: float, predicted: float) -> dict[str, Any]:

@@ -64,9 +64,14 @@ def _predicted(key: str) -> bool:
 
 
 def _summary(summary: Values) -> Table:
-    parts = {"all": summary} | {name: part for name, part in summary.items() if name not in SUMMARY_KEYS}
     heads = ("", ">rows", ">exact", ">max error", ">max relative", ">mean relative")
-    return ruled_table(heads, (_summary_cells(name, part) for name, part in parts.items()))
+    return ruled_table(heads, summary_rows(summary))
+
+
+def summary_rows(summary: Values) -> list[tuple[str, ...]]:
+    """A row for the whole table and one for each group: name, rows, exact ones, and the errors."""
+    parts = {"all": summary} | {name: part for name, part in summary.items() if name not in SUMMARY_KEYS}
+    return [_summary_cells(name, part) for name, part in parts.items()]
 
 
 def _summary_cells(name: str, part: Values) -> tuple[str, ...]:

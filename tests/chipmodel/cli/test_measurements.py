@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chipmodel.cli.test_main import call
+
+NETWORKS = """\
+workload,milliseconds,family
+zoo:resnet8,0.9,small
+zoo:autoencoder,1.0,dense
+zoo:resnet8?classes=20,0.95,small
+zoo:ds_cnn,0.5,small
+zoo:dnn_kws,0.4,dense
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "board.csv"
+    path.write_text(NETWORKS)
+    return path
+
+
+def test_validate_writes_a_page(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = table.with_suffix(".html")
+    assert call(capsys, "validate", str(table), "--chip", "stm32n6", "--html", str(page))[0] == 0
+    text = page.read_text()
+    assert text.count("<circle") == 2 * 5
+    assert "chipmodel validate" in text
+
+
+def test_calibrate_writes_a_page_and_a_chip(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, chip = table.with_suffix(".html"), table.with_suffix(".yaml")
+    words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "--html", str(page), "-o", str(chip))
+    assert call(capsys, "calibrate", str(table), *words)[0] == 0
+    text = page.read_text()
+    assert text.count("<circle") == 2 * 3 * 5
+    assert "families held out" in text
+    assert "npu.launch_cycles" in chip.read_text()

@@ -20,7 +20,7 @@ from chipmodel.boards.prediction import (
     milliseconds,
     planned_network,
 )
-from chipmodel.chip.chip import Chip
+from chipmodel.chip.chip import Chip, Npu
 from chipmodel.chip.chip_file import with_overrides
 from chipmodel.chip.fields import FIELDS
 from chipmodel.errors import BadInput
@@ -97,23 +97,30 @@ class _FittedRow:
 
     def __init__(self, row: MeasuredRow, chip: Chip) -> None:
         self.chip, self.measured = chip, row.number(MILLISECONDS)
-        self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
+        try:
+            self.network: PlannedNetwork = planned_network(row.text("workload"), chip)
+        except BadInput as error:
+            if error.where:
+                raise
+            raise BadInput(error.what, where=row.place(), hint=error.hint) from None
+        self._known: dict[tuple[Fraction, ...], Fraction] = {}
 
-    def predicted(self, values: Mapping[str, Fraction]) -> Fraction:
-        """Milliseconds with other values of some fields."""
-        npu = with_overrides(self.chip, _settings(values)).npu if values else self.chip.npu
-        return milliseconds(self.chip, self.network.retimed(npu))
+    def predicted(self, values: Mapping[str, Fraction], npu: Npu | None = None) -> Fraction:
+        """Milliseconds with other values of some fields, always the same ones; ``npu`` is that of the chip
+        with them, where it is known. Fits without one family or another try many values alike."""
+        key = tuple(values.values())
+        if key not in self._known:
+            changed = npu or (with_overrides(self.chip, _settings(values)).npu if values else self.chip.npu)
+            self._known[key] = milliseconds(self.chip, self.network.retimed(changed))
+        return self._known[key]
 
 
 def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction]) -> dict[str, Fraction]:
     same = all(row.chip.npu == chip.npu for row in rows)
 
     def error(values: Mapping[str, Fraction]) -> float:
-        npu = with_overrides(chip, _settings(values)).npu
-        times = (
-            milliseconds(row.chip, row.network.retimed(npu)) if same else row.predicted(values)
-            for row in rows
-        )
+        npu = with_overrides(chip, _settings(values)).npu if same else None
+        times = (row.predicted(values, npu) for row in rows)
         return fmean(abs(float(time / row.measured - 1)) for time, row in zip(times, rows, strict=True))
 
     best = dict(start)

@@ -62,6 +62,15 @@ def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> 
     assert refusal.value.what == fault
 
 
+def test_a_network_that_cannot_be_loaded_names_its_line() -> None:
+    nets = [*NETS[:4], "zoo:no_such_network"]
+    text = "\n".join(["workload,milliseconds", *(f"{net},1" for net in nets)])
+    with pytest.raises(BadInput) as refusal:
+        fit(read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS}), BOARD, ("npu.launch_cycles",))
+    assert refusal.value.where is not None
+    assert (refusal.value.where.file, refusal.value.where.line) == ("boards.csv", 6)
+
+
 def test_fitted_numbers_are_short() -> None:
     assert rounded("npu.launch_cycles", Fraction(12345)) == 12300
     assert rounded("npu.launch_cycles", Fraction(1, 3)) == 1

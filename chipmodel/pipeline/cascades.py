@@ -18,6 +18,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.cascade_arrivals import LateArrival
 from chipmodel.passes.cascades import with_cascades
 from chipmodel.pipeline.cascade_screening import (
+    MOST_SETS,
     CascadeScreening,
     ScreenedSet,
     moves_tensors,
@@ -47,7 +48,8 @@ FAR_BEHIND_A_SEARCH = 2.0
 FULL_PLANS = 3
 """Sets of cascades that are planned in full at most, the first one that fits being the last. Chosen."""
 SEARCHED_PLANS = 12
-"""The same for a streamer that searches, which goes on behind the first that fits. Chosen."""
+"""The same for a streamer that searches, which goes on behind the first that fits, in a program of which not
+all sets are compared. Chosen."""
 CLOSE_BEHIND = 1.1
 """How many times the cycles of its best plan a forecast may be for such a streamer to go on. Chosen."""
 
@@ -102,11 +104,18 @@ class _CascadeSearch:
         without = screening.without
         if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
             plain = self.without(without)
-        cascaded = self.cascaded(sets, plain, without)
+        cascaded = self.cascaded(sets[: self.most_plans(screening)], plain, without)
         if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
             plain = self.without(without)
         found = [each for each in (plain, cascaded) if each is not None]
         return min(found, key=self.rank) if found else self.plan(self.request.program)
+
+    def most_plans(self, screening: CascadeScreening) -> int:
+        """Sets of cascades that are planned in full at most. Many sets of a small program have one forecast,
+        and any number of them may not keep it, as their buffers do not pack."""
+        if not self.searches:
+            return FULL_PLANS
+        return SEARCHED_PLANS if screening.every() is None else MOST_SETS
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""
@@ -134,7 +143,7 @@ class _CascadeSearch:
         best: Planned | None = None
         known = None if plain is None or self.searches or not self.fits(plain) else plain
         portfolio = self.few_streamers(known)
-        for candidate in sets[: SEARCHED_PLANS if self.searches else FULL_PLANS]:
+        for candidate in sets:
             if known and without and candidate.cycles > WORTH_A_PLAN * without.cycles:
                 break
             if best is not None and self.is_enough(best, candidate.cycles):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from random import Random
 
 import pytest
 
@@ -17,8 +18,10 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from dma.cascades.least_memory import least_memory_candidates
+from dma.schedule.expected_forecast import ScheduleForecast
 from solvers.core.deadline import Deadline
-from tests.support.chips import with_memory
+from tests.support.cascade_chains import random_chain, small_memory
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -82,6 +85,17 @@ def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
     assert len(screening.ranked()) == 1
     assert len(screening.known) <= 2
     assert FURTHER_SETS in said
+
+
+def test_a_search_goes_on_where_many_sets_do_not_keep_their_forecast() -> None:
+    """Twelve sets of this chain are forecast to be faster than all plans, and buffers of none of them pack.
+    The least cycles of all sets of cascades and heights are from ``python -m tests.fuzz cascade-chains``."""
+    random = Random(156)
+    program = random_chain(random)
+    chip = small_memory(program, LUNA_LIKE, random)
+    planned = plan(PlanRequest(program, chip, "large-first", "exact:0", cascade="auto"))
+    assert planned.solved.peak <= chip.shared_memory.bytes
+    assert ScheduleForecast(program, chip).cycles(planned.schedule) == 4_823
 
 
 def _wide() -> Program:

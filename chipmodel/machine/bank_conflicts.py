@@ -8,6 +8,7 @@ from one conflict to the next depend only on the phase of each pattern, and can 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
@@ -15,6 +16,9 @@ from dma.timing.shape import TransferShape
 
 MAX_SEARCH_CYCLES = 2048
 """Cycles that a remembered search for the next bank conflict looks ahead."""
+
+MAX_REMEMBERED = 1 << 17
+"""Phases, distances and successors that are remembered; about 300 bytes each. Chosen: some 40 MB."""
 
 _Key = tuple[int, ...]
 
@@ -49,16 +53,6 @@ class JointProgress:
         self.op += cycles
         self.data += cycles
 
-    def repeat_since(self, before: tuple[int, int, int], limits: ProgressLimits) -> None:
-        """Repeat the progress since ``before`` (cycles, op, data) while each limit leaves a cycle."""
-        cycles, op, data = self.cycles - before[0], self.op - before[1], self.data - before[2]
-        times = (limits.cycles - self.cycles - 1) // cycles
-        times = min(times, (limits.op - self.op - 1) // op if op else times)
-        times = min(times, (limits.data - self.data - 1) // data if data else times)
-        self.cycles += cycles * times
-        self.op += op * times
-        self.data += data * times
-
     def advance_one(self, round_robin: bool) -> None:
         """Let the cycle of a bank conflict pass; with ``round_robin`` the other unit is first next time."""
         self.cycles += 1
@@ -82,6 +76,12 @@ class ProgressLimits:
         """Cycles without a bank conflict until a limit is reached."""
         return min(self.cycles - now.cycles, self.op - now.op, self.data - now.data)
 
+    def repeats(self, at: tuple[int, int, int], period: tuple[int, int, int]) -> int:
+        """How often, from ``at`` on, ``period`` can be repeated while each limit leaves a cycle; both are
+        cycles, op, data."""
+        steps = zip((self.cycles, self.op, self.data), at, period, strict=True)
+        return min((limit - now - 1) // step for limit, now, step in steps if step)
+
 
 class BankConflicts:
     """Finds the bank conflicts of an op and a transfer on ``banks``, and remembers them.
@@ -99,9 +99,12 @@ class BankConflicts:
         self.successors: dict[tuple[int, bool], tuple[int, int]] = {}
         """By number of a conflict's phase and whether the transfer was served: cycles without a conflict
         after it, and the number of the next conflict's phase."""
+        self.periods: dict[tuple[int, bool], tuple[int, int, int]] = {}
+        """Of such conflicts that come again: cycles, and those of the op and of the data, until they do."""
 
     def run(self, pair: OpAndTransfer, start: JointProgress, limits: ProgressLimits) -> JointProgress:
         """Advance from ``start``, whose ``cycles`` are 0, until one of ``limits`` is reached."""
+        self._forget_if_full()
         pair = self._without_distant_streams(pair)
         now = replace(start)
         phase, periodic = 0, limits
@@ -127,19 +130,46 @@ class BankConflicts:
         the last one's phase. Where a phase comes again, so do all conflicts since."""
         seen: dict[tuple[int, bool], tuple[int, int, int]] = {}
         repeated = False
+        # In local variables, as a simulation spends most of its time here.
+        successors, periods, round_robin = self.successors, self.periods, self.round_robin
+        cycles, op, data, dma_first = now.cycles, now.op, now.data, now.dma_first
         while True:
-            conflict = phase, now.dma_first
-            successor = self.successors.get(conflict)
-            if successor is None or successor[0] + 1 >= limits.remaining(now):
-                return phase
-            if not repeated and conflict in seen:
-                now.repeat_since(seen[conflict], limits)
-                repeated = True
-                continue
-            seen[conflict] = now.cycles, now.op, now.data
-            now.advance_one(self.round_robin)
-            now.advance_both(successor[0])
+            conflict = phase, dma_first
+            successor = successors.get(conflict)
+            if successor is None:
+                break
+            step = successor[0] + 1
+            if step >= limits.cycles - cycles or step >= limits.op - op or step >= limits.data - data:
+                break
+            if not repeated:
+                period = periods.get(conflict)
+                if period is None and conflict in seen:
+                    before = seen[conflict]
+                    period = cycles - before[0], op - before[1], data - before[2]
+                    periods.update((each, period) for each, at in seen.items() if at[0] >= before[0])
+                if period is not None:
+                    times = limits.repeats((cycles, op, data), period)
+                    cycles += period[0] * times
+                    op += period[1] * times
+                    data += period[2] * times
+                    repeated = True
+                    continue
+                seen[conflict] = cycles, op, data
+            # The cycle of the conflict, in which one unit makes progress, and those without one after it.
+            cycles += step
+            op += successor[0] + (not dma_first)
+            data += successor[0] + dma_first
+            dma_first ^= round_robin
             phase = successor[1]
+        now.cycles, now.op, now.data, now.dma_first = cycles, op, data, dma_first
+        return phase
+
+    def _forget_if_full(self) -> None:
+        if len(self.distances) + len(self.phases) + len(self.successors) > MAX_REMEMBERED:
+            self.distances.clear()
+            self.phases.clear()
+            self.successors.clear()
+            self.periods.clear()
 
     def next_conflict(self, pair: OpAndTransfer, op: int, data: int, limit: int) -> int:
         """Cycles until an access of the op, which is at cycle ``op``, conflicts with a beat of the transfer,
@@ -291,3 +321,9 @@ class BankConflicts:
                 ):
                     return cycle - data
         return limit
+
+
+@lru_cache(maxsize=4)
+def bank_conflicts_on(banks: BankMap) -> BankConflicts:
+    """The bank conflicts on ``banks``, which all simulations share: plans of one network differ little."""
+    return BankConflicts(banks)

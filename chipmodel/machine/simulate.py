@@ -17,7 +17,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from chipmodel.chip.chip import Chip
-from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
+from chipmodel.machine.bank_conflicts import (
+    BankConflicts,
+    JointProgress,
+    OpAndTransfer,
+    ProgressLimits,
+    bank_conflicts_on,
+)
 from chipmodel.machine.banks import BankMap, bank_map
 from chipmodel.machine.dma_engine import ChannelTransfer, DmaEngine
 from chipmodel.machine.npu_accesses import AccessStream, access_streams
@@ -116,7 +122,7 @@ class EventSimulator:
     def __init__(self, chip: Chip, cores: int = 1) -> None:
         self.chip = chip
         self.banks = bank_map(chip.shared_memory)
-        self.bank_conflicts = None if self.banks is None else BankConflicts(self.banks)
+        self.bank_conflicts = None if self.banks is None else bank_conflicts_on(self.banks)
         self.dma = DmaEngine(chip)
         self.clock = 0
         self.passes = 0

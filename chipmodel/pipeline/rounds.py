@@ -14,10 +14,12 @@ from time import perf_counter
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.chip.chip import Chip
 from chipmodel.machine.simulate import simulate
+from chipmodel.model.commands import Command
 from chipmodel.model.program import Op, Program
 from chipmodel.model.result import Attempt
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.model.trace import Trace
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.passes.steady_state import unrolled
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -107,6 +109,8 @@ class _Rounds:
     best: Planned | None = None
     packed: list[tuple[Schedule, Planned]] = field(default_factory=list[tuple[Schedule, Planned]])
     """Schedules with their plans: that of a probe is tried again once its followers were."""
+    simulated: tuple[tuple[Command, ...], Trace] | None = None
+    """The last commands that were simulated."""
     race: StreamerRace = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,9 +145,16 @@ class _Rounds:
             entry = self.race.with_names(entry)
             tried = self._pack(entry)
             if self._reported(entry, tried):
-                tried = replace(tried, trace=simulate(tried.commands, self.request.chip, path))
+                tried = replace(tried, trace=self._trace(tried, path))
             if self.best is None or self._rank(tried) < self._rank(self.best):
                 self.best = tried
+
+    def _trace(self, planned: Planned, path: Mapping[str, str]) -> Trace:
+        """The simulation of a plan. Streamers that find the same commands follow one another."""
+        commands = planned.commands
+        if self.simulated is None or self.simulated[0] != commands:
+            self.simulated = commands, simulate(commands, self.request.chip, path)
+        return self.simulated[1]
 
     def _rank(self, planned: Planned) -> tuple[bool, bool, int]:
         """Smaller is better: a plan that fits SharedMemory, then one that fits Psram too, then the faster

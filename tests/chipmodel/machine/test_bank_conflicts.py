@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from chipmodel.chip.chip import Arbitration
+from chipmodel.machine import bank_conflicts
 from chipmodel.machine.bank_conflicts import BankConflicts, JointProgress, OpAndTransfer, ProgressLimits
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
@@ -55,7 +58,11 @@ def random_stream(random: Random) -> AccessStream:
     )
 
 
-def test_progress_equals_that_of_stepping_through_every_cycle() -> None:
+@pytest.mark.parametrize("remembered", [10, bank_conflicts.MAX_REMEMBERED])
+def test_progress_equals_that_of_stepping_through_every_cycle(
+    monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    monkeypatch.setattr(bank_conflicts, "MAX_REMEMBERED", remembered)
     lost = 0
     for seed in range(60):
         random = Random(seed)
